@@ -1,0 +1,186 @@
+"""What a plugin promises and what it gets: four specs for registration, the data that flows, the optional abilities.
+
+Nothing here imports numpy or a learner at run time, so that listing and shell completion stay fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    Labels = NDArray[np.intp] | csr_array
+    """Class positions, one per row; or, for multi-label data, a sparse indicator matrix of rows x classes."""
+
+Need = Literal["nonnegative", "taxonomy", "dense"]
+Ability = Literal["multilabel"]
+REPRESENTATIONS = ("raw", "binary", "tf", "tfidf")
+
+
+# -- what the hooks return -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerSpec:
+    """A learner, named but not imported: `load` is "module:Class", a scikit-learn style classifier."""
+
+    name: str
+    load: str
+    kind: Literal["flat", "tree"] = "flat"
+    summary: str = ""
+    needs: frozenset[Need] = frozenset()
+    """What the data must have, or how it must arrive; checked before any training."""
+    supports: frozenset[Ability] = frozenset()
+    """What the learner can do beyond one label a row; checked before any training."""
+    preload: tuple[str, ...] = ()
+    """Modules that the fork server imports once, so that trials start warm. They must start no thread."""
+    parameters: Mapping[str, Any] | None = None
+    """Defaults by name. Left out, they are read from the source of the class without importing it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetSpec:
+    """A data set, named but not read: `load` is "module:function", which gives a `Dataset`."""
+
+    name: str
+    load: str
+    summary: str = ""
+    representation: str = "tfidf"
+    """What a run uses unless told otherwise: one of raw, binary, tf, tfidf."""
+    licence: str = ""
+    citation: str = ""
+    stamp: str | None = None
+    """"module:function" that names the raw content cheaply; when its answer changes, the data is parsed again."""
+    version: int = 1
+    """Raised by the plugin's author whenever the loader reads the same raw content differently."""
+    parameters: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricSpec:
+    """A metric: `compute` is "module:function", a pure function of an `Outcome` that gives a number or None."""
+
+    name: str
+    compute: str
+    title: str = ""
+    summary: str = ""
+    direction: Literal["higher", "lower"] = "higher"
+    unit: Literal["share", "seconds", "bytes", "count"] = "share"
+    depth: int = 1
+    """How many ranks a row the metric must see."""
+    timed: bool = False
+    """Whether the value depends on the machine, so that two machines never share a column by accident."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentSpec:
+    """A ready-made experiment: `resource` is "package:file.toml"."""
+
+    name: str
+    resource: str
+    summary: str = ""
+
+
+# -- what a data set gives -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """A class tree. `parent[node]` is -1 at the root; a class may sit at an inner node."""
+
+    parent: NDArray[np.int64]
+    class_node: NDArray[np.int64]
+    node_names: tuple[str, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """The number of edges from the root to the deepest node."""
+        deepest, above = 0, self.parent[self.parent >= 0]
+        while above.size:
+            deepest, above = deepest + 1, self.parent[above]
+            above = above[above >= 0]
+        return deepest
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Rows of counts or raw features, their labels and class names; nothing fitted, nothing normalised."""
+
+    X: csr_array
+    y: Labels
+    class_names: tuple[str, ...]
+    taxonomy: Taxonomy | None = None
+    splits: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=dict)
+    """Fixed splits by name: positions of the training rows and of the test rows."""
+    found: str = ""
+    """What the loader met, in a line: counts that a reader can compare with the data set's own description."""
+
+
+# -- what a metric gets ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that a finished trial knows. `truth` and `ranks` hold class positions; -1 in `ranks` is padding."""
+
+    truth: Labels
+    ranks: NDArray[np.int32]
+    n_classes: int
+    train_class_counts: NDArray[np.int64]
+    n_train: int
+    fit_seconds: float
+    fit_cpu_seconds: float
+    rank_seconds: float
+    index_size: int | None = None
+    index_bytes: int | None = None
+    edges_per_feature: float | None = None
+    peak_bytes: int | None = None
+    taxonomy: Taxonomy | None = None
+
+
+# -- what a learner may have beyond fit and predict ------------------------------------------------------------------
+
+
+class Learner(Protocol):
+    """The least a learner must have: scikit-learn's fit and predict, and `classes_` once fitted."""
+
+    def fit(self, X: Any, y: Any) -> Any: ...
+
+    def predict(self, X: Any) -> Any: ...
+
+
+@runtime_checkable
+class Ranks(Protocol):
+    """`rank(X, k)`: for each row the positions in `classes_` of the k best classes, best first, -1 pads."""
+
+    def rank(self, X: Any, k: int) -> Any: ...
+
+
+@runtime_checkable
+class HasIndexSize(Protocol):
+    """`index_size_`: the number of stored non-zero weights."""
+
+    index_size_: int
+
+
+@runtime_checkable
+class HasIndexBytes(Protocol):
+    """`index_bytes_`: the bytes that the fitted index takes in memory."""
+
+    index_bytes_: int
+
+
+@runtime_checkable
+class TouchesEdges(Protocol):
+    """`edges_touched(X)`: edges read per active feature while scoring X."""
+
+    def edges_touched(self, X: Any) -> float: ...
+
+
+AfterPass = Callable[[int], None]
+"""What `fit(..., after_pass=f)` calls with the pass number after each pass over the data."""
