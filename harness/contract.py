@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    Labels = NDArray[np.intp] | csr_array
-    """Class positions, one per row; or, for multi-label data, a sparse indicator matrix of rows x classes."""
+Labels = Any
+"""Class positions, one per row (1-D integers); or, for multi-label data, a sparse indicator matrix, rows x classes."""
 
+Kind = Literal["flat", "tree", "other"]
+"""Flat: every class competes at once. Tree: classes are reached by a path. Other: nobody has said."""
 Need = Literal["nonnegative", "taxonomy", "dense"]
 Ability = Literal["multilabel"]
+KINDS = ("flat", "tree", "other")
 REPRESENTATIONS = ("raw", "binary", "tf", "tfidf")
 
 
@@ -31,7 +34,7 @@ class LearnerSpec:
 
     name: str
     load: str
-    kind: Literal["flat", "tree"] = "flat"
+    kind: Kind = "other"
     summary: str = ""
     needs: frozenset[Need] = frozenset()
     """What the data must have, or how it must arrive; checked before any training."""
@@ -75,6 +78,8 @@ class MetricSpec:
     """How many ranks a row the metric must see."""
     timed: bool = False
     """Whether the value depends on the machine, so that two machines never share a column by accident."""
+    shown: bool = True
+    """Whether tables show it unless asked for other columns."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Data sets of plain feature vectors: handwritten digits."""

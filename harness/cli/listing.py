@@ -1,0 +1,76 @@
+"""`harness list` and `harness plugins`: what there is and where it comes from. Imports no learner code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from tabulate import tabulate
+
+from harness.cli.options import entries_of, plugin_options
+from harness.host import Entry, discover
+from harness.signature import read_parameters
+
+KINDS = ("learners", "datasets", "metrics", "experiments")
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice(KINDS), default="learners")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@plugin_options
+def list_things(kind: str, as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+    """List learners, datasets, metrics or experiments."""
+    entries = sorted(entries_of(discover(folders, disabled), kind), key=lambda entry: str(entry.spec.name))
+    rows = [_describe(kind, entry) for entry in entries]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, default=repr))
+    elif not rows:
+        click.echo(f"no {kind}; `harness plugins` shows what was found")
+    else:
+        flat = [{key: _show(value) for key, value in row.items()} for row in rows]
+        widths = [44 if key in ("parameters", "summary", "licence") else None for key in flat[0]]
+        click.echo(tabulate(flat, headers="keys", tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
+
+
+def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
+    spec = entry.spec
+    row: dict[str, Any] = {"name": spec.name}
+    if kind == "learners":
+        row |= {"kind": spec.kind}
+    if kind in ("learners", "datasets"):
+        row |= {"parameters": spec.parameters if spec.parameters is not None else read_parameters(spec.load)}
+    if kind == "datasets":
+        row |= {"representation": spec.representation, "licence": spec.licence}
+    if kind == "metrics":
+        row |= {"title": spec.title or spec.name, "unit": spec.unit, "better": spec.direction, "shown": spec.shown}
+    return row | {"summary": spec.summary, "origin": str(entry.origin)}
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "(told when it is loaded)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={default!r}" for name, default in value.items())
+    return str(value)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@plugin_options
+def plugins(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+    """List the plugins found, and why a broken one is broken."""
+    rows = [
+        {
+            "name": report.origin.plugin,
+            "distribution": report.origin.distribution,
+            "version": report.origin.version,
+            "status": report.status,
+            "reason": report.reason,
+        }
+        for report in discover(folders, disabled).plugins
+    ]
+    click.echo(json.dumps(rows, indent=2) if as_json else tabulate(rows, headers="keys", tablefmt="simple"))

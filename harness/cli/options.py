@@ -1,0 +1,76 @@
+"""Options and parameter types that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from harness.host import Catalog, discover
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def plugin_options(command: Command) -> Command:
+    """--plugins-dir, --disable-plugin and --debug."""
+    for option in (
+        click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+        click.option(
+            "--disable-plugin", "disabled", multiple=True, metavar="NAME", help="Leave out a plugin or distribution."
+        ),
+        click.option(
+            "--plugins-dir",
+            "folders",
+            multiple=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="Also load the plugins (modules, packages) in this folder.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only
+    """Names separated by commas, each completed from the catalog."""
+
+    name = "name,..."
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, started = incomplete.rpartition(",")
+        return [
+            CompletionItem(f"{before}{comma}{entry.spec.name}", help=entry.spec.summary)
+            for entry in entries_of(catalog_of(ctx), self.kind)
+            if entry.spec.name.startswith(started)
+        ]
+
+
+class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only
+    """One name of any of some kinds, completed from the catalog."""
+
+    name = "name"
+
+    def __init__(self, *kinds: str) -> None:
+        self.kinds = kinds
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        catalog = catalog_of(ctx)
+        found = [entry.spec for kind in self.kinds for entry in entries_of(catalog, kind)]
+        return [CompletionItem(spec.name, help=spec.summary) for spec in found if spec.name.startswith(incomplete)]
+
+
+def catalog_of(ctx: click.Context) -> Catalog:
+    """The catalog that the command's own plugin options describe."""
+    return discover(ctx.params.get("folders") or (), ctx.params.get("disabled") or ())
+
+
+def entries_of(catalog: Catalog, kind: str) -> tuple[Any, ...]:
+    """The entries of one kind: learners, datasets, metrics or experiments."""
+    entries: tuple[Any, ...] = getattr(catalog, kind)
+    return entries

@@ -1,0 +1,252 @@
+"""The data home: parsed data sets, kept as memory-mapped arrays that every trial opens in milliseconds.
+
+A data set is parsed once, in a process of its own, and kept under a name made of everything that decides its content:
+plugin version, loader version, parameters, and the loader's own stamp of the raw files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+from scipy.sparse import csr_array, issparse
+
+from harness.contract import Dataset, DatasetSpec, Taxonomy
+from harness.errors import DataError
+from harness.host import Entry
+from harness.signature import import_target
+
+HOME_VARIABLE = "HARNESS_DATA_HOME"
+LAYOUT = 1
+"""Raised when the kept form changes, so that older folders are passed over."""
+_MATRIX = ("indptr", "indices", "data")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is known of a kept data set without opening its arrays."""
+
+    folder: str
+    fingerprint: str
+    rows: int
+    features: int
+    classes: int
+    nonzeros: int
+    empty_rows: int
+    negative: bool
+    multilabel: bool
+    largest_class: int
+    taxonomy_depth: int | None
+    splits: dict[str, tuple[int, int]]
+    found: str
+
+
+def data_home() -> Path:
+    """The folder that holds parsed data: HARNESS_DATA_HOME, or the platform's cache folder."""
+    given = os.environ.get(HOME_VARIABLE)
+    return Path(given) if given else Path(platformdirs.user_cache_dir("harness"))
+
+
+def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:
+    """Where this data set with these parameters is kept."""
+    spec = entry.spec
+    stamp = import_target(spec.stamp)() if spec.stamp else ""
+    decisive = [LAYOUT, spec.name, spec.version, entry.origin.distribution, entry.origin.version, stamp]
+    text = json.dumps([*decisive, sorted(params.items())], default=repr)
+    return data_home() / "parsed" / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def read_header(folder: Path) -> Header | None:
+    """The header of a kept data set, or None when it is not kept."""
+    try:
+        content = json.loads((folder / "header.json").read_text())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder} is damaged ({error}): remove it, and the data set is parsed again") from error
+    content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
+    content.pop("class_names")
+    content.pop("node_names")
+    return Header(folder=str(folder), **content)
+
+
+def parse_job(payload: dict[str, Any], send: Any) -> tuple[dict[str, str], None]:
+    """A job: load a data set through its plugin, check it and keep it; gives an error's text, or none."""
+    send("loading")
+    try:
+        loaded = import_target(payload["load"])(**payload["params"])
+        send("checking")
+        keep(checked(payload["name"], loaded), Path(payload["folder"]))
+    except Exception as error:
+        expected = isinstance(error, DataError | ValueError)
+        prefix = f"data set {payload['name']!r}: "
+        text = str(error) if expected else f"{type(error).__name__}: {error}"
+        return {"error": text if text.startswith(prefix) else prefix + text}, None
+    return {}, None
+
+
+# -- checking --------------------------------------------------------------------------------------------------------
+
+
+def checked(name: str, data: Dataset) -> Dataset:
+    """The data set in canonical form: CSR of float32, duplicates summed, labels in range; DataError otherwise."""
+    if not isinstance(data, Dataset):
+        raise DataError(f"data set {name!r}: its loader gave {type(data).__name__}, expected harness.Dataset")
+    X = csr_array(data.X, dtype=np.float32, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    bad = np.flatnonzero(~np.isfinite(X.data))
+    if bad.size:
+        row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
+        raise DataError(
+            f"data set {name!r}: row {row}, feature {X.indices[bad[0]]} is {X.data[bad[0]]} ({bad.size} such values): "
+            "remove or replace NaN and infinite values"
+        )
+    if max(X.nnz, X.shape[1]) < 2**31:
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    classes = len(data.class_names)
+    y = _checked_labels(name, data.y, X.shape[0], classes)
+    if classes < 2:
+        raise DataError(f"data set {name!r} has {classes} class: at least two are needed to compare learners")
+    if data.taxonomy is not None:
+        _check_taxonomy(name, data.taxonomy, classes)
+    for split, parts in data.splits.items():
+        _check_given(name, split, parts, X.shape[0])
+    return Dataset(X, y, tuple(map(str, data.class_names)), data.taxonomy, data.splits, data.found)
+
+
+def _checked_labels(name: str, y: Any, rows: int, classes: int) -> Any:
+    if y.shape[0] != rows:
+        raise DataError(f"data set {name!r}: {y.shape[0]} labels for {rows} rows")
+    if issparse(y):
+        if y.shape[1] != classes:
+            raise DataError(f"data set {name!r}: the label matrix has {y.shape[1]} columns for {classes} classes")
+        indicator = csr_array(y, dtype=np.int8, copy=True)
+        indicator.sum_duplicates()
+        indicator.eliminate_zeros()
+        indicator.data[:] = 1
+        return indicator
+    y = np.asarray(y)
+    if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
+        raise DataError(f"data set {name!r}: labels are {y.dtype} of shape {y.shape}, expected class positions, 1-D")
+    wrong = np.flatnonzero((y < 0) | (y >= classes))
+    if wrong.size:
+        raise DataError(f"data set {name!r}: the label of row {wrong[0]} is {y[wrong[0]]}, expected 0 to {classes - 1}")
+    return y.astype(np.int64)
+
+
+def _check_taxonomy(name: str, taxonomy: Taxonomy, classes: int) -> None:
+    parent, nodes = taxonomy.parent, len(taxonomy.parent)
+    if len(taxonomy.class_node) != classes or ((taxonomy.class_node < 0) | (taxonomy.class_node >= nodes)).any():
+        raise DataError(f"data set {name!r}: its taxonomy must place each of the {classes} classes at one of its nodes")
+    if (parent < -1).any() or (parent >= nodes).any() or (parent == -1).sum() != 1:
+        raise DataError(f"data set {name!r}: its taxonomy must have one root (parent -1) and parents within 0..{nodes}")
+    above = np.arange(nodes)
+    for _ in range(nodes.bit_length()):  # after doubling the step often enough every node must have met the root
+        parent = np.where(parent >= 0, parent[parent], -1)
+    if (parent >= 0).any():
+        raise DataError(f"data set {name!r}: its taxonomy has a cycle through node {above[parent >= 0][0]}")
+
+
+def _check_given(name: str, split: str, parts: Any, rows: int) -> None:
+    train, test = map(np.asarray, parts)
+    both = np.concatenate([train, test])
+    if both.size and (both.min() < 0 or both.max() >= rows):
+        raise DataError(f"data set {name!r}: split {split!r} names rows outside 0..{rows - 1}")
+    if np.unique(both).size != both.size:
+        raise DataError(f"data set {name!r}: split {split!r} uses a row twice, or in both parts")
+
+
+# -- keeping and opening ---------------------------------------------------------------------------------------------
+
+
+def keep(data: Dataset, folder: Path) -> None:
+    """Write all arrays beside each other and move the folder into place in one step."""
+    arrays = _arrays(data)
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(f"{name}{arrays[name].dtype}{arrays[name].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    node_names = data.taxonomy.node_names if data.taxonomy else ()
+    digest.update(json.dumps([data.class_names, node_names]).encode())
+    header = asdict(_header(data, digest.hexdigest()))
+    del header["folder"]
+    header |= {"class_names": data.class_names, "node_names": node_names}
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
+    except OSError as error:
+        raise DataError(f"cannot write the data home {folder.parent} ({error}): set {HOME_VARIABLE}") from error
+    try:
+        for name, array in arrays.items():
+            np.save(temporary / f"{name}.npy", array)
+        (temporary / "header.json").write_text(json.dumps(header))
+        if not (folder / "header.json").exists():  # another run may have been quicker, with the same content
+            os.rename(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _arrays(data: Dataset) -> dict[str, Any]:
+    arrays = {f"X_{part}": getattr(data.X, part) for part in _MATRIX}
+    if issparse(data.y):
+        arrays |= {f"y_{part}": getattr(data.y, part) for part in _MATRIX}
+    else:
+        arrays["y"] = data.y
+    if data.taxonomy is not None:
+        arrays |= {"parent": data.taxonomy.parent, "class_node": data.taxonomy.class_node}
+    for name, (train, test) in data.splits.items():
+        arrays |= {f"train_{name}": np.asarray(train, np.int64), f"test_{name}": np.asarray(test, np.int64)}
+    return arrays
+
+
+def _header(data: Dataset, fingerprint: str) -> Header:
+    labels = data.y.indices if issparse(data.y) else data.y
+    return Header(
+        folder="",
+        fingerprint=fingerprint,
+        rows=data.X.shape[0],
+        features=data.X.shape[1],
+        classes=len(data.class_names),
+        nonzeros=int(data.X.nnz),
+        empty_rows=int((np.diff(data.X.indptr) == 0).sum()),
+        negative=bool((data.X.data < 0).any()),
+        multilabel=bool(issparse(data.y)),
+        largest_class=int(np.bincount(labels, minlength=1).max()),
+        taxonomy_depth=data.taxonomy.depth if data.taxonomy else None,
+        splits={name: (len(train), len(test)) for name, (train, test) in data.splits.items()},
+        found=data.found,
+    )
+
+
+def open_dataset(folder: Path) -> Dataset:
+    """A kept data set, its arrays mapped into memory read-only."""
+    header = json.loads((folder / "header.json").read_text())
+
+    def array(name: str) -> Any:
+        return np.load(folder / f"{name}.npy", mmap_mode="r")
+
+    def matrix(name: str, columns: int) -> csr_array:
+        indptr, indices, data = (array(f"{name}_{part}") for part in _MATRIX)
+        return csr_array((data, indices, indptr), shape=(header["rows"], columns), copy=False)
+
+    taxonomy = None
+    if header["taxonomy_depth"] is not None:
+        taxonomy = Taxonomy(array("parent"), array("class_node"), tuple(header["node_names"]))
+    return Dataset(
+        X=matrix("X", header["features"]),
+        y=matrix("y", header["classes"]) if header["multilabel"] else array("y"),
+        class_names=tuple(header["class_names"]),
+        taxonomy=taxonomy,
+        splits={name: (array(f"train_{name}"), array(f"test_{name}")) for name in header["splits"]},
+        found=header["found"],
+    )

@@ -1,0 +1,62 @@
+"""The fork server: imports the warm modules once, then forks a keeper for each job. Run as a module by `local`.
+
+Why not multiprocessing's own: that one is a single global whose environment (and so the thread limits) is fixed at
+first use, it runs the caller's main module again in every child, and it has no place for a keeper above the job.
+
+A process with threads must not fork (numba's and OpenMP's pools hang in the child), so each preloaded module is
+checked for having started none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from typing import Any
+
+from harness.executors import frames
+from harness.executors.keeper import keep
+
+
+def count_threads() -> int:
+    """Threads of this process as the kernel sees them, compiled libraries' ones included."""
+    return len(os.listdir("/proc/self/task"))
+
+
+def preload(modules: list[str]) -> dict[str, Any]:
+    """Import the modules; say which could not be imported and which one started threads."""
+    failed: dict[str, str] = {}
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except (Exception, SystemExit) as error:  # the trial meets it again, and reports it as the learner's
+            failed[module] = f"{type(error).__name__}: {error}"
+        if count_threads() > 1:
+            return {"failed": failed, "threaded": module}
+    return {"failed": failed, "threaded": None}
+
+
+def serve(control: socket.socket) -> None:
+    """Answer the set-up, then fork a keeper for every socket that the host hands over, until the host goes away."""
+    setup = json.loads(control.recv(1 << 20))
+    sys.path[:0] = [path for path in setup["path"] if path not in sys.path]
+    answer = preload(setup["preload"])
+    control.sendall(frames.pack_json(frames.RESULT, answer))
+    if answer["threaded"]:
+        return
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are reaped by the kernel
+    while True:
+        message, handles, _, _ = socket.recv_fds(control, 1, 1)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            keep(socket.socket(fileno=handles[0]))
+        os.close(handles[0])
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,111 @@
+"""The k best classes of each row, from whatever the learner has: rank, decision_function, predict_proba or predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from harness.contract import Ranks
+from harness.errors import ContractError
+
+BLOCK_VALUES = 4_000_000
+"""Scores held at once: a block of rows, never a full rows x classes matrix for many classes."""
+
+
+def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
+    """The learner's own answer, unchecked, and the name of what gave it: this is what the clock measures."""
+    if isinstance(learner, Ranks):
+        return learner.rank(X, k), "rank"
+    for method in ("decision_function", "predict_proba"):
+        if hasattr(learner, method):
+            return _rank_scores(learner, method, X, k), method
+    return learner.predict(X), "predict"
+
+
+def as_classes(learner: Any, answer: Any, by: str, rows: int, k: int, n_classes: int) -> np.ndarray:
+    """The answer as class positions of the data set: int32, k columns, -1 pads. ContractError says what is wrong."""
+    if by == "predict":
+        return _from_predict(answer, rows, k, n_classes)
+    positions = check_ranks(answer, rows, k, _class_count(learner))
+    classes = np.asarray(learner.classes_)
+    if classes.size == 0 or not np.issubdtype(classes.dtype, np.integer) or not _within(classes, n_classes):
+        raise ContractError(f"classes_ must hold class positions 0..{n_classes - 1} as given to fit, got {classes!r}")
+    return np.where(positions >= 0, classes[positions], -1).astype(np.int32)
+
+
+def check_ranks(answer: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
+    """What `rank` gave, if it kept the contract; ContractError says how not."""
+    ranks: np.ndarray = np.asarray(answer)
+    if ranks.shape != (rows, k):
+        raise ContractError(f"rank gave shape {ranks.shape}, expected {(rows, k)}: one row per row of X, k columns")
+    if not np.issubdtype(ranks.dtype, np.signedinteger):
+        raise ContractError(f"rank gave {ranks.dtype}, expected signed integers: positions in classes_, -1 pads")
+    if ranks.size and (ranks.min() < -1 or ranks.max() >= n_classes):
+        wrong = ranks[(ranks < -1) | (ranks >= n_classes)][0]
+        raise ContractError(f"rank gave class {wrong}, expected positions in classes_, 0..{n_classes - 1}, or -1")
+    ordered = np.sort(ranks, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        raise ContractError(f"rank named a class twice in row {int(np.flatnonzero(twice.any(axis=1))[0])}")
+    if ((ranks[:, :-1] < 0) & (ranks[:, 1:] >= 0)).any():
+        raise ContractError("rank put a pad (-1) before a class; pads come last")
+    return ranks
+
+
+def top_k(scores: np.ndarray, k: int) -> np.ndarray:
+    """Positions of the k largest scores of each row: score descending, position ascending on ties, -1 pads."""
+    classes = scores.shape[1]
+    kept = min(k, classes)
+    if kept < classes:
+        # All that reach the k-th best score are candidates, so that ties at the border go to the lowest position.
+        border = -np.partition(-scores, kept - 1, axis=1)[:, kept - 1 : kept]
+        scores = np.where(scores >= border, scores, -np.inf)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :kept]
+    return np.pad(order.astype(np.int32), ((0, 0), (0, k - kept)), constant_values=-1)
+
+
+def _rank_scores(learner: Any, method: str, X: Any, k: int) -> np.ndarray:
+    parts = []
+    for block in _blocks(X, _class_count(learner)):
+        scores = getattr(learner, method)(block)
+        if isinstance(scores, list):
+            raise ContractError(f"{method} gave a list, one array per label: such a learner needs rank(X, k)")
+        scores = np.asarray(scores)
+        if scores.ndim == 1:  # two classes: scikit-learn gives one column, for the second
+            scores = np.column_stack([-scores, scores])
+        if scores.shape != (block.shape[0], _class_count(learner)):
+            raise ContractError(f"{method} gave shape {scores.shape}, expected rows x classes_")
+        if np.isnan(scores).any():
+            raise ContractError(f"{method} gave NaN")
+        parts.append(top_k(scores, k))
+    return np.concatenate(parts)
+
+
+def _from_predict(predicted: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
+    predicted = np.asarray(predicted)
+    if predicted.shape != (rows,) or not np.issubdtype(predicted.dtype, np.integer):
+        raise ContractError(f"predict gave {predicted.dtype} of shape {predicted.shape}, expected {rows} integers")
+    if not _within(predicted, n_classes):
+        raise ContractError(f"predict gave a class outside 0..{n_classes - 1}")
+    ranks = np.full((rows, k), -1, np.int32)
+    ranks[:, 0] = predicted
+    return ranks
+
+
+def _class_count(learner: Any) -> int:
+    classes = getattr(learner, "classes_", None)
+    if classes is None:
+        raise ContractError("the fitted learner has no classes_, which says what its ranks or scores stand for")
+    return len(classes)
+
+
+def _within(classes: np.ndarray, n_classes: int) -> bool:
+    return bool(classes.size == 0 or (classes.min() >= 0 and classes.max() < n_classes))
+
+
+def _blocks(X: Any, classes: int) -> Iterator[Any]:
+    step = max(1, BLOCK_VALUES // max(classes, 1))
+    for start in range(0, X.shape[0], step):
+        yield X[start : start + step]

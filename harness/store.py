@@ -1,0 +1,179 @@
+"""The results folder: append-only records, ranks beside them, one writer at a time. Survives kill -9.
+
+experiment.toml   what was asked for, last
+machine.json      the machines that records refer to
+records.jsonl     a line per finished trial, synced to disk before the next trial counts
+ranks/KEY.npy     the ranks of a trial, written before its record
+damaged.jsonl     lines that could not be trusted, kept for the curious
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.errors import StoreError
+from harness.record import BadLine, Record, from_line, to_line
+
+RECORDS, DAMAGED, LOCK, MACHINES, EXPERIMENT = (
+    "records.jsonl",
+    "damaged.jsonl",
+    "lock",
+    "machine.json",
+    "experiment.toml",
+)
+
+
+def read_records(folder: Path) -> list[Record]:
+    """The records of a folder, the last one of each key; lines that cannot be trusted are named and left out."""
+    records, damaged = _read(folder)
+    for number, why, _ in damaged:
+        warnings.warn(f"{folder / RECORDS}, line {number}: {why}; left out", stacklevel=2)
+    return list({record.key: record for record in records}.values())
+
+
+def read_machines(folder: Path) -> dict[str, Any]:
+    """The machines that the folder's records refer to, by id."""
+    try:
+        machines: dict[str, Any] = json.loads((folder / MACHINES).read_text())
+    except (OSError, ValueError):
+        return {}
+    return machines
+
+
+def read_ranks(folder: Path, key: str) -> bytes | None:
+    """The saved ranks of a trial, as the bytes of a .npy file; None when they are not there."""
+    try:
+        return (folder / "ranks" / f"{key}.npy").read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, str]]]:
+    path = folder / RECORDS
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise StoreError(f"{folder} is not a results folder: it has no {RECORDS}") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error}") from error
+    records: list[Record] = []
+    damaged: list[tuple[int, str, str]] = []
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            if number == len(lines):  # no newline behind it: the writer died while it wrote
+                raise BadLine("torn: the run was stopped while it was written")
+            records.append(from_line(line))
+        except BadLine as error:
+            damaged.append((number, str(error), line))
+    return records, damaged
+
+
+class Store:
+    """A results folder opened for writing. Use `open_store`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.records: dict[str, Record] = {}
+        """The last record of each key."""
+        if (folder / RECORDS).exists():
+            self._load()
+        self._handle = os.open(folder / RECORDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def _load(self) -> None:
+        """Take what can be trusted; put the rest aside, so that its trials run again."""
+        records, damaged = _read(self.folder)
+        self.records = {record.key: record for record in records}
+        if not damaged:
+            return
+        for number, why, _ in damaged:
+            warnings.warn(f"{self.folder / RECORDS}, line {number}: {why}; moved to {DAMAGED}", stacklevel=4)
+        with open(self.folder / DAMAGED, "a", encoding="utf-8") as aside:
+            aside.writelines(line + "\n" for _, _, line in damaged)
+            aside.flush()
+            os.fsync(aside.fileno())
+        replace_file(self.folder / RECORDS, "".join(map(to_line, records)).encode())
+
+    def append(self, record: Record, ranks: bytes | None = None) -> None:
+        """Keep a finished trial: its ranks first, then its line, both synced. On failure nothing is half there."""
+        try:
+            if ranks is not None:
+                (self.folder / "ranks").mkdir(exist_ok=True)
+                replace_file(self.folder / "ranks" / f"{record.key}.npy", ranks)
+            size = os.fstat(self._handle).st_size
+            line = to_line(record).encode()
+            try:
+                written = os.write(self._handle, line)
+                if written < len(line):
+                    raise OSError(28, "No space left on device")
+                os.fsync(self._handle)
+            except OSError:
+                os.ftruncate(self._handle, size)
+                raise
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to {self.folder}: {error.strerror}; the {len(self.records)} trials before are safe: "
+                "make room and give the same command again"
+            ) from error
+        self.records[record.key] = record
+
+    def describe(self, experiment: str, machine: Mapping[str, Any]) -> None:
+        """Write down what was asked for, and on which machine."""
+        machines = read_machines(self.folder) | {machine["id"]: dict(machine)}
+        replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
+        replace_file(self.folder / EXPERIMENT, experiment.encode())
+
+    def close(self) -> None:
+        os.close(self._handle)
+
+
+@contextmanager
+def open_store(folder: Path) -> Iterator[Store]:
+    """The folder, made if need be, for one writer: a second one is refused at once."""
+    lock = -1
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {error.strerror}: choose another folder with --out") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise StoreError(
+                f"{folder} is being written by process {holder}: wait for it, or use another --out"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        store = Store(folder)
+        try:
+            yield store
+        finally:
+            store.close()
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {error.strerror or error}") from error
+    finally:
+        os.close(lock)  # and with it goes the lock, as it does when the process is killed
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write beside, sync, and move into place: a reader sees the old content or the new, never half of it."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        with open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

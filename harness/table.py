@@ -1,0 +1,252 @@
+"""Records -> Table: rows are learners, flat first, grouped by data set; columns are metrics. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from harness.contract import KINDS, MetricSpec
+from harness.errors import HarnessError
+from harness.record import Record
+from harness.stats import FEWEST_PAIRS, Summary, indistinguishable_from_best, summarise
+
+By = Literal["dataset", "learner"]
+
+
+_MARKED = {
+    None: "",
+    True: "; marked: the best, and all that a paired sign test (exact, ties dropped, Holm-corrected, 5%) cannot tell "
+    "from it",
+    False: f"; marked: the best mean (fewer than {FEWEST_PAIRS} paired trials are too few to test)",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One metric of one learner on one data set; without a summary, `failed` or nothing at all."""
+
+    summary: Summary | None
+    failed: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    title: str
+    kind: str
+    trials: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lines that belong together, best marked among them."""
+
+    title: str
+    detail: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """All that a renderer needs."""
+
+    columns: tuple[MetricSpec, ...]
+    row_heading: str
+    groups: tuple[Group, ...]
+    foot: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Line:
+    learner: str
+    kind: str
+    dataset: str
+    detail: str
+    records: tuple[Record, ...]
+
+
+def make_table(
+    records: Iterable[Record],
+    metrics: Sequence[MetricSpec],
+    *,
+    by: By = "dataset",
+    mixed_machines: bool = False,
+    machines: Mapping[str, Any] | None = None,
+) -> Table:
+    """The comparison table of some records with these columns."""
+    kept = list(records)
+    if not kept:
+        raise HarnessError("there are no records to make a table of")
+    lines = _lines(kept)
+    foot: list[str] = []
+    columns = tuple(metrics)
+    conditions = sorted({(r.machine, r.threads) for r in kept if r.status == "ok"})
+    if len(conditions) > 1 and any(m.timed for m in columns):
+        where = "; ".join(_condition(machine, threads, machines or {}) for machine, threads in conditions)
+        if mixed_machines:
+            foot.append(f"TIMES ARE NOT COMPARABLE: measured under {len(conditions)} conditions: {where}.")
+        else:
+            columns = tuple(m for m in columns if not m.timed)
+            foot.append(
+                f"Times are left out, being measured under {len(conditions)} conditions ({where}); "
+                "--mixed-machines shows them all the same."
+            )
+    best, tested = _best(lines, columns)
+    groups = _groups(lines, columns, best, by)
+    foot += _foot(kept, columns, machines or {}, tested if best else None)
+    return Table(columns, "learner" if by == "dataset" else "data set", groups, tuple(foot))
+
+
+# -- lines -----------------------------------------------------------------------------------------------------------
+
+
+def _lines(records: Sequence[Record]) -> list[_Line]:
+    """One line for each learner, as set up, on each data set, as prepared."""
+    sets: dict[tuple[str, ...], list[Record]] = {}
+    for record in records:
+        key = (record.dataset, record.fingerprint, record.representation, record.split)
+        sets.setdefault(key, []).append(record)
+    lines = []
+    for (dataset, *_), members in sets.items():
+        by_setup: dict[str, list[Record]] = {}
+        for record in members:
+            by_setup.setdefault(_setup(record), []).append(record)
+        titles = _titles([group[0] for group in by_setup.values()])
+        detail = _detail(members)
+        for title, group in zip(titles, by_setup.values(), strict=True):
+            ordered = tuple(sorted(group, key=lambda r: r.seed))
+            lines.append(_Line(title, group[0].learner_kind, dataset, detail, ordered))
+    return sorted(lines, key=lambda line: KINDS.index(line.kind))  # stable: else in the order of the records
+
+
+def _own_params(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in record.params.items() if (name, value) != ("random_state", record.seed)}
+
+
+def _setup(record: Record) -> str:
+    whole = [record.label, record.learner, record.learner_distribution, record.learner_version, _own_params(record)]
+    return json.dumps(whole, sort_keys=True)
+
+
+def _titles(firsts: Sequence[Record]) -> list[str]:
+    """The labels; where one label stands for several set-ups, with what tells them apart."""
+    counts = Counter(record.label for record in firsts)
+    titles = []
+    for record in firsts:
+        title = record.label
+        if counts[title] > 1:
+            own = ", ".join(f"{name}={value}" for name, value in _own_params(record).items())
+            title = f"{title} [{own or 'defaults'}; {record.learner_version}]"
+        titles.append(title)
+    return titles
+
+
+def _detail(records: Sequence[Record]) -> str:
+    first = records[0]
+    parts = [f"{first.representation}, {first.split}"]
+    done = [r for r in records if r.status == "ok"]
+    if done:
+        r = done[0]
+        parts.append(
+            f"{r.n_train:,} training and {r.n_test:,} test rows, {r.n_features:,} features, {r.n_classes:,} classes"
+        )
+    if first.dataset_params:
+        parts.append(", ".join(f"{name}={value}" for name, value in first.dataset_params.items()))
+    return "; ".join(parts)
+
+
+# -- cells -----------------------------------------------------------------------------------------------------------
+
+
+def _values(line: _Line, metric: str) -> dict[int, float]:
+    scores = ((r.seed, r.scores.get(metric)) for r in line.records if r.status == "ok")
+    return {seed: value for seed, value in scores if value is not None}
+
+
+def _best(lines: Sequence[_Line], columns: Sequence[MetricSpec]) -> tuple[set[tuple[int, str]], bool]:
+    """Which (line, metric) to mark, and whether every mark rests on a test."""
+    marked: set[tuple[int, str]] = set()
+    tested = True
+    for dataset in {(line.dataset, line.detail) for line in lines}:
+        rivals = {str(i): line for i, line in enumerate(lines) if (line.dataset, line.detail) == dataset}
+        if len(rivals) < 2:
+            continue
+        for metric in columns:
+            samples = {i: values for i, line in rivals.items() if (values := _values(line, metric.name))}
+            if len(samples) < 2:
+                continue
+            winners, enough = indistinguishable_from_best(samples, higher=metric.direction == "higher")
+            tested &= enough or len(winners) == len(samples)
+            marked |= {(int(i), metric.name) for i in winners}
+    return marked, tested
+
+
+def _row(title: str, line: _Line, number: int, columns: Sequence[MetricSpec], best: set[tuple[int, str]]) -> Row:
+    failures = Counter(r.status.upper() for r in line.records if r.status != "ok")
+    total = len(line.records)
+    failed = ", ".join(f"{status} {count}/{total}" for status, count in failures.items())
+    done = total - failures.total()
+    cells = []
+    for metric in columns:
+        summary = summarise(list(_values(line, metric.name).values()))
+        cells.append(Cell(summary, failed if not done else "", (number, metric.name) in best))
+    trials = str(total) if not failures else f"{done}/{total}, {failed}" if done else f"0/{total}"
+    return Row(title, line.kind, trials, tuple(cells))
+
+
+def _groups(
+    lines: Sequence[_Line], columns: Sequence[MetricSpec], best: set[tuple[int, str]], by: By
+) -> tuple[Group, ...]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for number, line in enumerate(lines):
+        heading, title = (line.dataset, line.learner) if by == "dataset" else (line.learner, line.dataset)
+        detail = line.detail if by == "dataset" else line.kind
+        found.setdefault((heading, detail), []).append(_row(title, line, number, columns, best))
+    return tuple(Group(heading, detail, tuple(rows)) for (heading, detail), rows in found.items())
+
+
+# -- foot ------------------------------------------------------------------------------------------------------------
+
+
+def _condition(machine: str, threads: int, machines: Mapping[str, Any]) -> str:
+    facts = machines.get(machine, {})
+    name = f"{facts.get('processor', 'unknown processor')}, {facts.get('cores', '?')} cores"
+    return f"{name} ({machine}), {threads} thread{'s' * (threads > 1)}"
+
+
+def _foot(
+    records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any], tested: bool | None
+) -> list[str]:
+    """What a reader must know to trust the numbers; `tested` is None when nothing is marked."""
+    done = [r for r in records if r.status == "ok"]
+    foot = [f"Mean ± sample standard deviation over trials{_MARKED[tested]}."]
+    conditions = sorted({(r.machine, r.threads) for r in done})
+    if len(conditions) == 1:
+        foot.append(f"Measured on {_condition(*conditions[0], machines)}.")
+    if any(m.timed for m in columns) and any(r.jobs > 1 for r in done):
+        most = max(r.jobs for r in done)
+        foot.append(f"WARNING: up to {most} timed trials shared the machine (--jobs {most}): times are not clean.")
+    greedy = sorted({r.label for r in done if _over_threads(r)})
+    if greedy:
+        foot.append(f"WARNING: used more processors than allowed: {', '.join(greedy)}.")
+    by_coefficients = sorted({r.label for r in done if r.index_source == "coef_"})
+    if by_coefficients and any(m.unit == "count" for m in columns):
+        foot.append(f"Index size is the non-zeros of coef_: {', '.join(by_coefficients)}.")
+    pickled = sorted({r.label for r in done if r.index_source == "pickle"})
+    if pickled and any(m.unit == "bytes" for m in columns):
+        foot.append(f"Bytes are those of the serialised learner: {', '.join(pickled)}.")
+    notes = sorted({f"{r.label} on {r.dataset}: {r.message}" for r in records if r.message})
+    foot += notes[:8] + ([f"... and {len(notes) - 8} more messages in the records."] if len(notes) > 8 else [])
+    return foot
+
+
+def _over_threads(record: Record) -> bool:
+    """More processor time than the allowed threads could have spent; a short fit is too coarse to judge."""
+    wall, cpu = record.fit_seconds or 0.0, record.fit_cpu_seconds or 0.0
+    return wall > 0.5 and cpu > 1.2 * wall * record.threads

@@ -1,0 +1,293 @@
+"""One trial, in a process of its own: load, split, represent, warm up, fit (clock), rank (clock), measure."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import os
+import pickle
+import re
+import sys
+import time
+import traceback
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import threadpoolctl
+from scipy.sparse import csr_array, issparse
+
+from harness.contract import Dataset, HasIndexBytes, HasIndexSize, Outcome, TouchesEdges
+from harness.data import open_dataset
+from harness.errors import ContractError
+from harness.ranking import as_classes, rank_positions
+from harness.represent import represent
+from harness.signature import import_target
+from harness.split import split_rows
+
+WARMUP_ROWS = 64
+
+Send = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the learner trains on and what it is asked about."""
+
+    X_train: Any
+    y_train: Any
+    X_test: Any
+    y_test: Any
+    data: Dataset
+
+
+@dataclass
+class Clock:
+    """Wall and processor seconds of one stretch."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        wall, cpu = time.perf_counter(), time.process_time()
+        yield
+        self.wall, self.cpu = time.perf_counter() - wall, time.process_time() - cpu
+
+
+def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes | None]:
+    """The job that the executor runs: an answer of record fields, and the ranks as a .npy file's bytes."""
+    phase = "start"
+
+    def tell(now: str) -> None:
+        nonlocal phase
+        phase = now
+        send(now)
+
+    try:
+        limit_threads(payload["threads"])
+        measured, ranks = run_trial(payload["trial"], payload["metrics"], tell)
+    except MemoryError as error:
+        return _failure("memory", phase, error), None
+    except Exception as error:
+        return _failure("error", phase, error), None
+    buffer = io.BytesIO()
+    np.save(buffer, ranks)
+    return {"status": "ok", "threads_in_force": threads_in_force(), **measured}, buffer.getvalue()
+
+
+def _failure(status: str, phase: str, error: BaseException) -> dict[str, Any]:
+    text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
+    return {"status": status, "message": f"during {phase}: {text}", "traceback": traceback.format_exc()}
+
+
+def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tuple[dict[str, Any], Any]:
+    """Run one trial and give the measured fields of its record, with the ranks."""
+    load, imported, warm, fit, rank = Clock(), Clock(), Clock(), Clock(), Clock()
+    send("load")
+    with load.running():
+        parts = load_parts(trial)
+    send("import")
+    with imported.running():
+        learner = build_learner(trial)
+    send("warm-up")
+    with warm.running():
+        warm_up(lambda: build_learner(trial), parts)
+    before = [checksum(parts.X_train), checksum(parts.y_train), checksum(parts.X_test)]
+    base_bytes = reset_peak()
+    extra = {"taxonomy": parts.data.taxonomy} if trial["wants_taxonomy"] else {}
+    send("fit")
+    with fit.running():
+        learner.fit(parts.X_train, parts.y_train, **extra)
+    send("rank")
+    with rank.running():
+        answer, ranked_by = rank_positions(learner, parts.X_test, trial["depth"])
+    peak_bytes = read_peak()
+    n_test, n_classes = parts.X_test.shape[0], len(parts.data.class_names)
+    ranks = as_classes(learner, answer, ranked_by, n_test, trial["depth"], n_classes)
+    after = [checksum(parts.X_train), checksum(parts.y_train), checksum(parts.X_test)]
+    for name, old, new in zip(("the training X", "y", "the test X"), before, after, strict=True):
+        if old != new:
+            raise ContractError(f"the learner changed {name} that it was given; it must work on a copy")
+    send("measure")
+    index_size, index_bytes, index_source = measure_index(learner)
+    edges = float(learner.edges_touched(parts.X_test)) if isinstance(learner, TouchesEdges) else None
+    counts = class_counts(parts.y_train, n_classes)
+    outcome = Outcome(
+        truth=parts.y_test,
+        ranks=ranks,
+        n_classes=n_classes,
+        train_class_counts=counts,
+        n_train=parts.X_train.shape[0],
+        fit_seconds=fit.wall,
+        fit_cpu_seconds=fit.cpu,
+        rank_seconds=rank.wall,
+        index_size=index_size,
+        index_bytes=index_bytes,
+        edges_per_feature=edges,
+        peak_bytes=peak_bytes,
+        taxonomy=parts.data.taxonomy,
+    )
+    scores, trouble = compute_scores(metrics, outcome)
+    return {
+        "scores": scores,
+        "message": trouble,
+        "n_train": parts.X_train.shape[0],
+        "n_test": n_test,
+        "n_classes": n_classes,
+        "n_features": parts.X_train.shape[1],
+        "unseen_test_rows": count_unseen(parts.y_test, counts),
+        "empty_test_rows": count_empty(parts.X_test),
+        "ranked_by": ranked_by,
+        "index_source": index_source,
+        "fit_seconds": fit.wall,
+        "fit_cpu_seconds": fit.cpu,
+        "rank_seconds": rank.wall,
+        "rank_cpu_seconds": rank.cpu,
+        "load_seconds": load.wall,
+        "import_seconds": imported.wall,
+        "warmup_seconds": warm.wall,
+        "peak_bytes": peak_bytes,
+        "base_bytes": base_bytes,
+    }, ranks
+
+
+# -- before the clock ------------------------------------------------------------------------------------------------
+
+
+def load_parts(trial: dict[str, Any]) -> Parts:
+    """Open the data, split it, represent both parts."""
+    data = open_dataset(Path(trial["data_folder"]))
+    train, test = split_rows(trial["split"], data.X.shape[0], trial["seed"], data.splits)
+    X_train, X_test = represent(trial["representation"], data.X[train], data.X[test])
+    if trial["wants_dense"]:
+        X_train, X_test = X_train.toarray(), X_test.toarray()
+    return Parts(X_train, data.y[train], X_test, data.y[test], data)
+
+
+def build_learner(trial: dict[str, Any]) -> Any:
+    """A fresh learner with the trial's parameters."""
+    return import_target(trial["learner_load"])(**trial["params"])
+
+
+def warm_up(build: Callable[[], Any], parts: Parts) -> None:
+    """Fit and rank a few rows, so that whatever compiles on first use has compiled before the clock runs."""
+    y = parts.y_train
+    try:
+        if issparse(y):
+            rows = np.arange(min(WARMUP_ROWS, y.shape[0]))
+        else:
+            other = np.flatnonzero(y != y[0])[:1]  # two classes at least, or many learners refuse
+            rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
+        learner = build()
+        fit = inspect.signature(learner.fit).parameters
+        extra = {"taxonomy": parts.data.taxonomy} if "taxonomy" in fit and parts.data.taxonomy else {}
+        learner.fit(parts.X_train[rows], y[rows], **extra)
+        rank_positions(learner, parts.X_train[rows[:2]], 1)
+    except Exception:  # too few rows for this learner: then it starts cold, and nothing else is lost
+        return
+
+
+def limit_threads(threads: int) -> None:
+    """Put the limit in force: for libraries already loaded and for those that the learner will load."""
+    for variable in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB", "NUMBA"):
+        os.environ[f"{variable}_NUM_THREADS"] = str(threads)
+    threadpoolctl.threadpool_limits(limits=threads)
+    if "numba" in sys.modules:
+        sys.modules["numba"].set_num_threads(threads)
+
+
+def threads_in_force() -> dict[str, int]:
+    """What each thread pool in this process says of itself."""
+    pools: dict[str, int] = {}
+    for pool in threadpoolctl.threadpool_info():
+        name = f"{pool['internal_api']}:{Path(pool['filepath']).name.partition('-')[0].partition('.')[0]}"
+        pools[name] = max(pools.get(name, 0), pool["num_threads"])
+    if "numba" in sys.modules:
+        pools["numba"] = sys.modules["numba"].get_num_threads()
+    return pools
+
+
+# -- after the clock -------------------------------------------------------------------------------------------------
+
+
+def checksum(value: Any) -> int:
+    """A checksum of an array or sparse matrix: did the learner leave it alone?"""
+    if issparse(value):
+        value = csr_array(value)
+        return zlib.crc32(value.indptr, zlib.crc32(value.indices, zlib.crc32(value.data)))
+    return zlib.crc32(np.ascontiguousarray(value).data)
+
+
+def measure_index(learner: Any) -> tuple[int | None, int | None, str]:
+    """Non-zero weights and bytes of the fitted learner, and what they were read from."""
+    coefficients = getattr(learner, "coef_", None)
+    if isinstance(learner, HasIndexSize):
+        size, source = int(learner.index_size_), "index_size_"
+    elif coefficients is not None and (issparse(coefficients) or isinstance(coefficients, np.ndarray)):
+        size, source = int(coefficients.nnz if issparse(coefficients) else np.count_nonzero(coefficients)), "coef_"
+    else:
+        return None, _bytes_of(learner), "pickle"
+    return size, _bytes_of(learner), source
+
+
+def _bytes_of(learner: Any) -> int | None:
+    if isinstance(learner, HasIndexBytes):
+        return int(learner.index_bytes_)
+    try:
+        return len(pickle.dumps(learner, protocol=5))
+    except Exception:  # not every learner can be serialised, and none has to
+        return None
+
+
+def class_counts(y: Any, classes: int) -> np.ndarray:
+    """Training rows of each class."""
+    return np.bincount(y.indices if issparse(y) else y, minlength=classes)
+
+
+def count_unseen(y: Any, counts: np.ndarray) -> int:
+    """Test rows whose every class is new."""
+    if issparse(y):
+        return int(((y @ (counts > 0).astype(np.int64)) == 0).sum())
+    return int((counts[y] == 0).sum())
+
+
+def count_empty(X: Any) -> int:
+    """Rows without a feature."""
+    return int((np.diff(X.indptr) == 0).sum()) if issparse(X) else int((~X.any(axis=1)).sum())
+
+
+def compute_scores(metrics: dict[str, str], outcome: Outcome) -> tuple[dict[str, float | None], str]:
+    """Every metric's value; one that fails costs its own column only."""
+    scores: dict[str, float | None] = {}
+    trouble = []
+    for name, target in metrics.items():
+        try:
+            value = import_target(target)(outcome)
+            scores[name] = None if value is None else float(value)
+        except Exception as error:
+            scores[name] = None
+            trouble.append(f"metric {name!r} failed: {type(error).__name__}: {error}")
+    return scores, "; ".join(trouble)
+
+
+def reset_peak() -> int | None:
+    """Reset this process's high-water mark of resident memory, and give the level now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return None
+    return read_peak()
+
+
+def read_peak() -> int | None:
+    """VmHWM of this process: never ru_maxrss, which a forked child inherits."""
+    try:
+        match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return None
+    return int(match[1]) * 1024 if match else None

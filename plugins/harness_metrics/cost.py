@@ -1,0 +1,41 @@
+"""What a trial cost: time, memory, size of the index. None where the trial could not tell."""
+
+from __future__ import annotations
+
+from harness import Outcome
+
+
+def train(outcome: Outcome) -> float:
+    """Seconds that fit took by the clock."""
+    return outcome.fit_seconds
+
+
+def train_cpu(outcome: Outcome) -> float:
+    """Seconds of processor time that fit used."""
+    return outcome.fit_cpu_seconds
+
+
+def predict(outcome: Outcome) -> float | None:
+    """Seconds a row of ranking the test rows; None without test rows."""
+    n_rows = len(outcome.ranks)
+    return outcome.rank_seconds / n_rows if n_rows else None
+
+
+def index(outcome: Outcome) -> int | None:
+    """The number of stored non-zero weights."""
+    return outcome.index_size
+
+
+def index_bytes(outcome: Outcome) -> int | None:
+    """The bytes that the fitted index takes."""
+    return outcome.index_bytes
+
+
+def edges(outcome: Outcome) -> float | None:
+    """Edges read per active feature."""
+    return outcome.edges_per_feature
+
+
+def peak(outcome: Outcome) -> int | None:
+    """The most bytes that the trial's process held during fit."""
+    return outcome.peak_bytes

@@ -1,0 +1,1 @@
+"""Experiments of the papers, ready to run: an experiment file for each."""

@@ -1,0 +1,175 @@
+"""ICD-10-CM: what is in it, how the tree hangs together, and what is said when it cannot be read."""
+
+import subprocess
+import sys
+from importlib import metadata
+
+import numpy as np
+import pytest
+
+from harness.errors import DataError
+from harness_text import icd10cm
+from harness_text.plugin import harness_datasets
+
+WELL_FORMED = """<ICD10CM.tabular>
+  <chapter><name>1</name><desc>Infections</desc>
+    <section id="A00-A99"><desc>All of A</desc></section>
+    <section id="A00-A09"><desc>Intestinal</desc>
+      <diag><name>A00</name><desc>Cholera</desc>
+        <excludes1><note>not this one</note></excludes1>
+        <diag><name>A00.0</name><desc>Cholera, classical</desc>
+          <inclusionTerm><note>Classical cholera</note><note>Old cholera</note></inclusionTerm>
+          <diag><name>A00.01</name><desc>Deepest</desc></diag>
+        </diag>
+      </diag>
+      <diag><name>A01</name><desc>Typhoid</desc></diag>
+    </section>
+  </chapter>
+</ICD10CM.tabular>"""
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return icd10cm.load()
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        path = tmp_path / "tabular.xml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_the_counts_are_of_the_expected_size(dataset):
+    assert 50_000 < dataset.X.shape[0] < 70_000
+    assert 1_800 < len(dataset.class_names) < 2_000
+    assert 10_000 < dataset.X.shape[1] < 13_000
+    assert dataset.y.shape == (dataset.X.shape[0],)
+
+
+@pytest.mark.skipif(metadata.version("simple-icd-10-cm") != "1.5.0", reason="the exact counts are of release 1.5.0")
+def test_the_counts_of_release_1_5_0_are_exact(dataset):
+    assert dataset.X.shape == (59_450, 11_446)
+    assert len(dataset.taxonomy.parent) == 1 + 22 + 285 + 1_918
+    assert dataset.found == (
+        "59,450 terms, 1,918 classes, 285 of 297 sections, 22 chapters; "
+        "simple-icd-10-cm 1.5.0, icd10c-tabular-April-1-2026.xml"
+    )
+
+
+def test_rows_are_counts_and_every_class_has_one(dataset):
+    assert (dataset.X.dtype, dataset.X.indices.dtype, dataset.X.indptr.dtype) == (np.float32, np.int32, np.int32)
+    assert dataset.X.has_canonical_format
+    assert dataset.X.data.min() >= 1
+    assert np.diff(dataset.X.indptr).min() >= 1
+    assert np.unique(dataset.y).tolist() == list(range(len(dataset.class_names)))
+    assert dataset.y.dtype == np.intp
+
+
+def test_rows_and_classes_are_in_the_order_of_the_file(dataset):
+    assert (np.diff(dataset.y) >= 0).all()
+    assert dataset.class_names[:2] == ("A00", "A01")
+
+
+def test_the_tree_is_root_chapter_section_category(dataset):
+    tree = dataset.taxonomy
+    assert tree.depth == 3
+    assert tree.parent[0] == -1
+    assert (tree.parent[1:] < np.arange(1, len(tree.parent))).all()
+    assert len(tree.class_node) == len(set(tree.class_node)) == len(dataset.class_names)
+    chapters = tree.parent[tree.parent[tree.class_node]]
+    assert (tree.parent[chapters] == 0).all()
+    cholera = tree.class_node[dataset.class_names.index("A00")]
+    assert tree.node_names[cholera] == "A00 Cholera"
+    assert tree.node_names[tree.parent[cholera]] == "Intestinal infectious diseases (A00-A09)"
+
+
+def test_a_leaf_of_the_tree_is_always_a_class(dataset):
+    tree = dataset.taxonomy
+    leaves = set(range(len(tree.parent))) - set(tree.parent.tolist())
+    assert leaves == set(tree.class_node.tolist())
+
+
+def test_the_stamp_names_release_file_and_size():
+    path = icd10cm.locate()
+    release = metadata.version("simple-icd-10-cm")
+    assert icd10cm.stamp() == f"simple-icd-10-cm {release} {path.name} {path.stat().st_size}"
+
+
+def test_loading_does_not_run_the_package_that_carries_the_data():
+    program = (
+        "import sys; from harness_text import icd10cm; icd10cm.stamp(); icd10cm.load(); "
+        "print('simple_icd_10_cm' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_terms_are_descriptions_and_inclusion_terms_in_the_order_of_the_file(write):
+    listed = icd10cm.read(write(WELL_FORMED))
+    assert listed.terms == ["Cholera", "Cholera, classical", "Classical cholera", "Old cholera", "Deepest", "Typhoid"]
+    assert listed.term_class == [0, 0, 0, 0, 0, 1]
+    assert listed.codes == ["A00", "A01"]
+
+
+def test_a_section_without_a_category_stays_out_of_the_tree(write):
+    listed = icd10cm.read(write(WELL_FORMED))
+    assert listed.parent == [-1, 0, 1, 2, 2]
+    assert listed.class_node == [3, 4]
+    assert listed.node_names == ["ICD-10-CM", "Infections", "Intestinal", "A00 Cholera", "A01 Typhoid"]
+    assert listed.summary == "6 terms, 2 classes, 1 of 2 sections, 1 chapters"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("<ICD10CM.tabular><chapter>", "no element found"),
+        ("<something/>", "found no chapter/section/diag element"),
+        (WELL_FORMED.replace("<name>A01</name>", "<name>A01.1</name>"), "three characters, found 'A01.1'"),
+        (WELL_FORMED.replace("<name>A01</name>", "<name>A00</name>"), "found a category twice"),
+        (WELL_FORMED.replace("<desc>Typhoid</desc>", ""), "expected text in <diag> <desc>, found none"),
+        (WELL_FORMED.replace("Old cholera", " "), "expected text in <note>, found none"),
+    ],
+)
+def test_a_file_in_another_shape_is_named_with_the_reason_and_the_way_out(write, text, reason):
+    path = write(text)
+    with pytest.raises(DataError) as caught:
+        icd10cm.read(path)
+    assert str(path) in str(caught.value)
+    assert reason in str(caught.value)
+    assert "install a release of simple-icd-10-cm that it knows" in str(caught.value)
+
+
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
+    monkeypatch.setattr(icd10cm, "PACKAGE", "no_such_package_anywhere")
+    for ask in (icd10cm.load, icd10cm.stamp):
+        with pytest.raises(DataError, match="`pip install simple-icd-10-cm`"):
+            ask()
+
+
+def test_a_package_without_metadata_counts_as_missing(monkeypatch):
+    monkeypatch.setattr(icd10cm, "DISTRIBUTION", "no-such-distribution")
+    with pytest.raises(DataError, match="`pip install no-such-distribution`"):
+        icd10cm.stamp()
+
+
+@pytest.mark.parametrize(("names", "found"), [([], "found none"), (["a.xml", "b.xml"], "found a.xml, b.xml")])
+def test_a_package_with_no_file_or_several_is_refused(monkeypatch, tmp_path, names, found):
+    (tmp_path / "carrier" / "data").mkdir(parents=True)
+    (tmp_path / "carrier" / "__init__.py").touch()
+    for name in names:
+        (tmp_path / "carrier" / "data" / name).touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(icd10cm, "PACKAGE", "carrier")
+    with pytest.raises(DataError, match=f"expected one XML file, {found}"):
+        icd10cm.locate()
+
+
+def test_the_plugin_registers_the_data_set():
+    (spec,) = harness_datasets()
+    assert (spec.name, spec.representation) == ("icd10cm", "tfidf")
+    assert spec.licence
+    assert spec.citation
