@@ -43,9 +43,9 @@ def main() -> None:
         [
             "# What the host costs",
             "",
-            "Written by `python benchmarks/overhead.py`; do not edit by hand. The last column is in units of a bare start",
-            f"of the interpreter in the same run ({yardstick * 1000:.0f} ms), which makes runs on a shared machine",
-            "comparable. Medians; kernels and data warm unless said otherwise.",
+            "Written by `python benchmarks/overhead.py`; do not edit by hand. The last column is in units of a bare",
+            f"start of the interpreter in the same run ({yardstick * 1000:.0f} ms), which makes runs on a shared",
+            "machine comparable. Medians; kernels and data warm unless said otherwise.",
             "",
             f"Measured on {machine['processor']}, {machine['cores']} cores.",
             "",
@@ -97,7 +97,11 @@ def start_to_first_trial(out: Path, environment: dict[str, str]) -> float:
     command = [sys.executable, "-m", "harness", "run", "--learners", "pa", "--datasets", "digits", "--trials", "1"]
     start = time.perf_counter()
     with subprocess.Popen(
-        [*command, "--out", str(out)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=os.environ | environment
+        [*command, "--out", str(out)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:

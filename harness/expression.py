@@ -55,13 +55,15 @@ def parse(text: str) -> Expression:
 
 
 def parse_value(text: str) -> Any:
-    """A Python literal, true/false/none in any case, or else the bare text."""
+    """A Python literal, true/false/none in any case, or else the bare text; a list may hold any of them."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
+        if text.startswith("[") and text.endswith("]"):
+            return [parse_value(item) for item in split_list(text[1:-1])]
         if re.fullmatch(r"[\w.+-]*", text):
             return text
         raise SpecError(f"cannot read the value {text!r}: expected a Python literal or a bare word") from None

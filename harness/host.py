@@ -26,7 +26,7 @@ from harness.errors import AmbiguousName, HarnessError, UnknownName
 
 GROUP = "harness"
 STRICT_VARIABLE = "HARNESS_STRICT_PLUGINS"
-SPEC_OF_HOOK: dict[str, type] = {
+SPEC_OF_HOOK: dict[str, type[Any]] = {
     "harness_learners": LearnerSpec,
     "harness_datasets": DatasetSpec,
     "harness_metrics": MetricSpec,

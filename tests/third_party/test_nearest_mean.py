@@ -14,7 +14,9 @@ SPEC = LearnerSpec(name="nearest-mean", load="nearest_mean:NearestMean", kind="f
 
 
 def harness(*words, cwd=None):
-    return subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, cwd=cwd, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *words], capture_output=True, text=True, cwd=cwd, check=False
+    )
 
 
 def test_the_plugin_is_really_installed_by_pip():
