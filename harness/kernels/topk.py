@@ -1,0 +1,79 @@
+"""The best classes by score: the first one, or the k first, with the lowest class id ahead where scores tie."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int32, void
+from numpy.typing import NDArray
+
+from harness.kernels.compiling import Array, helper, kernel, reads, writes
+from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.rows import FROZEN_ROWS, Rows, freeze
+from harness.kernels.scoring import score, squared_norm
+
+BLOCK = 64
+
+
+@helper(fastmath={"nnan", "nsz"})  # a maximum of numbers is the same in any order, so it may run in vector registers
+def peak(scores: Array, lo: int, hi: int) -> float:
+    """max s_c over lo <= c < hi"""
+    best = -np.inf
+    for c in range(np.uint64(lo), np.uint64(hi)):
+        best = max(best, scores[c])
+    return best
+
+
+@helper()
+def best_class(scores: Array) -> int:
+    """argmax_c s_c, the lowest c on ties: block by block, then one by one in the block that has the maximum."""
+    best, block = -np.inf, 0
+    for lo in range(0, scores.size, BLOCK):
+        top = peak(scores, lo, min(lo + BLOCK, scores.size))
+        if top > best:
+            best, block = top, lo
+    for c in range(block, min(block + BLOCK, scores.size)):
+        if scores[c] == best:
+            return c
+    return block
+
+
+@helper()
+def top_k(scores: Array, ranked: Array) -> None:
+    """Fill `ranked` with the best classes, best first; a class with the score -inf takes no part, -1 pads.
+
+    By insertion: k is small, and most classes stop at the comparison with the worst of the k best so far. A class that
+    only ties has the higher id, since it comes later, and stays behind.
+    """
+    size, worst = 0, -np.inf
+    for c in range(np.uint32(scores.size)):
+        s = scores[c]
+        if not s > worst:
+            continue
+        if size < ranked.size:
+            size += 1
+        place = size - 1
+        while place > 0 and s > scores[np.uint32(ranked[place - 1])]:
+            ranked[place] = ranked[place - 1]
+            place -= 1
+        ranked[place] = c
+        if size == ranked.size:
+            worst = scores[np.uint32(ranked[size - 1])]
+    ranked[size:] = -1
+
+
+def rank(rows: Rows, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+    """The k best classes of each instance, best first, by sum_f x_f W[f, c] + base_c; -1 pads."""
+    ranked = np.empty((instances.n_instances, k), np.int32)
+    fill_ranks(freeze(rows), instances, base, np.empty_like(base), ranked)
+    return ranked
+
+
+@kernel(void(FROZEN_ROWS, INSTANCES, reads(float64), writes(float64), writes(int32, 2)))
+def fill_ranks(rows: Rows, instances: Instances, base: Array, scores: Array, ranked: Array) -> None:
+    """Rank the classes for each instance; one without a feature has no ranking, only padding."""
+    for i in range(ranked.shape[0]):
+        if squared_norm(instances, i) > 0:
+            score(rows, instances, i, base, scores)
+            top_k(scores, ranked[i])
+        else:
+            ranked[i] = -1

@@ -1,0 +1,57 @@
+"""Compiled code is fresh, comes with the import, and brings no thread."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import harness.kernels
+from harness.kernels import passive_aggressive, rows, topk
+
+FOLDER = Path(harness.kernels.__file__).parent
+
+
+def python(code: str, folder: Path) -> str:
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # numpy's and scipy's own threads are not the question
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return ran.stdout.strip()
+
+
+@pytest.mark.parametrize("kernel", [passive_aggressive.update, topk.fill_ranks, rows.copy_edges])
+def test_kernels_are_compiled_for_one_signature_and_for_no_other(kernel):
+    assert len(kernel.signatures) == 1
+    with pytest.raises(TypeError):
+        kernel(*[0.5] * len(kernel.signatures[0]))
+
+
+def test_an_edit_to_a_helper_reaches_the_kernels_of_other_files(tmp_path):
+    shutil.copy(FOLDER / "compiling.py", tmp_path)
+    (tmp_path / "outer.py").write_text(
+        "from compiling import kernel\nfrom inner import answer\nfrom numba import int64\n\n"
+        "@kernel(int64())\ndef ask():\n    return answer()\n"
+    )
+    for said in (1, 2):
+        (tmp_path / "inner.py").write_text(
+            f"from compiling import helper\n\n@helper()\ndef answer():\n    return {said}\n"
+        )
+        assert python("import outer; print(outer.ask())", tmp_path) == str(said)
+    again = "import outer; outer.ask(); print(sum(outer.ask.stats.cache_hits.values()))"
+    assert python(again, tmp_path) == "1"
+
+
+def test_import_starts_no_thread(tmp_path):
+    code = "import os, harness.kernels.passive_aggressive\nprint(len(os.listdir('/proc/self/task')))"
+    if not Path("/proc/self/task").exists():
+        pytest.skip("threads are counted through /proc, which this system does not have")
+    assert python(code, tmp_path) == "1"
+
+
+def test_the_folder_itself_imports_nothing_heavy(tmp_path):
+    code = "import sys, harness.kernels; print([name for name in ('numba', 'scipy', 'sklearn') if name in sys.modules])"
+    assert python(code, tmp_path) == "[]"
