@@ -16,5 +16,13 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             representation="tfidf",
             licence="none needed: made from a seed",
             citation="no source: made by manyclass-harness",
-        )
+        ),
+        DatasetSpec(
+            name="zipf",
+            load="harness_synthetic.zipf:load",
+            summary="made-up texts of any size, for speed and scaling: Zipf classes and words, long rows",
+            representation="tfidf",
+            licence="none needed: made from a seed",
+            citation="no source: made by manyclass-harness",
+        ),
     ]

@@ -1,0 +1,82 @@
+"""The zipf texts: the same everywhere for a seed, shaped as asked, whatever the blocks they are made in."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.errors import DataError
+from harness_synthetic import zipf
+from harness_synthetic.plugin import harness_datasets
+
+SMALL = {"rows": 2000, "classes": 100, "features": 5000, "words": 60}
+
+
+def digest(dataset):
+    X = dataset.X
+    parts = [X.indptr.astype("<i8"), X.indices.astype("<i4"), X.data.astype("<f4"), dataset.y.astype("<i4")]
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+
+
+def test_seed_0_gives_the_pinned_data():
+    assert digest(zipf.load(**SMALL)) == "758b2727a4eec93d6863e487adb1a777835e4123d4b8058c48397927cbd26b4a"
+
+
+def test_another_seed_gives_other_data():
+    assert digest(zipf.load(**SMALL, seed=1)) != digest(zipf.load(**SMALL))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 40), st.integers(0, 60), st.integers(1, 300), st.integers(1, 30), st.floats(0, 1))
+def test_any_allowed_parameters_give_data_of_the_shape_asked(classes, more, features, words, noise):
+    data = zipf.load(rows=classes + more, classes=classes, features=features, words=words, noise=noise)
+    assert data.X.shape == (classes + more, features)
+    assert set(data.y.tolist()) == set(range(classes))
+    lengths = np.asarray(data.X.sum(axis=1)).ravel()
+    assert lengths.min() >= words - words // 5
+    assert lengths.max() <= words + words // 5
+    assert data.taxonomy.depth == 2
+
+
+def test_rows_differ_in_length_around_the_number_asked():
+    lengths = np.asarray(zipf.load(**SMALL).X.sum(axis=1)).ravel()
+    assert abs(lengths.mean() - 60) < 1
+    assert lengths.std() > 5
+
+
+def test_class_sizes_fall_as_zipf_has_it():
+    sizes = np.bincount(zipf.load(rows=20_000, classes=100, features=100, words=5).y)
+    assert 1.7 < sizes[0] / sizes[1] < 2.3
+    assert 7 < sizes[0] / sizes[9] < 13
+
+
+def test_the_classes_can_be_learnt_but_not_without_error():
+    data = zipf.load(**SMALL)
+    X = data.X.toarray()
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    train = np.arange(2000) < 1500
+    means = np.stack([X[train & (data.y == c)].sum(axis=0) for c in range(100)])
+    means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
+    accuracy = ((X[~train] @ means.T).argmax(axis=1) == data.y[~train]).mean()
+    assert 0.5 < accuracy < 1
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"rows": 5, "classes": 6}, "rows=5; allowed: at least one for each of the 6 classes"),
+        ({"classes": 1}, "classes=1; allowed: a whole number from 2"),
+        ({"words": 0}, "words=0; allowed: a whole number from 1"),
+        ({"noise": 1.5}, "noise=1.5; allowed: a number from 0 to 1"),
+        ({"seed": -1}, "seed=-1; allowed: a whole number from 0"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(given_, message):
+    with pytest.raises(DataError, match=message):
+        zipf.load(**given_)
+
+
+def test_the_plugin_registers_the_data_set():
+    assert "zipf" in [spec.name for spec in harness_datasets()]
