@@ -1,1 +1,1 @@
-"""Data sets of text, as term counts: what ICD-10-CM calls each diagnosis."""
+"""Data sets of text, as term counts: diagnosis terms, newsgroups, newswire, and the words of six novels."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from harness_text.tokens import count_terms
+from harness_text.tokens import WORDS, count_terms, english_stop_words
 
 
 def test_tokens_are_lower_cased_runs_of_letters_and_digits():
@@ -30,6 +30,13 @@ def test_counts_are_float32_with_sorted_int32_columns():
     assert (counts.dtype, counts.indices.dtype, counts.indptr.dtype) == (np.float32, np.int32, np.int32)
     assert counts.has_canonical_format
     assert counts.indices.tolist() == [0, 1, 0, 2]
+
+
+def test_stop_words_and_tokens_of_few_texts_get_no_column():
+    texts = ["The wheat of 1987", "wheat, a wheat field", "corn field", "b"]
+    counts, vocabulary = count_terms(texts, WORDS, stop_words=english_stop_words(), min_df=2)
+    assert vocabulary == ("field", "wheat")
+    assert counts.toarray().tolist() == [[0, 1], [1, 2], [1, 0], [0, 0]]
 
 
 @given(st.lists(st.text(alphabet="abAB01 -é", max_size=12), max_size=6))

@@ -1,0 +1,108 @@
+"""Jane Austen's six novels: every word is an instance, its class the word itself, its features the words around it.
+
+Words are lower-cased runs of letters, with at most one apostrophe inside. The features of a word are the three words
+before and the three after it, each with its position, and the nine conjunctions of one word before and one after, with
+both positions. They do not reach across the ends of a novel. Features that occur once in all six novels tell nothing
+and are left out unless `singletons` is set.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness import Dataset
+from harness.errors import DataError
+from harness_text.raw import RawFiles
+
+RAW = RawFiles(
+    dataset="austen",
+    needed="the folder with the plain texts (.txt or .txt.gz) of Jane Austen's six novels from Project Gutenberg, "
+    "numbers 105, 121, 141, 158, 161 and 1342",
+    folder="austen",
+    wanted=re.compile(r"^([^/]+)\.txt(?:\.gz)?$"),
+)
+REACH = 3
+"""How many words either side are looked at."""
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_BEGIN = re.compile(r"\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK.*?\*\*\*", re.DOTALL)
+_END = re.compile(r"\*\*\*\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK")
+
+
+def load(*, source: str | None = None, singletons: bool = False) -> Dataset:
+    """The words in the order of the novels, the novels in the order of their file names."""
+    files = RAW.read(source)
+    titles = [match[1] for match, _ in files]
+    twice = sorted({title for title in titles if titles.count(title) > 1})
+    if twice:
+        raise DataError(f"data set 'austen': {twice[0]} is there twice, as .txt and as .txt.gz: remove one")
+    novels = [words_of(content) for _, content in files]
+    vocabulary, words = np.unique(list(itertools.chain(*novels)), return_inverse=True)
+    X = context(words, np.array([len(novel) for novel in novels]), singletons=singletons)
+    return Dataset(
+        X=X,
+        y=words,
+        class_names=tuple(map(str, vocabulary)),
+        found=f"{len(words):,} words, {len(vocabulary):,} different ones, {len(novels)} novels, "
+        f"{X.shape[1]:,} features, {X.nnz / max(len(words), 1):.1f} a word",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the folder's texts without reading them."""
+    return RAW.stamp(source)
+
+
+def words_of(content: bytes) -> list[str]:
+    """The words of a text, without what Project Gutenberg puts before and after it."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    begin, end = _BEGIN.search(text), _END.search(text)
+    text = text[begin.end() if begin else 0 : end.start() if end else len(text)]
+    return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower())
+
+
+def context(words: NDArray[np.int64], lengths: NDArray[np.int64], *, singletons: bool) -> csr_array:
+    """Boolean features of every word, a block of columns for each position and each pair of positions."""
+    n_types = int(words.max(initial=-1)) + 1
+    offsets = [*range(-REACH, 0), *range(1, REACH + 1)]
+    near = {offset: neighbours(words, lengths, offset) for offset in offsets}
+    pairs = itertools.product(range(-REACH, 0), range(1, REACH + 1))
+    blocks = [*near.values(), *(_paired(near[left], near[right], n_types) for left, right in pairs)]
+    columns = np.empty((len(words), len(blocks)), np.int32)
+    n_columns = 0
+    for position, values in enumerate(blocks):
+        columns[:, position], n_block = _numbered(values, n_columns, 1 if singletons else 2)
+        n_columns += n_block
+    present = columns >= 0
+    ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
+    indices = columns[present]
+    return csr_array((np.ones(len(indices), np.float32), indices, ends), shape=(len(words), n_columns))
+
+
+def neighbours(words: NDArray[np.int64], lengths: NDArray[np.int64], offset: int) -> NDArray[np.int64]:
+    """For each word the one that stands `offset` further on in the same novel; -1 where there is none."""
+    novel = np.repeat(np.arange(len(lengths)), lengths)
+    there = np.arange(len(words)) + offset
+    inside = (there >= 0) & (there < len(words))
+    there = np.where(inside, there, 0)
+    return np.where(inside & (novel[there] == novel), words[there], -1)
+
+
+def _paired(left: NDArray[np.int64], right: NDArray[np.int64], n_types: int) -> NDArray[np.int64]:
+    return np.where((left >= 0) & (right >= 0), left * n_types + right, -1)
+
+
+def _numbered(values: NDArray[np.int64], first: int, least: int) -> tuple[NDArray[np.int64], int]:
+    """Columns from `first` on for the values that occur `least` times, -1 for the others; and how many columns."""
+    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    kept = (counts >= least) & (distinct >= 0)
+    column = np.where(kept, first + np.cumsum(kept) - 1, -1)
+    return column[inverse], int(kept.sum())

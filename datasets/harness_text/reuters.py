@@ -1,0 +1,150 @@
+"""Reuters-21578: newswire stories of 1987 to the topics that were assigned to them.
+
+A story's text is its title and body; where the keeper's mark-up found neither (UNPROC), all of its text. Tokens are
+lower-cased runs of at least two letters, without scikit-learn's English stop words and without tokens of fewer than
+`min_df` stories of the subset (1: without a cut, which comes nearest to the number of features in the papers).
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness import Dataset
+from harness.errors import DataError
+from harness_text.raw import RawFiles
+from harness_text.tokens import WORDS, count_terms, english_stop_words
+
+RAW = RawFiles(
+    dataset="reuters21578",
+    needed="reuters21578.tar.gz from David D. Lewis's page of test collections (also at the UCI Machine Learning "
+    "Repository), or the folder with reut2-000.sgm to reut2-021.sgm that it unpacks to",
+    folder="reuters21578",
+    wanted=re.compile(r"(?:^|/)(reut2-\d{3}\.sgm)$"),
+    archive="reuters21578.tar.gz",
+)
+SUBSETS = ("top10", "modapte90")
+_OPENING, _CLOSING = "<REUTERS", "</REUTERS>"
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
+_TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
+_TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
+_TOLD = re.compile(r"<(TITLE|BODY)>(.*?)</\1>", re.DOTALL)
+_CONTROL = re.compile(r"&#\d+;")
+
+
+@dataclass(frozen=True)
+class Story:
+    """A document of the collection, as far as it is used here."""
+
+    topics: frozenset[str]
+    part: str | None
+    """Its part in the modified Apte split: train, test or none."""
+    text: str
+
+
+def load(*, source: str | None = None, subset: str = "top10", min_df: int = 1) -> Dataset:
+    """`top10`: stories with one of the ten largest topics, the rarest one kept. `modapte90`: all labels, 90 topics."""
+    if subset not in SUBSETS:
+        raise DataError(f"data set 'reuters21578': subset is {subset!r}, expected one of {', '.join(SUBSETS)}")
+    stories = [story for match, content in RAW.read(source) for story in read(match[1], content.decode("latin-1"))]
+    chosen, topics, labels = top10(stories) if subset == "top10" else modapte90(stories)
+    if len(topics) < 2:
+        raise DataError(f"data set 'reuters21578': {len(stories)} stories give {len(topics)} topics for {subset!r}")
+    counts, _ = count_terms((s.text for s in chosen), WORDS, stop_words=english_stop_words(), min_df=min_df)
+    rows = {part: np.array([i for i, s in enumerate(chosen) if s.part == part], np.int64) for part in ("train", "test")}
+    return Dataset(
+        X=counts,
+        y=labels,
+        class_names=tuple(topics),
+        splits={"modapte": (rows["train"], rows["test"])} if subset == "modapte90" else {},
+        found=f"{len(chosen):,} of {len(stories):,} stories ({len(rows['train']):,} + {len(rows['test']):,} in the "
+        f"ModApte split), {len(topics)} topics, {counts.shape[1]:,} words",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the archive or folder without reading it."""
+    return RAW.stamp(source)
+
+
+# -- subsets ---------------------------------------------------------------------------------------------------------
+
+
+def top10(stories: Iterable[Story]) -> tuple[list[Story], list[str], Any]:
+    """Single labels: of several among the ten, a story keeps the one that the fewest stories of the collection have."""
+    stories = list(stories)
+    size = _sizes(stories)
+    largest = sorted(size, key=lambda topic: (-size[topic], topic))[:10]
+    chosen = [story for story in stories if not story.topics.isdisjoint(largest)]
+    kept = [min(story.topics.intersection(largest), key=lambda topic: (size[topic], topic)) for story in chosen]
+    topics = sorted(largest)
+    position = {topic: i for i, topic in enumerate(topics)}
+    return chosen, topics, np.array([position[topic] for topic in kept], np.int64)
+
+
+def modapte90(stories: Iterable[Story]) -> tuple[list[Story], list[str], Any]:
+    """Multi-label: stories of the split that have a topic which occurs in both of its parts."""
+    stories = [story for story in stories if story.part]
+    trained, tested = (_sizes(s for s in stories if s.part == part) for part in ("train", "test"))
+    topics = sorted(trained.keys() & tested.keys())
+    chosen = [story for story in stories if not story.topics.isdisjoint(topics)]
+    position = {topic: i for i, topic in enumerate(topics)}
+    labels = [sorted(position[topic] for topic in story.topics if topic in position) for story in chosen]
+    ends = np.cumsum([0, *map(len, labels)])
+    columns = np.array([column for row in labels for column in row], np.int64)
+    return chosen, topics, csr_array((np.ones(len(columns), np.int8), columns, ends), shape=(len(chosen), len(topics)))
+
+
+def _sizes(stories: Iterable[Story]) -> Counter[str]:
+    return Counter(topic for story in stories for topic in story.topics)
+
+
+# -- SGML ------------------------------------------------------------------------------------------------------------
+
+
+def read(name: str, text: str) -> Iterator[Story]:
+    """The stories of one file. It is SGML of a fixed shape, not XML: control characters and no root element."""
+    start = text.find(_OPENING)
+    while start >= 0:
+        following = text.find(_OPENING, start + 1)
+        document = text[start : following if following >= 0 else len(text)]
+        try:
+            yield _story(document)
+        except _Broken as reason:
+            line = text.count("\n", 0, start) + 1
+            raise DataError(
+                f"data set 'reuters21578': {name}, the document at line {line} {reason}: get the file again"
+            ) from None
+        start = following
+
+
+class _Broken(Exception):
+    """What a document lacks."""
+
+
+def _story(document: str) -> Story:
+    tag, _, content = document.partition(">")
+    attributes = dict(_ATTRIBUTE.findall(tag))
+    content, closing, _ = content.partition(_CLOSING)
+    if not closing:
+        raise _Broken(f"has no {_CLOSING}")
+    if "LEWISSPLIT" not in attributes or "TOPICS" not in attributes:
+        raise _Broken("does not say LEWISSPLIT and TOPICS")
+    topics, text = _TOPICS.search(content), _TEXT.search(content)
+    if topics is None or text is None:
+        raise _Broken(f"has no {'TOPICS' if topics is None else 'TEXT'} element")
+    told = [part for _, part in _TOLD.findall(text[1])] or [text[1]]
+    parts = {("TRAIN", "YES"): "train", ("TEST", "YES"): "test"}
+    return Story(
+        topics=frozenset(_TOPIC.findall(topics[1])),
+        part=parts.get((attributes["LEWISSPLIT"], attributes["TOPICS"])),
+        text=html.unescape(_CONTROL.sub(" ", "\n".join(told))),
+    )

@@ -1,0 +1,114 @@
+"""Austen: the words of a text, what stands around each of them, and what is refused."""
+
+import gzip
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import DataError
+from harness_text import austen
+
+NOVEL = b"It is a truth universally acknowledged. It isn't a truth; 'tis a truth, a truth!"
+
+
+def load(folder, **more):
+    return austen.load(source=str(folder), **more)
+
+
+def reference(novels, singletons):
+    """The features of each word, spelt out."""
+    rows = []
+    for novel in novels:
+        for i in range(len(novel)):
+            near = {o: novel[i + o] for o in (-3, -2, -1, 1, 2, 3) if 0 <= i + o < len(novel)}
+            pairs = product([o for o in near if o < 0], [o for o in near if o > 0])
+            rows.append(set(near.items()) | {(o, p, near[o], near[p]) for o, p in pairs})
+    everything = [feature for row in rows for feature in row]
+    return rows if singletons else [{f for f in row if everything.count(f) > 1} for row in rows]
+
+
+def same_rows(X, rows):
+    """Whether a matrix and sets of features are equal up to the order of the columns."""
+    names = sorted({feature for row in rows for feature in row}, key=repr)
+    assert X.shape == (len(rows), len(names))
+    dense = np.array([[feature in row for feature in names] for row in rows], dtype=float).reshape(X.shape)
+    return sorted(map(tuple, X.toarray().T.tolist())) == sorted(map(tuple, dense.T.tolist()))
+
+
+def test_words_are_lower_cased_letters_with_at_most_one_apostrophe_inside():
+    assert austen.words_of(b"It isn't 'tis; o'er't John's-- CHAPTER 12") == [
+        *("it", "isn't", "tis", "o'er", "t", "john's", "chapter"),
+    ]
+
+
+def test_typographic_apostrophes_and_old_encodings_are_read():
+    assert austen.words_of("\ufeffIsn\N{RIGHT SINGLE QUOTATION MARK}t".encode()) == ["isn't"]
+    assert austen.words_of(b"it cost \xa35 then") == ["it", "cost", "then"]
+
+
+def test_what_project_gutenberg_puts_around_a_text_is_left_out():
+    text = (
+        b"The Project Gutenberg eBook of Emma\n*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***\nEmma Woodhouse\n"
+        b"*** END OF THE PROJECT GUTENBERG EBOOK EMMA ***\nlicence"
+    )
+    assert austen.words_of(text) == ["emma", "woodhouse"]
+    older = text.replace(b"OF THE PROJECT", b"OF THIS PROJECT").replace(b"*** START", b"***START")
+    assert austen.words_of(older) == ["emma", "woodhouse"]
+
+
+@pytest.mark.parametrize("singletons", [False, True])
+def test_features_are_the_words_around_and_their_conjunctions(lay, singletons):
+    other = b"a truth is a truth"
+    data = load(lay({"a.txt": NOVEL, "b.txt": other}), singletons=singletons)
+    novels = [austen.words_of(NOVEL), austen.words_of(other)]
+    assert [data.class_names[label] for label in data.y] == novels[0] + novels[1]
+    assert same_rows(data.X, reference(novels, singletons))
+
+
+@given(st.lists(st.lists(st.integers(0, 3), max_size=9), min_size=1, max_size=4), st.booleans())
+def test_context_equals_the_features_spelt_out(novels, singletons):
+    words = np.array([word for novel in novels for word in novel], dtype=np.int64)
+    X = austen.context(words, np.array([len(novel) for novel in novels]), singletons=singletons)
+    assert same_rows(X, reference(novels, singletons))
+    assert X.has_canonical_format
+    assert (X.dtype, X.indices.dtype, X.indptr.dtype) == (np.float32, np.int32, np.int32)
+
+
+def test_a_word_in_the_middle_has_fifteen_features(lay):
+    data = load(lay({"a.txt": NOVEL}), singletons=True)
+    assert np.diff(data.X.indptr)[[0, 1, 7, -1]].tolist() == [3, 4 + 3, 15, 3]
+
+
+def test_gzipped_and_plain_texts_give_the_same_in_the_order_of_their_names(lay):
+    plain = load(lay({"b.txt": NOVEL, "a.txt": b"short and short", "notes.md": b"no novel"}, "plain"))
+    packed = load(lay({"b.txt.gz": gzip.compress(NOVEL), "a.txt.gz": gzip.compress(b"short and short")}, "packed"))
+    assert (plain.X != packed.X).nnz == 0
+    assert plain.class_names == packed.class_names
+    assert plain.class_names[plain.y[0]] == "short"
+    assert plain.found == packed.found
+    assert ", 2 novels, " in plain.found
+
+
+def test_what_cannot_be_used_is_refused(lay):
+    with pytest.raises(DataError, match=r"no source was given.*Jane Austen's six novels from Project Gutenberg"):
+        austen.load()
+    with pytest.raises(DataError, match="emma is there twice"):
+        load(lay({"emma.txt": NOVEL, "emma.txt.gz": gzip.compress(NOVEL)}, "twice"))
+    with pytest.raises(DataError, match="holds none of the files"):
+        load(lay({"notes.md": b""}, "none"))
+    with pytest.raises(DataError, match="is a file, expected a folder"):
+        load(lay({"emma.txt": NOVEL}, "one") / "emma.txt")
+    with pytest.raises(DataError, match="cannot be read \\(EOFError: "):
+        load(lay({"emma.txt.gz": gzip.compress(NOVEL)[:-9]}, "torn"))
+
+
+def test_the_real_novels_have_the_counts_that_are_known(real):
+    real("austen")
+    data = austen.load()
+    assert data.X.shape == (724_859, 720_400)
+    assert len(data.class_names) == 14_072
+    assert np.diff(data.X.indptr).max() == 15
+    assert data.X.data.max() == 1

@@ -1,0 +1,189 @@
+"""20 Newsgroups: the archive as it is, what is read of a message, the tree, the split, and what is refused."""
+
+import gzip
+import os
+import tarfile
+
+import numpy as np
+import pytest
+
+from harness.data import folder_of
+from harness.errors import DataError
+from harness.host import discover
+from harness_text import newsgroups, raw
+from harness_text.plugin import harness_datasets
+
+MESSAGES = {
+    "20news-bydate-train/comp.graphics/101": b"From: someone\nSubject: Rays\n\nTracing rays, tracing the rays.\n",
+    "20news-bydate-train/rec.autos/9": b"From: other\n\nEngines and rays\n\nengines\n",
+    "20news-bydate-test/comp.graphics/102": b"From: someone\r\n\r\nTracing \xfcber engines\r\n",
+    "20news-bydate-test/comp.windows.x/5": b"Subject: no empty line after this",
+}
+
+
+def load(path, **more):
+    return newsgroups.load(source=str(path), **{"min_df": 1, **more})
+
+
+def test_rows_are_the_training_part_then_the_test_part_each_by_group(pack):
+    data = load(pack(MESSAGES))
+    assert data.class_names == ("comp.graphics", "comp.windows.x", "rec.autos")
+    assert data.y.tolist() == [0, 2, 0, 1]
+    train, test = data.splits["bydate"]
+    assert (train.tolist(), test.tolist()) == ([0, 1], [2, 3])
+
+
+def test_words_have_two_letters_at_least_and_stop_words_are_left_out(pack):
+    data = load(pack(MESSAGES))
+    # ber (what a-z leaves of a word with another letter), engines, rays, tracing
+    assert data.X.toarray().tolist() == [[0, 0, 2, 2], [0, 2, 1, 0], [1, 1, 0, 1], [0, 0, 0, 0]]
+
+
+def test_headers_end_at_the_first_empty_line_and_can_be_kept(pack):
+    path = pack(MESSAGES)
+    assert load(path).X[[3]].nnz == 0
+    assert load(path, headers="keep").X[[3]].nnz > 0
+    assert load(path, headers="keep").X.shape[1] > load(path).X.shape[1]
+
+
+def test_words_of_few_messages_get_no_column(pack):
+    assert load(pack(MESSAGES), min_df=2).X.shape == (4, 3)
+    assert load(pack(MESSAGES), min_df=3).X.shape == (4, 0)
+
+
+def test_the_tree_has_the_first_word_of_the_name_above_the_group(pack):
+    tree = load(pack(MESSAGES)).taxonomy
+    assert tree.node_names == ("newsgroups", "comp", "rec", "comp.graphics", "comp.windows.x", "rec.autos")
+    assert tree.parent.tolist() == [-1, 0, 0, 1, 1, 2]
+    assert tree.class_node.tolist() == [3, 4, 5]
+
+
+def test_the_folder_the_archive_unpacks_to_gives_the_same(pack, lay):
+    packed, plain = load(pack(MESSAGES)), load(lay(MESSAGES))
+    unzipped = load(pack({f"./{name}": text for name, text in MESSAGES.items()}, "plain.tar", "w"))
+    for other in (plain, unzipped):
+        assert (packed.X != other.X).nnz == 0
+        assert packed.y.tolist() == other.y.tolist()
+
+
+def test_files_beside_the_messages_are_passed_over(pack):
+    more = {"README": b"x", "20news-bydate-train/.DS_Store": b"x", "20news-bydate-train/rec.autos/._9": b"x"}
+    assert load(pack(MESSAGES | more)).X.shape[0] == len(MESSAGES)
+
+
+def test_what_was_found_is_said_beside_what_is_described(pack):
+    assert load(pack(MESSAGES)).found.startswith("2 + 2 messages (described as 11,314 + 7,532), 3 groups, ")
+
+
+def test_the_raw_folder_is_found_by_the_environment(pack, lay, monkeypatch, tmp_path):
+    monkeypatch.setenv("HARNESS_RAW", str(tmp_path / "raw"))
+    lay(MESSAGES, "raw/20newsgroups")
+    assert newsgroups.load().X.shape[0] == 4
+    few = {name: text for name, text in MESSAGES.items() if not name.endswith("5")}
+    pack(few).rename(tmp_path / "raw" / "20newsgroups" / newsgroups.RAW.archive)
+    assert newsgroups.load().X.shape[0] == 3  # the archive, when it is there
+
+
+def test_the_parsed_form_is_renewed_when_the_source_changes(lay):
+    folder = lay(MESSAGES)
+    entry = discover().dataset("newsgroups")
+    params = {"source": str(folder), "headers": "strip", "min_df": 2}
+    before = folder_of(entry, params)
+    assert folder_of(entry, params) == before
+    message = folder / next(iter(MESSAGES))
+    os.utime(message, ns=(0, message.stat().st_mtime_ns + 1))
+    assert folder_of(entry, params) != before
+
+
+# -- what is refused -------------------------------------------------------------------------------------------------
+
+
+def refusal(path):
+    with pytest.raises(DataError) as caught:
+        load(path)
+    text = str(caught.value)
+    assert text.startswith("data set 'newsgroups': ")
+    assert "20news-bydate.tar.gz from Jason Rennie's 20 Newsgroups page" in text
+    assert "--set \"newsgroups.source='PATH'\"" in text
+    return text
+
+
+def test_without_a_source_the_error_says_what_to_get_from_whom_and_how_to_name_it(tmp_path, monkeypatch):
+    for ask in (newsgroups.load, newsgroups.stamp):
+        with pytest.raises(DataError, match="no source was given, and HARNESS_RAW is not set; it is made from 20news"):
+            ask()
+    monkeypatch.setenv("HARNESS_RAW", str(tmp_path))
+    with pytest.raises(DataError, match="20newsgroups does not exist"):
+        newsgroups.load()
+    assert "nowhere.tar.gz does not exist" in refusal(tmp_path / "nowhere.tar.gz")
+
+
+def member(name, kind, target=""):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("/etc/passwd", b"x", "'/etc/passwd' would leave the folder"),
+        ("20news-bydate-train/../../x", b"x", "would leave the folder"),
+        ("20news-bydate-train/a/1", member("20news-bydate-train/a/1", tarfile.SYMTYPE, "/etc/passwd"), "is a link"),
+        ("20news-bydate-train/a/1", member("20news-bydate-train/a/1", tarfile.LNKTYPE, "b"), "is a link"),
+        ("20news-bydate-train/a/1", member("20news-bydate-train/a/1", tarfile.FIFOTYPE), "is a link or device"),
+    ],
+)
+def test_archives_with_members_that_no_honest_one_has_are_refused(pack, name, content, reason):
+    assert reason in refusal(pack(MESSAGES | {name: content}))
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused(pack, monkeypatch):
+    monkeypatch.setattr(raw, "MOST_BYTES", 2**21)
+    path = pack(MESSAGES | {"20news-bydate-train/rec.autos/10": bytes(2**22)})
+    assert path.stat().st_size < 2**16
+    assert "unpacks to more than 2,097,152 bytes" in refusal(path)
+
+
+def test_another_archive_is_refused(pack, lay):
+    assert "holds none of the files" in refusal(pack({"20_newsgroups/alt.atheism/1": b"x"}))
+    assert "holds none of the files" in refusal(lay({"readme.txt": b"x"}))
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", gzip.compress(b"not an archive")])
+def test_what_is_no_archive_is_refused(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert f"{path} cannot be read (ReadError: " in refusal(path)
+
+
+def test_a_torn_archive_is_refused(pack):
+    path = pack(MESSAGES)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert "cannot be read (EOFError: " in refusal(path)
+
+
+def test_other_values_of_headers_are_refused(pack):
+    with pytest.raises(DataError, match="headers is 'some', expected one of strip, keep"):
+        load(pack(MESSAGES), headers="some")
+
+
+def test_every_data_set_states_licence_and_citation():
+    specs = {spec.name: spec for spec in harness_datasets()}
+    assert specs.keys() >= {"newsgroups", "reuters21578", "austen"}
+    assert all(spec.licence and spec.citation and spec.summary for spec in specs.values())
+    assert [specs[name].representation for name in ("newsgroups", "reuters21578", "austen")] == ["tf", "tf", "binary"]
+
+
+# -- the real one ----------------------------------------------------------------------------------------------------
+
+
+def test_the_real_archive_has_the_counts_of_its_description(real):
+    real("20newsgroups")
+    data = newsgroups.load()
+    assert data.X.shape == (18_846, 58_741)
+    assert data.found == "11,314 + 7,532 messages, 20 groups, 58,741 words"
+    assert [len(part) for part in data.splits["bydate"]] == [11_314, 7_532]
+    assert np.unique(data.y).tolist() == list(range(20))
+    assert data.taxonomy.node_names[1:8] == ("alt", "comp", "misc", "rec", "sci", "soc", "talk")
+    assert data.taxonomy.depth == 2

@@ -1,0 +1,183 @@
+"""Reuters-21578: its SGML with all its quirks, the two subsets, and what is refused."""
+
+import numpy as np
+import pytest
+
+from harness.errors import DataError
+from harness_text import reuters
+
+PREAMBLE = '<!DOCTYPE lewis SYSTEM "lewis.dtd">\n'
+
+
+def story(topics, text, *, split="TRAIN", has_topics="YES", kind=""):
+    listed = "".join(f"<D>{topic}</D>" for topic in topics.split())
+    return (
+        f'<REUTERS TOPICS="{has_topics}" LEWISSPLIT="{split}" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="1">\n'
+        f"<DATE>26-FEB-1987</DATE>\n<TOPICS>{listed}</TOPICS>\n<PLACES><D>usa</D></PLACES>\n"
+        f"<UNKNOWN> \n&#5;&#5;&#5;C T\n</UNKNOWN>\n<TEXT{kind}>&#2;\n{text}\n</TEXT>\n</REUTERS>\n"
+    )
+
+
+def whole(title, body):
+    return f"<TITLE>{title}</TITLE>\n<AUTHOR>By Nobody</AUTHOR>\n<DATELINE>SALVADOR - </DATELINE><BODY>{body}</BODY>"
+
+
+COLLECTION = {
+    "reut2-000.sgm": PREAMBLE
+    + story("earn", whole("Profit up", "Profit rose at &lt;Foo Corp> Reuter\n&#3;"))
+    + story("grain wheat", whole("Wheat", "Wheat harvest"))
+    + story("grain wheat wheat", whole("Wheat", "Harvest"), split="TEST")
+    + story("", whole("Nothing", "Nothing at all")),
+    "reut2-001.sgm": PREAMBLE
+    + story("earn", "<TITLE>Profit\n flash</TITLE>", kind=' TYPE="BRIEF"', split="TEST")
+    + story("grain", "******grain&#127;shipments", kind=' TYPE="UNPROC"', split="TEST")
+    + story("earn", whole("Unused", "unused"), split="NOT-USED", has_topics="YES")
+    + story("gold", whole("Gold", "gold only trained"))
+    + story("earn", whole("Bypassed", "bypassed"), has_topics="BYPASS"),
+}
+
+
+def raw_bytes(collection):
+    return {name: text.encode("latin-1") for name, text in collection.items()}
+
+
+@pytest.fixture
+def source(pack):
+    return str(pack(raw_bytes(COLLECTION) | {"README.txt": b"about", "lewis.dtd": b"<!ELEMENT>"}))
+
+
+def read(text):
+    return list(reuters.read("reut2-000.sgm", text))
+
+
+# -- SGML ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_text_of_a_story_is_its_title_and_body():
+    (only,) = read(story("earn", whole("A title", "The body")))
+    assert only.text == "A title\nThe body"
+
+
+def test_entities_are_read_and_control_characters_part_words():
+    (only,) = read(story("earn", whole("AT&amp;T", "&lt;Foo Corp> one&#127;two &#3;")))
+    assert only.text == "AT&T\n<Foo Corp> one two  "
+
+
+def test_a_brief_story_is_its_title():
+    (only,) = read(story("earn", "<TITLE>Only a title</TITLE>\nmore", kind=' TYPE="BRIEF"'))
+    assert only.text == "Only a title"
+
+
+def test_an_unprocessed_story_is_all_of_its_text():
+    (only,) = read(story("earn", "no mark-up at all", kind=' TYPE="UNPROC"'))
+    assert only.text.split() == ["no", "mark-up", "at", "all"]
+
+
+def test_topics_are_those_of_the_topics_element_each_once():
+    first, second = read(story("grain wheat wheat", "x") + story("", "x"))
+    assert first.topics == {"grain", "wheat"}
+    assert second.topics == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("split", "has_topics", "part"),
+    [("TRAIN", "YES", "train"), ("TEST", "YES", "test"), ("NOT-USED", "YES", None), ("TRAIN", "NO", None)],
+)
+def test_the_modapte_part_takes_stories_that_had_topics_assigned(split, has_topics, part):
+    (only,) = read(story("earn", "x", split=split, has_topics=has_topics))
+    assert only.part == part
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (story("earn", "x").replace("</REUTERS>", ""), "has no </REUTERS>"),
+        (story("earn", "x").replace("LEWISSPLIT", "SPLIT"), "does not say LEWISSPLIT and TOPICS"),
+        (story("earn", "x").replace("</TOPICS>", ""), "has no TOPICS element"),
+        (story("earn", "x").replace("</TEXT>", ""), "has no TEXT element"),
+        (story("earn", "x")[:60], "has no </REUTERS>"),
+    ],
+)
+def test_a_broken_document_is_named_with_file_and_line(broken, reason):
+    for text in (PREAMBLE + story("earn", "x") + broken + story("earn", "x"), PREAMBLE + story("earn", "x") + broken):
+        with pytest.raises(DataError) as caught:
+            read(text)
+        assert f"reut2-000.sgm, the document at line 13 {reason}" in str(caught.value)
+
+
+# -- subsets ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_story_with_several_of_the_largest_topics_keeps_the_rarest(source):
+    data = reuters.load(source=source)
+    assert data.class_names == ("earn", "gold", "grain", "wheat")
+    assert [data.class_names[label] for label in data.y] == [
+        *("earn", "wheat", "wheat"),
+        *("earn", "grain", "earn", "gold", "earn"),
+    ]
+    assert not data.splits
+
+
+def test_only_the_ten_largest_topics_are_classes(pack):
+    many = "".join(story(f"t{i} t{i + 1}" if i < 11 else f"t{i}", "same words") for i in range(12))
+    data = reuters.load(source=str(pack(raw_bytes({"reut2-000.sgm": many}))))
+    # t1 to t11 have two stories each and t0 one; of equals the first by name are taken: all but t9
+    assert data.class_names == ("t1", "t10", "t11", "t2", "t3", "t4", "t5", "t6", "t7", "t8")
+
+
+def test_modapte90_keeps_all_labels_of_topics_that_occur_in_both_parts(source):
+    data = reuters.load(source=source, subset="modapte90")
+    assert data.class_names == ("earn", "grain", "wheat")  # gold has no test story
+    assert data.y.toarray().tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]]
+    train, test = data.splits["modapte"]
+    assert (train.tolist(), test.tolist()) == ([0, 1], [2, 3, 4])
+
+
+def test_words_of_few_stories_of_the_subset_get_no_column(source):
+    assert reuters.load(source=source, min_df=2).X.shape[1] < reuters.load(source=source).X.shape[1]
+
+
+def test_a_folder_gives_the_same_as_the_archive(source, lay):
+    packed, plain = reuters.load(source=source), reuters.load(source=str(lay(raw_bytes(COLLECTION))))
+    assert (packed.X != plain.X).nnz == 0
+    assert packed.found == plain.found
+    assert packed.found.startswith("8 of 9 stories (3 + 3 in the ModApte split), 4 topics, ")
+
+
+def test_what_cannot_be_used_is_refused(source, lay, pack):
+    with pytest.raises(DataError, match="subset is 'r8', expected one of top10, modapte90"):
+        reuters.load(source=source, subset="r8")
+    with pytest.raises(DataError, match=r"no source was given.*reuters21578\.tar\.gz from David D\. Lewis's page"):
+        reuters.load()
+    with pytest.raises(DataError, match="holds none of the files"):
+        reuters.load(source=str(lay({"README.txt": b"about"})))
+    with pytest.raises(DataError, match="would leave the folder"):
+        reuters.load(source=str(pack({"../reut2-000.sgm": b""}, "bad.tar.gz")))
+    with pytest.raises(DataError, match="0 stories give 0 topics"):
+        reuters.load(source=str(pack({"reut2-000.sgm": b""}, "empty.tar.gz")))
+
+
+# -- the real one ----------------------------------------------------------------------------------------------------
+
+
+def test_the_ten_largest_topics_give_9400_stories(real):
+    real("reuters21578")
+    data = reuters.load()
+    assert data.X.shape == (9_400, 26_875)
+    assert set(data.class_names) == {
+        *("acq", "corn", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade", "wheat"),
+    }
+    assert np.bincount(data.y).min() > 0
+
+
+def test_modapte_has_9603_and_3299_stories_and_90_topics(real):
+    real("reuters21578")
+    files = reuters.RAW.read(None)
+    stories = [story for match, content in files for story in reuters.read(match[1], content.decode("latin-1"))]
+    assert len(stories) == 21_578
+    assert [sum(story.part == part for story in stories) for part in ("train", "test")] == [9_603, 3_299]
+    data = reuters.load(subset="modapte90")
+    assert len(data.class_names) == 90
+    assert [len(part) for part in data.splits["modapte"]] == [7_770, 3_019]
+    assert data.y.shape == (10_789, 90)
+    assert data.y.sum(axis=1).min() == 1
