@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -321,17 +323,24 @@ def _outcomes() -> Iterator[Outcome]:
     yield replace(base, index_size=None, index_bytes=None, edges_per_feature=None, peak_bytes=None, taxonomy=None)
 
 
-def _value(spec: MetricSpec, outcome: Outcome) -> float | None:
-    value = import_target(spec.compute)(outcome)
-    if value is None:
-        return None
-    require(np.isscalar(value) and bool(np.isfinite(value)), f"gave {value!r}, expected a finite number or None")
-    return float(value)
+def _value(spec: MetricSpec, outcome: Outcome) -> Any:
+    return import_target(spec.compute)(outcome)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and math.isfinite(value)
+
+
+def _alike(first: Any, second: Any) -> bool:
+    if _is_number(first) and _is_number(second):
+        return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
+    return repr(first) == repr(second)  # what they are is for one check to judge
 
 
 def _metric_gives_a_number_or_none(spec: MetricSpec) -> None:
     for outcome in _outcomes():
-        _value(spec, outcome)
+        value = _value(spec, outcome)
+        require(value is None or _is_number(value), f"gave {value!r}, expected a finite number or None")
 
 
 def _metric_is_pure(spec: MetricSpec) -> None:
@@ -339,7 +348,7 @@ def _metric_is_pure(spec: MetricSpec) -> None:
         before = checksum(outcome.truth), checksum(outcome.ranks), checksum(outcome.train_class_counts)
         first, second = _value(spec, outcome), _value(spec, outcome)
         after = checksum(outcome.truth), checksum(outcome.ranks), checksum(outcome.train_class_counts)
-        require(first == second and before == after, "two calls differ, or the outcome was changed")
+        require(_alike(first, second) and before == after, "two calls differ, or the outcome was changed")
 
 
 def _metric_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
@@ -347,14 +356,13 @@ def _metric_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
         order = np.random.default_rng(1).permutation(len(outcome.ranks))
         shuffled = replace(outcome, truth=outcome.truth[order], ranks=outcome.ranks[order])
         first, second = _value(spec, outcome), _value(spec, shuffled)
-        same = first == second or (first is not None and second is not None and np.isclose(first, second))
-        require(bool(same), f"shuffling the rows changed {first} to {second}")
+        require(_alike(first, second), f"shuffling the rows changed {first} to {second}")
 
 
 def _metric_needs_no_more_ranks_than_it_says(spec: MetricSpec) -> None:
     for outcome in _outcomes():
         cut = replace(outcome, ranks=outcome.ranks[:, : max(spec.depth, 1)])
-        require(_value(spec, outcome) == _value(spec, cut), f"reads ranks beyond its depth {spec.depth}")
+        require(_alike(_value(spec, outcome), _value(spec, cut)), f"reads ranks beyond its depth {spec.depth}")
 
 
 def _metric_prefers_perfect_ranks(spec: MetricSpec) -> None:
@@ -362,7 +370,7 @@ def _metric_prefers_perfect_ranks(spec: MetricSpec) -> None:
         raise NotApplicable("reads no ranks")
     _, perfect, hopeless, *_ = _outcomes()
     best, worst = _value(spec, perfect), _value(spec, hopeless)
-    if best is not None and worst is not None:
+    if _is_number(best) and _is_number(worst):
         better = best > worst if spec.direction == "higher" else best < worst
         require(better, f"direction is {spec.direction!r}, but perfect ranks give {best} and empty ones {worst}")
 

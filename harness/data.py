@@ -7,9 +7,10 @@ plugin version, loader version, parameters, and the loader's own stamp of the ra
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
-import shutil
+import re
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ from harness.host import Entry
 from harness.signature import import_target
 
 HOME_VARIABLE = "HARNESS_DATA_HOME"
-LAYOUT = 1
+LAYOUT = 2
 """Raised when the kept form changes, so that older folders are passed over."""
 _MATRIX = ("indptr", "indices", "data")
 
@@ -59,24 +60,31 @@ def data_home() -> Path:
 def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:
     """Where this data set with these parameters is kept."""
     spec = entry.spec
-    stamp = import_target(spec.stamp)() if spec.stamp else ""
-    decisive = [LAYOUT, spec.name, spec.version, entry.origin.distribution, entry.origin.version, stamp]
+    decisive = [LAYOUT, spec.name, spec.version, entry.origin.distribution, entry.origin.version, _stamp(spec, params)]
     text = json.dumps([*decisive, sorted(params.items())], default=repr)
     return data_home() / "parsed" / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _stamp(spec: DatasetSpec, params: Mapping[str, Any]) -> str:
+    """What the loader says of its raw content, which may depend on the parameters: they are given if it takes any."""
+    if spec.stamp is None:
+        return ""
+    stamp = import_target(spec.stamp)
+    return str(stamp(**params) if inspect.signature(stamp).parameters else stamp())
 
 
 def read_header(folder: Path) -> Header | None:
     """The header of a kept data set, or None when it is not kept."""
     try:
         content = json.loads((folder / "header.json").read_text())
+        content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
+        del content["class_names"], content["node_names"]
+        return Header(folder=str(folder), **content)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{folder} is damaged ({error}): remove it, and the data set is parsed again") from error
-    content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
-    content.pop("class_names")
-    content.pop("node_names")
-    return Header(folder=str(folder), **content)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{folder} is damaged ({reason}): remove it, and the data set is parsed again") from error
 
 
 def parse_job(payload: dict[str, Any], send: Any) -> tuple[dict[str, str], None]:
@@ -102,6 +110,8 @@ def checked(name: str, data: Dataset) -> Dataset:
     if not isinstance(data, Dataset):
         raise DataError(f"data set {name!r}: its loader gave {type(data).__name__}, expected harness.Dataset")
     X = csr_array(data.X, dtype=np.float32, copy=True)
+    if X.ndim != 2:
+        raise DataError(f"data set {name!r}: X has shape {X.shape}, expected rows x features")
     X.sum_duplicates()
     X.eliminate_zeros()
     bad = np.flatnonzero(~np.isfinite(X.data))
@@ -114,56 +124,69 @@ def checked(name: str, data: Dataset) -> Dataset:
     if max(X.nnz, X.shape[1]) < 2**31:
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     classes = len(data.class_names)
-    y = _checked_labels(name, data.y, X.shape[0], classes)
     if classes < 2:
         raise DataError(f"data set {name!r} has {classes} class: at least two are needed to compare learners")
-    if data.taxonomy is not None:
-        _check_taxonomy(name, data.taxonomy, classes)
-    for split, parts in data.splits.items():
-        _check_given(name, split, parts, X.shape[0])
-    return Dataset(X, y, tuple(map(str, data.class_names)), data.taxonomy, data.splits, data.found)
+    y = _checked_labels(name, data.y, X.shape[0], classes)
+    taxonomy = _checked_taxonomy(name, data.taxonomy, classes) if data.taxonomy is not None else None
+    splits = {split: _checked_given(name, split, parts, X.shape[0]) for split, parts in data.splits.items()}
+    return Dataset(X, y, tuple(map(str, data.class_names)), taxonomy, splits, data.found)
 
 
 def _checked_labels(name: str, y: Any, rows: int, classes: int) -> Any:
+    if not issparse(y):
+        y = np.asarray(y)
+        if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
+            raise DataError(
+                f"data set {name!r}: labels are {y.dtype} of shape {y.shape}, expected class positions, 1-D"
+            )
     if y.shape[0] != rows:
         raise DataError(f"data set {name!r}: {y.shape[0]} labels for {rows} rows")
     if issparse(y):
-        if y.shape[1] != classes:
-            raise DataError(f"data set {name!r}: the label matrix has {y.shape[1]} columns for {classes} classes")
-        indicator = csr_array(y, dtype=np.int8, copy=True)
+        if y.shape[1:] != (classes,):
+            raise DataError(f"data set {name!r}: the label matrix has shape {y.shape} for {classes} classes")
+        indicator = csr_array(csr_array(y) != 0).astype(np.int8)
         indicator.sum_duplicates()
-        indicator.eliminate_zeros()
-        indicator.data[:] = 1
         return indicator
-    y = np.asarray(y)
-    if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
-        raise DataError(f"data set {name!r}: labels are {y.dtype} of shape {y.shape}, expected class positions, 1-D")
     wrong = np.flatnonzero((y < 0) | (y >= classes))
     if wrong.size:
         raise DataError(f"data set {name!r}: the label of row {wrong[0]} is {y[wrong[0]]}, expected 0 to {classes - 1}")
     return y.astype(np.int64)
 
 
-def _check_taxonomy(name: str, taxonomy: Taxonomy, classes: int) -> None:
-    parent, nodes = taxonomy.parent, len(taxonomy.parent)
-    if len(taxonomy.class_node) != classes or ((taxonomy.class_node < 0) | (taxonomy.class_node >= nodes)).any():
+def _checked_taxonomy(name: str, taxonomy: Taxonomy, classes: int) -> Taxonomy:
+    parent, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)
+    nodes = len(parent)
+    if not np.issubdtype(parent.dtype, np.integer) or not np.issubdtype(class_node.dtype, np.integer):
+        raise DataError(f"data set {name!r}: its taxonomy must be given in whole numbers")
+    if len(class_node) != classes or ((class_node < 0) | (class_node >= nodes)).any():
         raise DataError(f"data set {name!r}: its taxonomy must place each of the {classes} classes at one of its nodes")
     if (parent < -1).any() or (parent >= nodes).any() or (parent == -1).sum() != 1:
-        raise DataError(f"data set {name!r}: its taxonomy must have one root (parent -1) and parents within 0..{nodes}")
-    above = np.arange(nodes)
+        raise DataError(
+            f"data set {name!r}: its taxonomy must have one root (parent -1) and parents within 0..{nodes - 1}"
+        )
+    if len(taxonomy.node_names) not in (0, nodes):
+        raise DataError(f"data set {name!r}: its taxonomy has {len(taxonomy.node_names)} names for {nodes} nodes")
+    above = parent
     for _ in range(nodes.bit_length()):  # after doubling the step often enough every node must have met the root
-        parent = np.where(parent >= 0, parent[parent], -1)
-    if (parent >= 0).any():
-        raise DataError(f"data set {name!r}: its taxonomy has a cycle through node {above[parent >= 0][0]}")
+        above = np.where(above >= 0, above[above], -1)
+    if (above >= 0).any():
+        lost = np.flatnonzero(above >= 0)[0]
+        raise DataError(f"data set {name!r}: its taxonomy has a cycle: node {lost} never reaches the root")
+    return Taxonomy(parent.astype(np.int64), class_node.astype(np.int64), tuple(map(str, taxonomy.node_names)))
 
 
-def _check_given(name: str, split: str, parts: Any, rows: int) -> None:
-    train, test = map(np.asarray, parts)
+def _checked_given(name: str, split: str, parts: Any, rows: int) -> tuple[Any, Any]:
+    if not re.fullmatch(r"[\w.-]+", split):
+        raise DataError(f"data set {name!r}: the split name {split!r} must be letters, digits, '-', '_', '.'")
+    train, test = (np.asarray(part) for part in parts)
     both = np.concatenate([train, test])
+    if both.size and not np.issubdtype(both.dtype, np.integer):
+        raise DataError(f"data set {name!r}: split {split!r} holds {both.dtype}, expected positions of rows")
     if both.size and (both.min() < 0 or both.max() >= rows):
         raise DataError(f"data set {name!r}: split {split!r} names rows outside 0..{rows - 1}")
     if np.unique(both).size != both.size:
         raise DataError(f"data set {name!r}: split {split!r} uses a row twice, or in both parts")
+    return train.astype(np.int64), test.astype(np.int64)
 
 
 # -- keeping and opening ---------------------------------------------------------------------------------------------
@@ -171,29 +194,40 @@ def _check_given(name: str, split: str, parts: Any, rows: int) -> None:
 
 def keep(data: Dataset, folder: Path) -> None:
     """Write all arrays beside each other and move the folder into place in one step."""
+    node_names = data.taxonomy.node_names if data.taxonomy else ()
+    header = asdict(_header(data, fingerprint_of(data)))
+    del header["folder"]
+    header |= {"class_names": data.class_names, "node_names": node_names}
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=folder.name, dir=folder.parent, ignore_cleanup_errors=True) as beside:
+            for name, array in _arrays(data).items():
+                np.save(Path(beside) / f"{name}.npy", array)
+            (Path(beside) / "header.json").write_text(json.dumps(header))
+            _move(Path(beside), folder)
+    except OSError as error:
+        raise DataError(f"cannot write the data home {folder.parent} ({error}): set {HOME_VARIABLE}") from error
+
+
+def _move(beside: Path, folder: Path) -> None:
+    try:
+        os.rename(beside, folder)
+    except OSError as error:
+        if not (folder / "header.json").exists():
+            raise DataError(f"{folder} is in the way ({error}): remove it") from error
+        # Another run was quicker, with the same content.
+
+
+def fingerprint_of(data: Dataset) -> str:
+    """SHA-256 of all that a trial can see of the data."""
     arrays = _arrays(data)
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(f"{name}{arrays[name].dtype}{arrays[name].shape}".encode())
         digest.update(np.ascontiguousarray(arrays[name]).data)
     node_names = data.taxonomy.node_names if data.taxonomy else ()
-    digest.update(json.dumps([data.class_names, node_names]).encode())
-    header = asdict(_header(data, digest.hexdigest()))
-    del header["folder"]
-    header |= {"class_names": data.class_names, "node_names": node_names}
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
-    except OSError as error:
-        raise DataError(f"cannot write the data home {folder.parent} ({error}): set {HOME_VARIABLE}") from error
-    try:
-        for name, array in arrays.items():
-            np.save(temporary / f"{name}.npy", array)
-        (temporary / "header.json").write_text(json.dumps(header))
-        if not (folder / "header.json").exists():  # another run may have been quicker, with the same content
-            os.rename(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    digest.update(json.dumps([data.X.shape[1], data.class_names, node_names]).encode())
+    return digest.hexdigest()
 
 
 def _arrays(data: Dataset) -> dict[str, Any]:

@@ -27,10 +27,11 @@ class Expression:
 
 def split_list(text: str) -> list[str]:
     """Split at the commas that stand outside brackets and quotes; empty items are dropped."""
-    items, depth, quote, start = [], 0, "", 0
+    items, depth, quote, start, escaped = [], 0, "", 0, False
     for position, character in enumerate(text):
         if quote:
-            quote = "" if character == quote else quote
+            quote = "" if character == quote and not escaped else quote
+            escaped = character == "\\" and not escaped
         elif character in _QUOTES:
             quote = character
         elif character in _OPENING:
@@ -61,10 +62,10 @@ def parse_value(text: str) -> Any:
         return words[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         if text.startswith("[") and text.endswith("]"):
             return [parse_value(item) for item in split_list(text[1:-1])]
-        if re.fullmatch(r"[\w.+-]*", text):
+        if re.fullmatch(r"[^\W\d][\w.+-]*", text):
             return text
         raise SpecError(f"cannot read the value {text!r}: expected a Python literal or a bare word") from None
 

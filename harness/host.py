@@ -5,23 +5,33 @@ A plugin that cannot be used is reported with its distribution and a reason; it 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import pluggy
 
 from harness import hooks
-from harness.contract import KINDS, REPRESENTATIONS, DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import (
+    KINDS,
+    REPRESENTATIONS,
+    Ability,
+    DatasetSpec,
+    ExperimentSpec,
+    LearnerSpec,
+    MetricSpec,
+    Need,
+)
 from harness.errors import AmbiguousName, HarnessError, UnknownName
 
 GROUP = "harness"
@@ -34,6 +44,21 @@ SPEC_OF_HOOK: dict[str, type[Any]] = {
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.-]*")
+_TARGETS = ("load", "compute", "resource", "stamp")
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "kind": KINDS,
+    "representation": REPRESENTATIONS,
+    "direction": ("higher", "lower"),
+    "unit": ("share", "seconds", "bytes", "count"),
+}
+_SETS: dict[str, tuple[str, ...]] = {"needs": get_args(Need), "supports": get_args(Ability)}
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("summary", "title", "licence", "citation"), (str,)),
+    **dict.fromkeys(("depth", "version"), (int,)),
+    **dict.fromkeys(("timed", "shown"), (bool,)),
+    "preload": (tuple, list),
+    "parameters": (Mapping, type(None)),
+}
 
 Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
 Status = Literal["ok", "broken", "conflict", "disabled"]
@@ -97,10 +122,13 @@ def _find(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
     if len(found) == 1:
         return found[0]
     if found:
-        picks = " or ".join(f"{e.origin.distribution}:{bare}" for e in found)
-        raise AmbiguousName(f"{what} {bare!r} is given by {len(found)} distributions: pick one with {picks}")
+        plugins = ", ".join(f"{e.origin.plugin} of {e.origin.distribution}" for e in found)
+        picks = sorted({f"{e.origin.distribution}:{bare}" for e in found})
+        way_out = f"pick one with {' or '.join(picks)}" if len(picks) == len(found) else "use --disable-plugin"
+        raise AmbiguousName(f"{what} {bare!r} is given by {len(found)} plugins ({plugins}): {way_out}")
     known = sorted({e.spec.name for e in entries})
-    near = get_close_matches(bare, known, n=3)
+    elsewhere = [f"{e.origin.distribution}:{bare}" for e in entries if e.spec.name == bare]
+    near = elsewhere or get_close_matches(bare, known, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known) or 'none'}"
     raise UnknownName(f"unknown {what} {name!r}; {hint} (`harness list` shows all, `harness plugins` what is broken)")
 
@@ -116,8 +144,6 @@ class _Candidate:
 
 def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Catalog:
     """Load every plugin found, sorted by distribution; never raises for a broken one unless asked to be strict."""
-    manager = pluggy.PluginManager(hooks.PROJECT)
-    manager.add_hookspecs(hooks)
     blocked, matched = set(disabled), set()
     entries: dict[str, list[Entry]] = {hook: [] for hook in SPEC_OF_HOOK}  # type: ignore[type-arg]  # one list a hook
     reports: list[PluginReport] = []
@@ -128,7 +154,7 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
             reports.append(PluginReport(candidate.origin, "disabled", "by --disable-plugin"))
             continue
         try:
-            found = _collect(manager, candidate)
+            found = _collect(candidate)
         except (Exception, SystemExit) as error:
             reports.append(PluginReport(candidate.origin, "broken", _reason(error)))
             continue
@@ -143,54 +169,76 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
 
 
 def _from_entry_points() -> list[_Candidate]:
-    def key(point: EntryPoint) -> tuple[str, str]:
-        return (point.dist.name if point.dist else "", point.name)
+    candidates = [_Candidate(_origin(point), point.load) for point in entry_points(group=GROUP)]
+    return sorted(candidates, key=lambda candidate: (candidate.origin.distribution, candidate.origin.plugin))
 
-    candidates = []
-    for point in sorted(entry_points(group=GROUP), key=key):
-        name, version = (point.dist.name, point.dist.version) if point.dist else ("unknown", "0")
-        candidates.append(_Candidate(Origin(point.name, name, version), point.load))
-    return candidates
+
+def _origin(point: EntryPoint) -> Origin:
+    name, version = None, None
+    with contextlib.suppress(Exception):  # what an interrupted installation leaves behind has no name to tell
+        assert point.dist is not None
+        name, version = point.dist.name, point.dist.version
+    return Origin(point.name, name or "unknown", version or "unknown")
 
 
 def _from_folders(folders: Iterable[Path]) -> list[_Candidate]:
+    resolved = list(dict.fromkeys(map(Path.resolve, folders)))
+    sys.path[:0] = [str(folder) for folder in resolved if str(folder) not in sys.path]
     candidates = []
-    for folder in folders:
+    for folder in resolved:
         if not folder.is_dir():
             raise HarnessError(f"--plugins-dir {folder}: there is no such folder")
-        if str(folder.resolve()) not in sys.path:
-            sys.path.insert(0, str(folder.resolve()))
+        helpers = [file for path in folder.glob("_*") for file in _sources(path)]
         for path in sorted(folder.iterdir()):
-            files = [path] if path.suffix == ".py" else sorted(path.glob("**/*.py"))
-            if path.name.startswith((".", "_")) or not files or not (path.suffix == ".py" or path.is_dir()):
+            if path.name.startswith((".", "_")) or not _sources(path):
                 continue
-            # The content stands in for a version, so that an edited plugin never passes for the trial done before.
-            version = hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()[:12]
-            origin = Origin(path.stem, str(path), version)
-            candidates.append(_Candidate(origin, partial(importlib.import_module, path.stem)))
+            origin = Origin(path.stem, path.name, _content_version(folder, [*_sources(path), *helpers]))
+            candidates.append(_Candidate(origin, partial(_import_from, path)))
     return candidates
 
 
-def _collect(manager: pluggy.PluginManager, candidate: _Candidate) -> dict[str, list[object]]:
-    plugin = candidate.load()
-    name = f"{candidate.origin.distribution}:{candidate.origin.plugin}"
-    manager.register(plugin, name=name)
-    try:
+def _sources(path: Path) -> list[Path]:
+    """The files of a module or of a package; none when it is neither."""
+    if path.is_dir():
+        return sorted(path.rglob("*.py")) if (path / "__init__.py").is_file() else []
+    return [path] if path.suffix == ".py" else []
+
+
+def _content_version(folder: Path, files: Iterable[Path]) -> str:
+    """The content stands in for a version, so that an edited plugin never passes for the trial done before."""
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        content = b""
+        with contextlib.suppress(OSError):  # what cannot be read is for the import to report
+            content = file.read_bytes()
+        digest.update(f"{file.relative_to(folder)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def _import_from(path: Path) -> object:
+    module = importlib.import_module(path.stem)
+    found = getattr(module, "__file__", None)
+    if not found or not os.path.samefile(found, path / "__init__.py" if path.is_dir() else path):
+        raise HarnessError(f"another module is called {path.stem!r} ({found or 'built in'}): rename this one")
+    return module
+
+
+def _collect(candidate: _Candidate) -> dict[str, list[object]]:
+    """Load one plugin and ask its hooks; it has a manager of its own, so that nothing of a broken one stays behind."""
+    manager = pluggy.PluginManager(hooks.PROJECT)
+    manager.add_hookspecs(hooks)
+    with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints must not end up in our own output
+        manager.register(candidate.load())
         manager.check_pending()
-        found = {hook: _specs(manager, name, hook) for hook in SPEC_OF_HOOK}
-    except BaseException:
-        manager.unregister(name=name)
-        raise
+        found = {hook: _specs(manager, hook) for hook in SPEC_OF_HOOK}
     if not any(found.values()):
         raise HarnessError("registers nothing: mark at least one of its functions with @harness.hookimpl")
     return found
 
 
-def _specs(manager: pluggy.PluginManager, name: str, hook: str) -> list[Any]:
+def _specs(manager: pluggy.PluginManager, hook: str) -> list[Any]:
     specs: list[Any] = []
     for impl in getattr(manager.hook, hook).get_hookimpls():
-        if impl.plugin_name != name:
-            continue
         returned = impl.function()
         if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
             raise HarnessError(f"{hook} returned {returned!r} where a list of {SPEC_OF_HOOK[hook].__name__} belongs")
@@ -208,14 +256,23 @@ def _validate(hook: str, spec: Any) -> None:
         raise HarnessError(f"{hook} returned {spec!r} where a {kind.__name__} belongs")
     if not isinstance(spec.name, str) or not _NAME.fullmatch(spec.name):
         raise HarnessError(f"{hook}: the name {spec.name!r} must be lower case letters, digits, '-', '_', '.'")
-    for key in ("load", "compute", "resource"):
-        target = getattr(spec, key, "x:x")
-        if not isinstance(target, str) or not _TARGET.fullmatch(target):
-            raise HarnessError(f"{hook}: {spec.name}.{key} is {target!r}, expected 'module:name'")
-    for key, allowed in (("kind", KINDS), ("representation", REPRESENTATIONS)):
-        value = getattr(spec, key, allowed[0])
-        if value not in allowed:
-            raise HarnessError(f"{hook}: {spec.name}.{key} is {value!r}, expected one of {', '.join(allowed)}")
+    for key, value in vars(spec).items():
+        expected = _expected(key, value)
+        if expected:
+            raise HarnessError(f"{hook}: {spec.name}.{key} is {value!r}, expected {expected}")
+
+
+def _expected(key: str, value: Any) -> str | None:
+    """What belongs in a spec's field instead of this value; None when the value will do."""
+    if key in _TARGETS and not (isinstance(value, str) and _TARGET.fullmatch(value)):
+        return None if key == "stamp" and value is None else "'module:name'"
+    if key in _CHOICES and value not in _CHOICES[key]:
+        return f"one of {', '.join(_CHOICES[key])}"
+    if key in _SETS and (not isinstance(value, set | frozenset) or value - set(_SETS[key])):
+        return f"a set of {', '.join(_SETS[key])}"
+    if key in _TYPES and (not isinstance(value, _TYPES[key]) or (_TYPES[key] == (int,) and isinstance(value, bool))):
+        return f"a value of type {_TYPES[key][0].__name__}"
+    return None
 
 
 def _reason(error: BaseException) -> str:
@@ -245,5 +302,5 @@ def _strictly(catalog: Catalog) -> Catalog:
     bad = [r for r in catalog.plugins if r.status in ("broken", "conflict")]
     if bad and os.environ.get(STRICT_VARIABLE, "") not in ("", "0"):
         lines = "\n".join(f"  {r.origin.plugin} ({r.origin}): {r.reason}" for r in bad)
-        raise HarnessError(f"{STRICT_VARIABLE} is set and {len(bad)} plugins cannot be used:\n{lines}")
+        raise HarnessError(f"{STRICT_VARIABLE} is set, and of the plugins {len(bad)} cannot be used:\n{lines}")
     return catalog

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from harness.contract import Ability, DatasetSpec, LearnerSpec, Need
 from harness.errors import DataError, SpecError, UnknownName
 from harness.host import Catalog, Entry, Origin
-from harness.signature import Source, import_parameters, import_target, read_parameters
+from harness.signature import REQUIRED, import_parameters, import_target, read_parameters
 from harness.spec import DatasetChoice, Experiment, LearnerChoice
-from harness.split import split_sizes
+from harness.split import settle_split, split_rows, split_sizes
 
 if TYPE_CHECKING:
     from harness.data import Header  # brings scipy, which planning does without
 
 MINIMUM_DEPTH = 10
 """Ranks kept a row, so that metrics thought of later can be computed without training again."""
+
+PLAIN = "numbers, texts, true, false, none, and lists, tuples and dictionaries of these"
 
 
 @dataclass(frozen=True)
@@ -121,65 +125,87 @@ def find_learner(name: str, catalog: Catalog) -> Entry[LearnerSpec]:
     """A learner by its registered name, or any importable classifier as module:Class."""
     try:
         return catalog.learner(name)
-    except UnknownName as unknown:
-        if ":" not in name:
+    except UnknownName:
+        module, colon, attribute = name.rpartition(":")
+        if not colon or any(entry.spec.name == attribute for entry in catalog.learners):
             raise
-        module, _, attribute = name.partition(":")
-        try:
-            return importable_learner(name)
-        except ImportError as error:
-            raise UnknownName(f"learner {name!r}: module {module!r} cannot be imported: {error}") from error
-        except AttributeError:
-            names = [n for n in dir(__import__(module, fromlist=["_"])) if n[:1].isupper()]
-            near = get_close_matches(attribute, names, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else str(unknown)
-            raise UnknownName(f"learner {name!r}: module {module!r} has no {attribute!r}; {hint}") from None
+    return importable_learner(module, attribute)
 
 
-def importable_learner(target: str) -> Entry[LearnerSpec]:
+def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
     """An entry for any importable scikit-learn style classifier; what it can do is read from its tags."""
-    from importlib.metadata import packages_distributions, version
-
-    factory = import_target(target)
-    if not (isinstance(factory, type) and hasattr(factory, "fit") and hasattr(factory, "predict")):
+    target = f"{module}:{attribute}"
+    try:
+        found = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UnknownName(f"learner {target!r}: module {module!r} cannot be imported: {reason}") from error
+    try:
+        factory = import_target(target)
+    except AttributeError:
+        names = [name for name, value in vars(found).items() if _is_learner(value)]
+        near = get_close_matches(attribute, names, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"its learners: {', '.join(names) or 'none'}"
+        raise UnknownName(f"learner {target!r}: module {module!r} has no {attribute!r}; {hint}") from None
+    if not _is_learner(factory):
         raise SpecError(f"learner {target!r} is not a classifier: expected a class with fit and predict")
+    needs, supports = _read_tags(target, factory)
+    spec = LearnerSpec(name=target, load=target, needs=needs, supports=supports, preload=(module,))
+    return Entry(spec, Origin(target, *_distribution_of(found)))
+
+
+def _is_learner(value: Any) -> bool:
+    return isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
+
+
+def _read_tags(target: str, factory: Any) -> tuple[frozenset[Need], frozenset[Ability]]:
     needs: set[Need] = set()
     supports: set[Ability] = set()
     try:
-        tags = factory().__sklearn_tags__()
-        if tags.input_tags.positive_only:
-            needs.add("nonnegative")
-        if not tags.input_tags.sparse:
-            needs.add("dense")
-        if tags.classifier_tags and tags.classifier_tags.multi_label:
-            supports.add("multilabel")
-        if tags.estimator_type != "classifier":
-            raise SpecError(f"learner {target!r} is a {tags.estimator_type or 'transformer'}, not a classifier")
-    except (AttributeError, TypeError):
-        pass  # not scikit-learn's own, or not to be made without arguments: the trial will tell
-    top = target.partition(".")[0].partition(":")[0]
-    distribution = packages_distributions().get(top, [top])[0]
-    try:
-        found = version(distribution)
-    except ImportError:
-        found = "unknown"
-    module = target.partition(":")[0]
-    spec = LearnerSpec(
-        name=target,
-        load=target,
-        needs=frozenset(needs),
-        supports=frozenset(supports),
-        preload=(module,),
-    )
-    return Entry(spec, Origin(target, distribution, found))
+        tags: Any = factory().__sklearn_tags__()
+    except Exception:  # not scikit-learn's own, or not to be made without arguments: the trial will tell
+        return frozenset(), frozenset()
+    if tags.estimator_type != "classifier":
+        raise SpecError(f"learner {target!r} is a {tags.estimator_type or 'transformer'}, not a classifier")
+    if tags.input_tags.positive_only:
+        needs.add("nonnegative")
+    if not tags.input_tags.sparse:
+        needs.add("dense")
+    if tags.classifier_tags and tags.classifier_tags.multi_label:
+        supports.add("multilabel")
+    return frozenset(needs), frozenset(supports)
+
+
+def _distribution_of(module: ModuleType) -> tuple[str, str]:
+    """Name and version of what a module belongs to; for a file of one's own its name and a hash of its content."""
+    from importlib.metadata import packages_distributions, version
+
+    top = module.__name__.partition(".")[0]
+    distributions = packages_distributions().get(top)
+    if distributions:
+        return distributions[0], version(distributions[0])
+    source = Path(module.__file__ or "")
+    content = source.read_bytes() if source.is_file() else b""
+    return source.name or top, hashlib.sha256(content).hexdigest()[:12]
 
 
 def _check_params(whose: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    for name in given:
+    for name, value in given.items():
         if name not in known:
             near = get_close_matches(name, known, n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
             raise SpecError(f"{whose} has no parameter {name!r}; {hint}")
+        if not _is_plain(value):
+            raise SpecError(f"{whose}: {name}={value!r} cannot be passed on; allowed: {PLAIN}")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be written down in a key and in a record."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(not isinstance(key, tuple) and _is_plain(key) and _is_plain(item) for key, item in value.items())
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 # -- making trials ---------------------------------------------------------------------------------------------------
@@ -192,8 +218,7 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
     for dataset in resolved.datasets:
         header = headers[dataset.choice.name]
         representation = dataset.choice.representation or dataset.entry.spec.representation
-        split = dataset.choice.split or experiment.split
-        _check_split(dataset, header, split)
+        split = _checked_split(dataset, header, dataset.choice.split or experiment.split, experiment)
         variants = []
         for learner in resolved.learners:
             _check_fit(learner.entry.spec, learner.choice.label, dataset.choice.name, header, representation)
@@ -205,16 +230,29 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
     return _without_repeats(trials)
 
 
-def _check_split(dataset: ResolvedDataset, header: Header, split: str) -> None:
+def _checked_split(dataset: ResolvedDataset, header: Header, split: str, experiment: Experiment) -> str:
+    """The split under its full name; DataError when a part of it would be empty, or train on a single class."""
     try:
         train, _ = split_sizes(split, header.rows, header.splits)
     except DataError as error:
         raise DataError(f"data set {dataset.choice.name!r}: {error}") from None
     if not header.multilabel and train <= header.largest_class:
-        raise DataError(
-            f"data set {dataset.choice.name!r}: split {split!r} trains on {train} rows, and one class has "
-            f"{header.largest_class}: the training part could hold a single class"
-        )
+        _check_classes(dataset, header, split, experiment)
+    return settle_split(split, header.splits)
+
+
+def _check_classes(dataset: ResolvedDataset, header: Header, split: str, experiment: Experiment) -> None:
+    """Draw the splits that will be used: only one class has rows enough to fill a training part, so it is cheap."""
+    from harness.data import open_dataset
+
+    data = open_dataset(Path(header.folder))
+    for seed in range(experiment.seed, experiment.seed + experiment.trials):
+        labels = data.y[split_rows(split, header.rows, seed, data.splits)[0]]
+        if (labels == labels[0]).all():
+            raise DataError(
+                f"data set {dataset.choice.name!r}: split {split!r} with seed {seed} trains on a single class, "
+                f"{data.class_names[labels[0]]!r}: choose another share or seed"
+            )
 
 
 def _check_fit(spec: LearnerSpec, label: str, dataset: str, header: Header, representation: str) -> None:
@@ -233,6 +271,9 @@ def _check_fit(spec: LearnerSpec, label: str, dataset: str, header: Header, repr
 def _variants(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every combination of the parameters that were given as lists, labelled by those parameters."""
     params = {**learner.choice.params, **learner.choice.by_dataset.get(dataset, {})}
+    for name, default in learner.defaults.items():
+        if default is REQUIRED and name not in params:
+            raise SpecError(f"learner {learner.choice.label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
     grid = {name: value for name, value in params.items() if isinstance(value, list)}
     for name, values in grid.items():
         if not values:
@@ -294,14 +335,17 @@ def _trial(
     )
 
 
-def key_of(decisive: Mapping[str, Any]) -> str:
-    """A short hash of canonical JSON."""
-    text = json.dumps(decisive, sort_keys=True, default=_plain)
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+def key_of(decisive: dict[str, Any]) -> str:
+    """A short hash of the values as Python writes them, dictionaries in order: what differs is written differently."""
+    return hashlib.sha256(_written(decisive).encode()).hexdigest()[:20]
 
 
-def _plain(value: object) -> str:
-    return value.text if isinstance(value, Source) else repr(value)
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(sorted([f"{key!r}: {_written(item)}" for key, item in value.items()])) + "}"
+    if isinstance(value, list | tuple):
+        return f"{type(value).__name__}({', '.join(map(_written, value))})"
+    return repr(value)
 
 
 def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:

@@ -30,8 +30,10 @@ def as_classes(learner: Any, answer: Any, by: str, rows: int, k: int, n_classes:
         return _from_predict(answer, rows, k, n_classes)
     positions = check_ranks(answer, rows, k, _class_count(learner))
     classes = np.asarray(learner.classes_)
-    if classes.size == 0 or not np.issubdtype(classes.dtype, np.integer) or not _within(classes, n_classes):
+    if classes.ndim != 1 or not np.issubdtype(classes.dtype, np.integer) or not _within(classes, n_classes):
         raise ContractError(f"classes_ must hold class positions 0..{n_classes - 1} as given to fit, got {classes!r}")
+    if classes.size == 0 or np.unique(classes).size != classes.size:
+        raise ContractError(f"classes_ must name each class of fit once, got {classes!r}")
     return np.where(positions >= 0, classes[positions], -1).astype(np.int32)
 
 
@@ -56,6 +58,8 @@ def check_ranks(answer: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
 
 def top_k(scores: np.ndarray, k: int) -> np.ndarray:
     """Positions of the k largest scores of each row: score descending, position ascending on ties, -1 pads."""
+    if not np.issubdtype(scores.dtype, np.floating):
+        scores = scores.astype(np.float64)  # unsigned and boolean scores have no negative
     classes = scores.shape[1]
     kept = min(k, classes)
     if kept < classes:
@@ -67,7 +71,7 @@ def top_k(scores: np.ndarray, k: int) -> np.ndarray:
 
 
 def _rank_scores(learner: Any, method: str, X: Any, k: int) -> np.ndarray:
-    parts = []
+    parts = [np.empty((0, k), np.int32)]
     for block in _blocks(X, _class_count(learner)):
         scores = getattr(learner, method)(block)
         if isinstance(scores, list):

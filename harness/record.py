@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
 
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
@@ -96,8 +96,8 @@ class BadLine(ValueError):
     """A line that is not a whole and unchanged record."""
 
 
-_REQUIRED = frozenset({"key", "status", "label", "learner", "dataset", "seed", "number", "params"})
 _KNOWN = frozenset(f.name for f in fields(Record))
+_REQUIRED = frozenset(f.name for f in fields(Record) if f.default is MISSING and f.default_factory is MISSING)
 
 
 def to_line(record: Record) -> str:
@@ -115,7 +115,7 @@ def from_line(line: str) -> Record:
     if not isinstance(content, dict) or "crc32" not in content:
         raise BadLine("no record")
     body = line.rstrip("\n").rpartition(',"crc32":')[0] + "}"
-    if f"{zlib.crc32(body.encode()):08x}" != content.pop("crc32"):
+    if f"{zlib.crc32(body.encode(errors='replace')):08x}" != content.pop("crc32"):
         raise BadLine("changed since it was written (checksum)")
     if content.get("format", 0) > FORMAT:
         raise BadLine(f"written by a newer harness (format {content['format']})")

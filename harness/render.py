@@ -28,14 +28,10 @@ def format_value(summary: Summary, metric: MetricSpec) -> str:
     size = abs(summary.mean)
     scale, suffix = next(((s, u) for s, u in scales if size >= s), scales[-1])
     space = " " if metric.unit == "seconds" else ""
-    mean = _digits(summary.mean / scale)
-    spread = f" ± {_digits(summary.sd / scale)}" if summary.sd is not None else ""
-    return f"{mean}{spread}{space}{suffix}"
-
-
-def _digits(value: float) -> str:
-    """Three significant digits for what is below a hundred, none after the point above."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    mean, sd = summary.mean / scale, None if summary.sd is None else summary.sd / scale
+    digits = 0 if abs(mean) >= 100 else 1 if abs(mean) >= 10 else 2  # three figures of the mean; as fine for the sd
+    spread = "" if sd is None else f" ± {sd:.{digits}f}"
+    return f"{mean:.{digits}f}{spread}{space}{suffix}"
 
 
 def _text(cell: Cell, metric: MetricSpec, mark: Callable[[str], str], missing: str = "-") -> str:
@@ -77,12 +73,12 @@ def render_markdown(table: Table) -> str:
         body = [_line(table, row, lambda text: f"**{text}**", _escape_markdown) for row in group.rows]
         heading = [_escape_markdown(title) for title in _heading(table)]
         grid = tabulate(body, heading, tablefmt="pipe", disable_numparse=True)
-        parts.append(f"### {_escape_markdown(group.title)}\n\n{group.detail}\n\n{grid}\n")
+        parts.append(f"### {_escape_markdown(group.title)}\n\n{_escape_markdown(group.detail)}\n\n{grid}\n")
     return "\n".join([*parts, *(f"{_escape_markdown(line)}  " for line in table.foot)]) + "\n"
 
 
 def _escape_markdown(text: str) -> str:
-    return "".join(f"\\{c}" if c in "|*_`[]<>" else c for c in text)
+    return "".join(f"\\{c}" if c in r"\|*_`[]<>&~$" else c for c in text)
 
 
 _LATEX = {
@@ -92,7 +88,8 @@ _LATEX = {
     "±": r"$\pm$",
     "µ": r"$\mu$",
 }
-_LATEX |= {c: f"\\{c}" for c in "&%$#_{}"} | {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
+_LATEX |= {c: f"\\{c}" for c in "&%$#_{}"} | {c: f"{{{c}}}" for c in "[*"}  # bare, these two belong to the \\ before
+_LATEX |= {"|": r"\textbar{}", "<": r"\textless{}", ">": r"\textgreater{}"}
 
 
 def _escape_latex(text: str) -> str:

@@ -21,7 +21,7 @@ def represent(name: str, train: csr_array, test: csr_array) -> tuple[csr_array, 
 def _idf(train: csr_array) -> np.ndarray:
     df = np.bincount(train.indices, minlength=train.shape[1])
     idf = np.zeros(train.shape[1])
-    np.log(train.shape[0] / df, out=idf, where=df > 0)
+    idf[df > 0] = np.log(train.shape[0] / df[df > 0])
     return idf
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -99,7 +99,7 @@ def reuse(
     for trial in trials:
         record = earlier.get(trial.key)
         if record is not None and record.status == "ok" and trial.key not in store.records:
-            store.append(record, ranks_of(trial.key))
+            store.append(as_planned(record, trial), ranks_of(trial.key))
             taken += 1
     return taken
 
@@ -145,13 +145,19 @@ def make_record(trial: Trial, end: JobEnd, shared: Mapping[str, Any]) -> Record:
     answer = end.answer if end.answer is not None else {"status": end.status, "message": end.message}
     if answer["status"] != "ok":
         answer = {**answer, "output": end.output}
-    known = {
-        name: getattr(trial, name)
-        for name in (
-            *("key", "label", "learner", "learner_kind", "learner_distribution", "learner_version", "dataset"),
-            *("fingerprint", "representation", "split", "number", "seed", "depth"),
-        )
-    }
+    return Record(**_planned(trial), **answer, **shared, total_seconds=end.seconds)
+
+
+def as_planned(record: Record, trial: Trial) -> Record:
+    """A record made before, by the names that its trial goes by now: labels and numbers are no part of the key."""
+    return replace(record, **_planned(trial))
+
+
+def _planned(trial: Trial) -> dict[str, Any]:
+    names = (
+        *("key", "label", "learner", "learner_kind", "learner_distribution", "learner_version", "dataset"),
+        *("fingerprint", "representation", "split", "number", "seed", "depth"),
+    )
     # What comes back from a plain JSON line must equal what went in, so values are made plain here.
     params = json.loads(json.dumps({"params": trial.params, "dataset_params": trial.dataset_params}, default=repr))
-    return Record(**known, **params, **answer, **shared, total_seconds=end.seconds)
+    return {**{name: getattr(trial, name) for name in names}, **params}

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import inspect
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,16 @@ class Source:
         return self.text
 
 
+REQUIRED = Source("(required)")
+"""Stands where a default would: the parameter has none and must be given."""
+
+
 def read_parameters(target: str) -> Mapping[str, Any] | None:
-    """Parameters with a default of "module:name"; None when the source alone does not tell."""
+    """Parameters and defaults of "module:name"; None when the source alone does not tell."""
     module, _, name = target.partition(":")
     try:
-        spec = importlib.util.find_spec(module)
-    except Exception:  # a parent package that cannot be imported is the trial's to report, not the listing's
+        spec = _locate(module)
+    except Exception:  # a finder that fails is the trial's to report, not the listing's
         return None
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
         return None
@@ -38,20 +43,33 @@ def read_parameters(target: str) -> Mapping[str, Any] | None:
         tree = ast.parse(Path(spec.origin).read_bytes())
     except (OSError, SyntaxError):
         return None
-    for node in tree.body:
+    for node in reversed(tree.body):  # of two with one name the last is in force
         if isinstance(node, ast.FunctionDef) and node.name == name:
-            return _defaults(node)
+            return _defaults(node.args)
         if isinstance(node, ast.ClassDef) and node.name == name:
             init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-            return _defaults(init[0]) if init else None
+            return _defaults(init[-1].args, bound=1) if init else None
     return None
+
+
+def _locate(module: str) -> ModuleSpec | None:
+    """Where a module is, asked of Python's finders part by part: `find_spec` would import the packages above it."""
+    spec, path, name = None, None, ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        found = (finder.find_spec(name, path) for finder in sys.meta_path)
+        spec = next((candidate for candidate in found if candidate is not None), None)
+        if spec is None:
+            return None
+        path = spec.submodule_search_locations
+    return spec
 
 
 def import_parameters(target: str) -> Mapping[str, Any]:
     """The same from the imported object: for what has no readable source of its own."""
     signature = inspect.signature(import_target(target))
     return {
-        name: None if parameter.default is parameter.empty else parameter.default
+        name: REQUIRED if parameter.default is parameter.empty else parameter.default
         for name, parameter in signature.parameters.items()
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     }
@@ -66,15 +84,15 @@ def import_target(target: str) -> Any:
     return value
 
 
-def _defaults(function: ast.FunctionDef) -> dict[str, Any] | None:
-    arguments = function.args
+def _defaults(arguments: ast.arguments, *, bound: int = 0) -> dict[str, Any] | None:
+    """What can be given by name; `bound` counts the arguments that Python gives itself."""
     if arguments.kwarg is not None:
         return None
     positional = [*arguments.posonlyargs, *arguments.args]
-    with_default = positional[len(positional) - len(arguments.defaults) :]
-    pairs = [*zip(with_default, arguments.defaults, strict=True)]
-    pairs += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-    return {argument.arg: _value(default) for argument, default in pairs}
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + arguments.defaults
+    pairs = [*zip(positional, defaults, strict=True)][max(bound, len(arguments.posonlyargs)) :]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {argument.arg: REQUIRED if default is None else _value(default) for argument, default in pairs}
 
 
 def _value(node: ast.expr) -> Any:

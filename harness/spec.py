@@ -5,9 +5,10 @@ Errors name the file, the table, the key and what is allowed. Names of learners 
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -86,8 +87,6 @@ def build(raw: Mapping[str, Any], source: str) -> Experiment:
         model = _Experiment.model_validate(dict(raw))
     except ValidationError as error:
         raise SpecError("\n".join(_explain(source, problem) for problem in error.errors())) from None
-    except SpecError as error:
-        raise SpecError(f"{source}: {error}") from None
     learners = _with_settings(source, model)
     labels = [learner.label for learner in learners]
     for label in labels:
@@ -130,7 +129,7 @@ def parse_size(value: object) -> int:
 def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(value))
     unit = match[2].lower() or bare if match else ""
-    if match is None or unit not in units or float(match[1]) <= 0:
+    if match is None or unit not in units or not 0 < float(match[1]) < math.inf:
         raise ValueError(f"{value!r} is not {expected}")
     return float(match[1]) * units[unit]
 
@@ -138,17 +137,27 @@ def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: s
 # -- the file's own shape --------------------------------------------------------------------------------------------
 
 
-def _spread(value: object) -> object:
+def _reading(read: Callable[[str], object]) -> BeforeValidator:
+    """Texts go through `read`, whatever else is left to the type; an error is told of the key it belongs to."""
+
+    def before(value: object) -> object:
+        try:
+            return read(value) if isinstance(value, str) else value
+        except SpecError as error:
+            raise ValueError(str(error)) from None
+
+    return BeforeValidator(before)
+
+
+def _spread(text: str) -> dict[str, Any]:
     """A learner or data set written as an expression becomes the table it is short for."""
-    if not isinstance(value, str):
-        return value
-    expression = parse(value)
+    expression = parse(text)
     table: dict[str, Any] = {"name": expression.name, "params": expression.params}
     return table | ({"label": expression.label} if expression.label else {})
 
 
-def _listed(value: object) -> object:
-    return split_list(value) if isinstance(value, str) else value
+_Split = Annotated[str, _reading(check_split)]
+_Representation = Literal["raw", "binary", "tf", "tfidf"]
 
 
 class _Table(BaseModel):
@@ -157,7 +166,7 @@ class _Table(BaseModel):
 
 class _Learner(_Table):
     name: str
-    label: str | None = None
+    label: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")] | None = None
     params: dict[str, Any] = {}
     datasets: dict[str, dict[str, Any]] = {}
 
@@ -165,27 +174,26 @@ class _Learner(_Table):
 class _Dataset(_Table):
     name: str
     params: dict[str, Any] = {}
-    representation: Literal["raw", "binary", "tf", "tfidf"] | None = None
-    split: Annotated[str, BeforeValidator(check_split)] | None = None
+    representation: _Representation | None = None
+    split: _Split | None = None
 
 
 class _Experiment(_Table):
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
-    learners: Annotated[
-        list[Annotated[_Learner, BeforeValidator(_spread)]], BeforeValidator(_listed), Field(min_length=1)
+    learners: Annotated[list[Annotated[_Learner, _reading(_spread)]], _reading(split_list), Field(min_length=1)]
+    datasets: Annotated[list[Annotated[_Dataset, _reading(_spread)]], _reading(split_list), Field(min_length=1)] = [
+        _Dataset(name=name)
+        for name in DEFAULT_DATASETS  # pydantic copies it
     ]
-    datasets: Annotated[
-        list[Annotated[_Dataset, BeforeValidator(_spread)]], BeforeValidator(_listed), Field(min_length=1)
-    ] = [_Dataset(name=name) for name in DEFAULT_DATASETS]  # pydantic copies it
     trials: Annotated[StrictInt, Field(ge=1)] = DEFAULT_TRIALS
     seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
     timeout: Annotated[float, PlainValidator(parse_duration)] | None = None
     memory: Annotated[int, PlainValidator(parse_size)] | None = None
-    metrics: Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)] | None = None
-    representation: Literal["raw", "binary", "tf", "tfidf"] | None = None
-    split: Annotated[str, BeforeValidator(check_split)] = "holdout:0.1"
+    metrics: Annotated[list[str], _reading(split_list), Field(min_length=1)] | None = None
+    representation: _Representation | None = None
+    split: _Split = "holdout:0.1"
     settings: dict[str, dict[str, Any]] = Field(default={}, alias="set")
 
 
@@ -198,7 +206,7 @@ def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]
     for learner, label in zip(model.learners, labels, strict=True):
         params, by_dataset = dict(learner.params), {name: dict(p) for name, p in learner.datasets.items()}
         for target, values in model.settings.items():
-            who, _, where = target.partition("@")
+            who, _, where = (target, "", "") if target in labels else target.partition("@")
             meant = label if who in labels else learner.name
             if who != meant or (where and where not in datasets):
                 continue

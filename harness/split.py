@@ -32,7 +32,13 @@ def check_split(split: str) -> str:
         share = 0.0
     if not 0 < share < 1:
         raise SpecError(f"split {split!r} is unknown: expected {ALLOWED}")
-    return f"holdout:{share:g}"
+    return f"holdout:{share}"
+
+
+def settle_split(split: str, given: Mapping[str, object]) -> str:
+    """The split under its full name, so that `given` and `given:NAME` are one where the data set brings one."""
+    kind, _, detail = split.partition(":")
+    return f"given:{_given_name(detail, given)}" if kind == "given" else split
 
 
 def split_sizes(split: str, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 SIGNIFICANCE = 0.05
@@ -25,10 +25,16 @@ def summarise(values: Sequence[float]) -> Summary | None:
     n = len(values)
     if n == 0:
         return None
-    mean = math.fsum(values) / n
+    mean = _mean(values)
     if n == 1:
         return Summary(mean, None, 1)
     return Summary(mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)), n)
+
+
+def _mean(values: Collection[float]) -> float:
+    """The mean, corrected for rounding: equal values have that value for their mean, however many there are."""
+    rough = math.fsum(values) / len(values)
+    return rough + math.fsum(value - rough for value in values) / len(values)
 
 
 def sign_test(first: Sequence[float], second: Sequence[float]) -> float:
@@ -58,20 +64,19 @@ def indistinguishable_from_best(samples: Mapping[str, Mapping[int, float]], *, h
 
     `samples` maps a name to its value in each trial; trials are paired by their number.
     """
-    means = {name: math.fsum(values.values()) / len(values) for name, values in samples.items() if values}
+    means = {name: _mean(values.values()) for name, values in samples.items() if values}
     if not means:
         return set(), False
     top = max(means.values()) if higher else min(means.values())
     ties = {name for name, mean in means.items() if mean == top}
     best = sorted(ties)[0]
-    others, p_values, fewest = [], [], math.inf
-    for name in means:
-        shared = sorted(samples[best].keys() & samples[name].keys())
-        if name not in ties:
-            others.append(name)
-            p_values.append(sign_test([samples[best][t] for t in shared], [samples[name][t] for t in shared]))
-            fewest = min(fewest, len(shared))
-    if fewest < FEWEST_PAIRS:
+    others = [name for name in means if name not in ties]
+    pairs = [sorted(samples[best].keys() & samples[name].keys()) for name in others]
+    if min(map(len, pairs), default=FEWEST_PAIRS) < FEWEST_PAIRS:
         return ties, False
+    p_values = [
+        sign_test([samples[best][t] for t in shared], [samples[name][t] for t in shared])
+        for name, shared in zip(others, pairs, strict=True)
+    ]
     close = {name for name, p in zip(others, holm(p_values), strict=True) if p > SIGNIFICANCE}
     return ties | close, True

@@ -41,10 +41,10 @@ def read_records(folder: Path) -> list[Record]:
 def read_machines(folder: Path) -> dict[str, Any]:
     """The machines that the folder's records refer to, by id."""
     try:
-        machines: dict[str, Any] = json.loads((folder / MACHINES).read_text())
+        machines = json.loads((folder / MACHINES).read_text())
     except (OSError, ValueError):
         return {}
-    return machines
+    return machines if isinstance(machines, dict) else {}
 
 
 def read_ranks(folder: Path, key: str) -> bytes | None:
@@ -55,24 +55,23 @@ def read_ranks(folder: Path, key: str) -> bytes | None:
         return None
 
 
-def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, str]]]:
+def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
     path = folder / RECORDS
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
+        lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         raise StoreError(f"{folder} is not a results folder: it has no {RECORDS}") from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     records: list[Record] = []
-    damaged: list[tuple[int, str, str]] = []
-    lines = text.split("\n")
+    damaged: list[tuple[int, str, bytes]] = []
     for number, line in enumerate(lines, start=1):
         if not line:
             continue
         try:
             if number == len(lines):  # no newline behind it: the writer died while it wrote
                 raise BadLine("torn: the run was stopped while it was written")
-            records.append(from_line(line))
+            records.append(from_line(line.decode("utf-8", "replace")))
         except BadLine as error:
             damaged.append((number, str(error), line))
     return records, damaged
@@ -97,8 +96,8 @@ class Store:
             return
         for number, why, _ in damaged:
             warnings.warn(f"{self.folder / RECORDS}, line {number}: {why}; moved to {DAMAGED}", stacklevel=4)
-        with open(self.folder / DAMAGED, "a", encoding="utf-8") as aside:
-            aside.writelines(line + "\n" for _, _, line in damaged)
+        with open(self.folder / DAMAGED, "ab") as aside:
+            aside.writelines(line + b"\n" for _, _, line in damaged)
             aside.flush()
             os.fsync(aside.fileno())
         replace_file(self.folder / RECORDS, "".join(map(to_line, records)).encode())
@@ -109,16 +108,7 @@ class Store:
             if ranks is not None:
                 (self.folder / "ranks").mkdir(exist_ok=True)
                 replace_file(self.folder / "ranks" / f"{record.key}.npy", ranks)
-            size = os.fstat(self._handle).st_size
-            line = to_line(record).encode()
-            try:
-                written = os.write(self._handle, line)
-                if written < len(line):
-                    raise OSError(28, "No space left on device")
-                os.fsync(self._handle)
-            except OSError:
-                os.ftruncate(self._handle, size)
-                raise
+            self._append_line(to_line(record).encode())
         except OSError as error:
             raise StoreError(
                 f"cannot write to {self.folder}: {error.strerror}; the {len(self.records)} trials before are safe: "
@@ -126,11 +116,24 @@ class Store:
             ) from error
         self.records[record.key] = record
 
+    def _append_line(self, line: bytes) -> None:
+        size = os.fstat(self._handle).st_size
+        try:
+            while line:  # a disk that gets full takes a part, and says why at the rest
+                line = line[os.write(self._handle, line) :]
+            os.fsync(self._handle)
+        except OSError:
+            os.ftruncate(self._handle, size)
+            raise
+
     def describe(self, experiment: str, machine: Mapping[str, Any]) -> None:
         """Write down what was asked for, and on which machine."""
         machines = read_machines(self.folder) | {machine["id"]: dict(machine)}
-        replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
-        replace_file(self.folder / EXPERIMENT, experiment.encode())
+        try:
+            replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
+            replace_file(self.folder / EXPERIMENT, experiment.encode())
+        except OSError as error:
+            raise StoreError(f"cannot write to {self.folder}: {error.strerror}") from error
 
     def close(self) -> None:
         os.close(self._handle)
@@ -139,31 +142,32 @@ class Store:
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
     """The folder, made if need be, for one writer: a second one is refused at once."""
-    lock = -1
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise StoreError(f"cannot write to {folder}: {error.strerror}: choose another folder with --out") from error
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise StoreError(
-                f"{folder} is being written by process {holder}: wait for it, or use another --out"
-            ) from None
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-        store = Store(folder)
+        store = _open_locked(folder, lock)
         try:
             yield store
         finally:
             store.close()
-    except OSError as error:
-        raise StoreError(f"cannot write to {folder}: {error.strerror or error}") from error
     finally:
         os.close(lock)  # and with it goes the lock, as it does when the process is killed
+
+
+def _open_locked(folder: Path, lock: int) -> Store:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        return Store(folder)
+    except BlockingIOError:
+        holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+        raise StoreError(f"{folder} is being written by process {holder}: wait for it, or use another --out") from None
+    except OSError as error:
+        raise StoreError(f"cannot write to {folder}: {error.strerror}") from error
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,41 +111,59 @@ def _lines(records: Sequence[Record]) -> list[_Line]:
     """One line for each learner, as set up, on each data set, as prepared."""
     sets: dict[tuple[str, ...], list[Record]] = {}
     for record in records:
-        key = (record.dataset, record.fingerprint, record.representation, record.split)
-        sets.setdefault(key, []).append(record)
+        prepared = (record.dataset, record.fingerprint, record.representation, record.split)
+        sets.setdefault(prepared, []).append(record)
+    details = _details(sets)
     lines = []
-    for (dataset, *_), members in sets.items():
+    for key, members in sets.items():
         by_setup: dict[str, list[Record]] = {}
+        seeded = _seeded(members)
         for record in members:
-            by_setup.setdefault(_setup(record), []).append(record)
-        titles = _titles([group[0] for group in by_setup.values()])
-        detail = _detail(members)
+            by_setup.setdefault(json.dumps(_setup(record, seeded)), []).append(record)
+        titles = _titles([_setup(group[0], seeded) for group in by_setup.values()])
         for title, group in zip(titles, by_setup.values(), strict=True):
-            ordered = tuple(sorted(group, key=lambda r: r.seed))
-            lines.append(_Line(title, group[0].learner_kind, dataset, detail, ordered))
+            last = {record.seed: record for record in sorted(group, key=lambda r: r.seed)}  # of a trial run twice
+            lines.append(_Line(title, group[0].learner_kind, key[0], details[key], tuple(last.values())))
     return sorted(lines, key=lambda line: KINDS.index(line.kind))  # stable: else in the order of the records
 
 
-def _own_params(record: Record) -> dict[str, Any]:
-    return {name: value for name, value in record.params.items() if (name, value) != ("random_state", record.seed)}
+def _seeded(records: Sequence[Record]) -> set[str]:
+    """The set-ups, by label and random_state, in which the user fixed random_state: elsewhere it follows the seed."""
+    states = ((r.label, r.params.get("random_state", r.seed), r.seed) for r in records)
+    return {json.dumps([label, state]) for label, state, seed in states if state != seed}
 
 
-def _setup(record: Record) -> str:
-    whole = [record.label, record.learner, record.learner_distribution, record.learner_version, _own_params(record)]
-    return json.dumps(whole, sort_keys=True)
+def _setup(record: Record, seeded: set[str]) -> dict[str, str]:
+    """What makes a line of the table, by the words that tell it from another one of the same label."""
+    params = dict(record.params)
+    if json.dumps([record.label, params.get("random_state")]) not in seeded:
+        params.pop("random_state", None)
+    told = ", ".join(f"{name}={value!r}" for name, value in sorted(params.items()))
+    origin = f"{record.learner_distribution} {record.learner_version}"
+    return {"label": record.label, "learner": record.learner, "params": told or "defaults", "origin": origin}
 
 
-def _titles(firsts: Sequence[Record]) -> list[str]:
+def _titles(setups: Sequence[dict[str, str]]) -> list[str]:
     """The labels; where one label stands for several set-ups, with what tells them apart."""
-    counts = Counter(record.label for record in firsts)
+    seen: dict[tuple[str, str], set[str]] = {}
+    for setup in setups:
+        for key, words in setup.items():
+            seen.setdefault((setup["label"], key), set()).add(words)
     titles = []
-    for record in firsts:
-        title = record.label
-        if counts[title] > 1:
-            own = ", ".join(f"{name}={value}" for name, value in _own_params(record).items())
-            title = f"{title} [{own or 'defaults'}; {record.learner_version}]"
-        titles.append(title)
+    for setup in setups:
+        apart = [words for key, words in setup.items() if len(seen[setup["label"], key]) > 1]
+        titles.append(f"{setup['label']} [{'; '.join(apart)}]" if apart else setup["label"])
     return titles
+
+
+def _details(sets: Mapping[tuple[str, ...], Sequence[Record]]) -> dict[tuple[str, ...], str]:
+    """A description of each data set as prepared; where it tells two contents not apart, their fingerprints do."""
+    details = {key: _detail(members) for key, members in sets.items()}
+    counts = Counter((key[0], detail) for key, detail in details.items())
+    return {
+        key: detail if counts[key[0], detail] == 1 else f"{detail}; data {key[1][:8]}"
+        for key, detail in details.items()
+    }
 
 
 def _detail(records: Sequence[Record]) -> str:
@@ -166,7 +185,7 @@ def _detail(records: Sequence[Record]) -> str:
 
 def _values(line: _Line, metric: str) -> dict[int, float]:
     scores = ((r.seed, r.scores.get(metric)) for r in line.records if r.status == "ok")
-    return {seed: value for seed, value in scores if value is not None}
+    return {seed: value for seed, value in scores if value is not None and math.isfinite(value)}
 
 
 def _best(lines: Sequence[_Line], columns: Sequence[MetricSpec]) -> tuple[set[tuple[int, str]], bool]:
@@ -204,9 +223,13 @@ def _groups(
     lines: Sequence[_Line], columns: Sequence[MetricSpec], best: set[tuple[int, str]], by: By
 ) -> tuple[Group, ...]:
     found: dict[tuple[str, str], list[Row]] = {}
+    prepared = Counter(dataset for dataset, _ in {(line.dataset, line.detail) for line in lines})
     for number, line in enumerate(lines):
-        heading, title = (line.dataset, line.learner) if by == "dataset" else (line.learner, line.dataset)
-        detail = line.detail if by == "dataset" else line.kind
+        if by == "dataset":
+            heading, detail, title = line.dataset, line.detail, line.learner
+        else:  # a data set prepared in several ways says which
+            heading, detail = line.learner, line.kind
+            title = f"{line.dataset} [{line.detail}]" if prepared[line.dataset] > 1 else line.dataset
         found.setdefault((heading, detail), []).append(_row(title, line, number, columns, best))
     return tuple(Group(heading, detail, tuple(rows)) for (heading, detail), rows in found.items())
 
@@ -241,9 +264,15 @@ def _foot(
     pickled = sorted({r.label for r in done if r.index_source == "pickle"})
     if pickled and any(m.unit == "bytes" for m in columns):
         foot.append(f"Bytes are those of the serialised learner: {', '.join(pickled)}.")
-    notes = sorted({f"{r.label} on {r.dataset}: {r.message}" for r in records if r.message})
+    notes = sorted({f"{r.label} on {r.dataset}: {_one_line(r.message)}" for r in records if r.message})
     foot += notes[:8] + ([f"... and {len(notes) - 8} more messages in the records."] if len(notes) > 8 else [])
     return foot
+
+
+def _one_line(message: str) -> str:
+    """An error's text may hold anything; a foot is lines of print, in LaTeX comments."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    return text if len(text) <= 300 else f"{text[:300]} ..."
 
 
 def _over_threads(record: Record) -> bool:

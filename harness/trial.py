@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import io
+import math
 import os
 import pickle
+import random
 import re
 import sys
 import time
@@ -30,6 +32,7 @@ from harness.signature import import_target
 from harness.split import split_rows
 
 WARMUP_ROWS = 64
+MESSAGE_LENGTH = 400
 
 Send = Callable[[str], None]
 
@@ -73,7 +76,7 @@ def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes 
         measured, ranks = run_trial(payload["trial"], payload["metrics"], tell)
     except MemoryError as error:
         return _failure("memory", phase, error), None
-    except Exception as error:
+    except BaseException as error:  # a learner may also leave by sys.exit
         return _failure("error", phase, error), None
     buffer = io.BytesIO()
     np.save(buffer, ranks)
@@ -82,7 +85,9 @@ def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes 
 
 def _failure(status: str, phase: str, error: BaseException) -> dict[str, Any]:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
-    return {"status": status, "message": f"during {phase}: {text}", "traceback": traceback.format_exc()}
+    line = " ".join(text.split())
+    short = line if len(line) <= MESSAGE_LENGTH else f"{line[:MESSAGE_LENGTH]}..."
+    return {"status": status, "message": f"during {phase}: {short}", "traceback": traceback.format_exc()}
 
 
 def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tuple[dict[str, Any], Any]:
@@ -94,25 +99,24 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
     send("import")
     with imported.running():
         learner = build_learner(trial)
+    extra = extra_arguments(learner, trial, parts.data)
     send("warm-up")
     with warm.running():
-        warm_up(lambda: build_learner(trial), parts)
-    before = [checksum(parts.X_train), checksum(parts.y_train), checksum(parts.X_test)]
+        warm_up(lambda: build_learner(trial), parts, extra)
+    before = checksums(parts)
+    seed_shared_chance(trial["seed"])
     base_bytes = reset_peak()
-    extra = {"taxonomy": parts.data.taxonomy} if trial["wants_taxonomy"] else {}
     send("fit")
     with fit.running():
         learner.fit(parts.X_train, parts.y_train, **extra)
+    check_unchanged(parts, before)
     send("rank")
     with rank.running():
         answer, ranked_by = rank_positions(learner, parts.X_test, trial["depth"])
     peak_bytes = read_peak()
+    check_unchanged(parts, before)
     n_test, n_classes = parts.X_test.shape[0], len(parts.data.class_names)
     ranks = as_classes(learner, answer, ranked_by, n_test, trial["depth"], n_classes)
-    after = [checksum(parts.X_train), checksum(parts.y_train), checksum(parts.X_test)]
-    for name, old, new in zip(("the training X", "y", "the test X"), before, after, strict=True):
-        if old != new:
-            raise ContractError(f"the learner changed {name} that it was given; it must work on a copy")
     send("measure")
     index_size, index_bytes, index_source = measure_index(learner)
     edges = float(learner.edges_touched(parts.X_test)) if isinstance(learner, TouchesEdges) else None
@@ -174,7 +178,19 @@ def build_learner(trial: dict[str, Any]) -> Any:
     return import_target(trial["learner_load"])(**trial["params"])
 
 
-def warm_up(build: Callable[[], Any], parts: Parts) -> None:
+def extra_arguments(learner: Any, trial: dict[str, Any], data: Dataset) -> dict[str, Any]:
+    """What fit gets beside X and y: the class tree, where the data has one and the learner takes it."""
+    takes = trial["wants_taxonomy"] or "taxonomy" in inspect.signature(learner.fit).parameters
+    return {"taxonomy": data.taxonomy} if takes and data.taxonomy is not None else {}
+
+
+def seed_shared_chance(seed: int) -> None:
+    """Decide also for a learner that draws from the generators that everybody shares."""
+    random.seed(seed)
+    np.random.seed(seed)
+
+
+def warm_up(build: Callable[[], Any], parts: Parts, extra: dict[str, Any]) -> None:
     """Fit and rank a few rows, so that whatever compiles on first use has compiled before the clock runs."""
     y = parts.y_train
     try:
@@ -184,8 +200,6 @@ def warm_up(build: Callable[[], Any], parts: Parts) -> None:
             other = np.flatnonzero(y != y[0])[:1]  # two classes at least, or many learners refuse
             rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
         learner = build()
-        fit = inspect.signature(learner.fit).parameters
-        extra = {"taxonomy": parts.data.taxonomy} if "taxonomy" in fit and parts.data.taxonomy else {}
         learner.fit(parts.X_train[rows], y[rows], **extra)
         rank_positions(learner, parts.X_train[rows[:2]], 1)
     except Exception:  # too few rows for this learner: then it starts cold, and nothing else is lost
@@ -221,6 +235,19 @@ def checksum(value: Any) -> int:
         value = csr_array(value)
         return zlib.crc32(value.indptr, zlib.crc32(value.indices, zlib.crc32(value.data)))
     return zlib.crc32(np.ascontiguousarray(value).data)
+
+
+def checksums(parts: Parts) -> dict[str, int]:
+    """The checksum of each thing that the learner is given."""
+    given = {"the training X": parts.X_train, "y": parts.y_train, "the test X": parts.X_test}
+    return {name: checksum(value) for name, value in given.items()}
+
+
+def check_unchanged(parts: Parts, before: dict[str, int]) -> None:
+    """ContractError names what the learner has changed."""
+    for name, now in checksums(parts).items():
+        if now != before[name]:
+            raise ContractError(f"the learner changed {name} that it was given; it must work on a copy")
 
 
 def measure_index(learner: Any) -> tuple[int | None, int | None, str]:
@@ -268,7 +295,10 @@ def compute_scores(metrics: dict[str, str], outcome: Outcome) -> tuple[dict[str,
     for name, target in metrics.items():
         try:
             value = import_target(target)(outcome)
-            scores[name] = None if value is None else float(value)
+            score = None if value is None else float(value)
+            if score is not None and not math.isfinite(score):
+                raise ValueError(f"it gave {score}")
+            scores[name] = score
         except Exception as error:
             scores[name] = None
             trouble.append(f"metric {name!r} failed: {type(error).__name__}: {error}")

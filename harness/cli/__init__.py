@@ -48,9 +48,6 @@ def main() -> NoReturn:
             traceback.print_exc()
         click.echo(f"harness: {error}", err=True)
         sys.exit(BAD_INPUT)
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        sys.stderr.close()
-        sys.exit(0)
     except Exception as error:
         if debug:
             traceback.print_exc()

@@ -73,4 +73,7 @@ def plugins(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...],
         }
         for report in discover(folders, disabled).plugins
     ]
-    click.echo(json.dumps(rows, indent=2) if as_json else tabulate(rows, headers="keys", tablefmt="simple"))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    else:
+        click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))

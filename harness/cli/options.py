@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from harness.errors import HarnessError
 from harness.host import Catalog, discover
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -62,12 +63,16 @@ class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         catalog = catalog_of(ctx)
         found = [entry.spec for kind in self.kinds for entry in entries_of(catalog, kind)]
-        return [CompletionItem(spec.name, help=spec.summary) for spec in found if spec.name.startswith(incomplete)]
+        items = [CompletionItem(spec.name, help=spec.summary) for spec in found if spec.name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *items] if "experiments" in self.kinds else items
 
 
 def catalog_of(ctx: click.Context) -> Catalog:
-    """The catalog that the command's own plugin options describe."""
-    return discover(ctx.params.get("folders") or (), ctx.params.get("disabled") or ())
+    """The catalog that the command's own plugin options describe; an empty one where they do not, to complete from."""
+    try:
+        return discover(ctx.params.get("folders") or (), ctx.params.get("disabled") or ())
+    except HarnessError:
+        return Catalog()
 
 
 def entries_of(catalog: Catalog, kind: str) -> tuple[Any, ...]:

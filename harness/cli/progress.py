@@ -33,6 +33,7 @@ class RunProgress:
             TimeRemainingColumn(),
             console=self.console,
             transient=True,
+            refresh_per_second=4,  # the bar must not take processor time from the trials
             disable=not self.console.is_terminal,
         )
         self.task = self.bar.add_task("starting", total=None)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 FAILED_TRIALS, INTERRUPTED = 1, 130
+COMMON = ("harness.trial", "sklearn.base")
+"""What every trial imports: the machinery, and what learners are made of."""
 
 
 @click.command()
@@ -54,17 +56,21 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
     The same command again resumes: finished trials are never repeated.
     """
     from harness.executors.local import LocalExecutor
-    from harness.plan import resolve
-    from harness.spec import build
 
-    catalog = discover(folders, disabled)
-    raw, source = read_raw(experiment, flags, catalog)
-    wanted = build(raw, source)
-    resolved = resolve(wanted, catalog)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
-    preload = ["harness.trial", *(module for learner in resolved.learners for module in learner.entry.spec.preload)]
-    path = [str(folder.resolve()) for folder in folders]
-    with LocalExecutor(preload=preload, threads=wanted.threads, path=path) as executor:
+    with LocalExecutor(preload=None, threads=flags["threads"] or 1, common=COMMON) as executor:
+        # The server imports what every trial needs while the experiment is read here.
+        from harness.plan import resolve
+        from harness.spec import build
+
+        catalog = discover(folders, disabled)
+        raw, source = read_raw(experiment, flags, catalog)
+        resolved = resolve(build(raw, source), catalog)
+        executor.prepare(
+            preload=[module for learner in resolved.learners for module in learner.entry.spec.preload],
+            threads=resolved.experiment.threads,
+            path=[str(folder.resolve()) for folder in folders],
+        )
         return _run(resolved, catalog, raw, executor, flags)
 
 
@@ -73,7 +79,7 @@ def _run(resolved: Resolved, catalog: Catalog, raw: dict[str, Any], executor: An
     from harness.cli.table import choose_columns, show_table
     from harness.machine import describe_machine
     from harness.plan import plan
-    from harness.runner import Conditions, Listener, pending, prepare_data, run_trials
+    from harness.runner import Conditions, Listener, as_planned, pending, prepare_data, run_trials
     from harness.store import open_store, read_machines
 
     experiment = resolved.experiment
@@ -106,7 +112,7 @@ def _run(resolved: Resolved, catalog: Catalog, raw: dict[str, Any], executor: An
                     err=True,
                 )
                 return INTERRUPTED
-            records = [store.records[trial.key] for trial in trials]
+            records = [as_planned(store.records[trial.key], trial) for trial in trials]
         machines = read_machines(folder)
     click.echo()
     show_table(records, choose_columns(catalog, experiment.metrics, records), machines)
@@ -126,16 +132,20 @@ def read_raw(name: str | None, flags: dict[str, Any], catalog: Catalog) -> tuple
 
     raw: dict[str, Any] = {}
     source = "command line"
+    simple = ("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads")
+    given = {key: flags[key] for key in (*simple, "timeout", "memory") if flags[key] is not None}
     if name is not None:
         path = _experiment_path(name, catalog)
-        raw, source = read_file(path), str(path)
+        raw, source = read_file(path), f"{path} and {source}" if given or flags["settings"] else str(path)
     elif not flags["learners"]:
         raise SpecError("nothing to run: give --learners (`harness list learners`) or an experiment file")
-    simple = ("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads")
-    raw |= {key: flags[key] for key in (*simple, "timeout", "memory") if flags[key] is not None}
+    raw |= given
     for text in flags["settings"]:
         target, parameter, value = parse_setting(text)
-        raw.setdefault("set", {}).setdefault(target, {})[parameter] = value
+        tables = raw.setdefault("set", {})
+        if not isinstance(tables, dict) or not isinstance(tables.setdefault(target, {}), dict):
+            raise SpecError(f"{source}: set: expected tables of parameters, one a learner or data set")
+        tables[target][parameter] = value
     return raw, source
 
 
@@ -155,17 +165,42 @@ def _experiment_path(name: str, catalog: Catalog) -> Path:
     if path.suffix == ".toml" or path.exists():
         return path
     try:
-        package, _, file = catalog.experiment(name).spec.resource.partition(":")
+        entry = catalog.experiment(name)
     except UnknownName as error:
         raise UnknownName(f"{error}; a file's name ends in .toml") from None
-    return Path(str(resources.files(package) / file))
+    package, _, file = entry.spec.resource.partition(":")
+    try:
+        return Path(str(resources.files(package) / file))
+    except ImportError as error:
+        raise SpecError(f"experiment {name!r} of {entry.origin}: {error}") from error
 
 
 def to_toml(raw: dict[str, Any]) -> str:
     """The experiment as a file that `harness run` takes."""
     import tomli_w
 
-    return "# What was asked for: `harness run` takes this file.\n" + tomli_w.dumps(raw)
+    text = "# What was asked for: `harness run` takes this file.\n"
+    settings: dict[str, dict[str, Any]] = {}
+    for target, values in raw.get("set", {}).items():
+        for name, value in values.items():
+            if _fits_toml(value):
+                settings.setdefault(target, {})[name] = value
+            else:
+                text += f"# It also needs --set {target}.{name}={value!r}\n"
+    rest = {key: value for key, value in raw.items() if key != "set"}
+    return text + tomli_w.dumps(rest | ({"set": settings} if settings else {}))
+
+
+def _fits_toml(value: Any) -> bool:
+    """Whether a value comes back from TOML as it was: TOML has no none, and makes a list, a grid, of a tuple."""
+    import tomllib
+
+    import tomli_w
+
+    try:
+        return repr(tomllib.loads(tomli_w.dumps({"value": value}))["value"]) == repr(value)
+    except Exception:
+        return False
 
 
 def default_name(trials: Sequence[Trial], experiment: Experiment) -> str:

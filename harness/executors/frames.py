@@ -9,14 +9,19 @@ from typing import Any
 
 _HEAD = struct.Struct("<cQ")
 
+JOB = b"J"
+"""From the host to the keeper: what to run and within which limits, pickled."""
 PHASE = b"P"
-"""The name of what the job is doing now."""
-RESULT = b"R"
-"""The job's answer, JSON."""
+"""From the job: the name of what it is doing now. From the server: the module that it is importing now."""
 BLOB = b"B"
-"""Bytes that go with the answer."""
+"""From the job: bytes that go with the answer."""
+RESULT = b"R"
+"""From the job or the server: the answer, JSON."""
+WORDS = b"W"
+"""From the keeper: bytes of the job's own frames as they came, whole or not; the first one says that it is there."""
 END = b"E"
-"""The keeper's report on how the process ended, JSON."""
+"""From the keeper: how the process ended, JSON."""
+_TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, END})
 
 
 def pack(tag: bytes, content: bytes) -> bytes:
@@ -36,9 +41,12 @@ class FrameReader:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The frames that these bytes complete; ValueError when they are none."""
         self._buffer += data
         while len(self._buffer) >= _HEAD.size:
             tag, length = _HEAD.unpack_from(self._buffer)
+            if tag not in _TAGS:
+                raise ValueError(f"a frame cannot begin with {tag!r}")
             end = _HEAD.size + length
             if len(self._buffer) < end:
                 return

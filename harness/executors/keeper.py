@@ -10,13 +10,14 @@ import contextlib
 import ctypes
 import json
 import os
+import pickle
 import resource
 import selectors
 import signal
 import socket
+import sys
 import time
 import traceback
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 from harness.executors import frames
@@ -29,9 +30,6 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _libc = ctypes.CDLL(None, use_errno=True)  # loaded in the server, so that a fork only has to call it
 
-Send = Callable[[str], None]
-"""What a job gets to tell its phase."""
-
 
 def keep(channel: socket.socket) -> NoReturn:
     """Read the job from the channel, see it through, report, and end this process."""
@@ -41,6 +39,8 @@ def keep(channel: socket.socket) -> NoReturn:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         _see_through(channel, _read_job(channel))
+    except (ConnectionError, EOFError):
+        pass  # the host went away, and nobody is left to tell
     except BaseException:
         traceback.print_exc()
         code = 1
@@ -53,13 +53,14 @@ def _read_job(channel: socket.socket) -> dict[str, Any]:
     reader = frames.FrameReader()
     while data := channel.recv(1 << 16):
         for _, content in reader.feed(data):
-            job: dict[str, Any] = json.loads(content)
+            job: dict[str, Any] = pickle.loads(content)
             return job
     raise EOFError("the host went away before it named the job")
 
 
 def _see_through(channel: socket.socket, job: dict[str, Any]) -> None:
     started = time.monotonic()
+    channel.sendall(frames.pack(frames.WORDS, b""))
     results, results_end = os.pipe()
     output, output_end = os.pipe()
     child = os.fork()
@@ -87,7 +88,7 @@ def _see_through(channel: socket.socket, job: dict[str, Any]) -> None:
         "exit_code": os.waitstatus_to_exitcode(wait_status),
         "seconds": time.monotonic() - started,
         "output": bytes(watch.tail).decode("utf-8", "replace"),
-        "largest_bytes": watch.largest_bytes,
+        "held_bytes": watch.held_bytes,
     }
     channel.setblocking(True)
     channel.sendall(frames.pack_json(frames.END, end))
@@ -103,7 +104,7 @@ class _Watch:
         self.deadline = started + job["timeout_seconds"] if job["timeout_seconds"] else float("inf")
         self.memory_bytes = job["memory_bytes"] or float("inf")
         self.tail = bytearray()
-        self.largest_bytes = 0
+        self.held_bytes = 0
 
     def until_end(self) -> str | None:
         """None when the process ended by itself; else why it has to be killed."""
@@ -123,9 +124,12 @@ class _Watch:
                     selector.unregister(key.fd)
             if time.monotonic() > self.deadline:
                 return "timeout"
-            self.largest_bytes = max(self.largest_bytes, resident_bytes(self.child))
-            if self.largest_bytes > self.memory_bytes:
-                return "memory"
+            self.held_bytes = resident_bytes_below(os.getpid())
+            if self.held_bytes > self.memory_bytes:
+                # The quick sum counts a page once for each process that has it; ask more closely before killing.
+                self.held_bytes = own_bytes_below(os.getpid())
+                if self.held_bytes > self.memory_bytes:
+                    return "memory"
 
     def drain(self) -> None:
         """Pass on what is still in the pipes; a left-over process may hold them open, so never wait for their end."""
@@ -139,7 +143,7 @@ class _Watch:
         except BlockingIOError:
             return False
         if handle == self.results:
-            self.channel.sendall(data)
+            self.channel.sendall(frames.pack(frames.WORDS, data))
         else:
             self.tail += data
             del self.tail[:-OUTPUT_KEPT]
@@ -149,33 +153,41 @@ class _Watch:
 def _be_the_job(job: dict[str, Any], results: int, output: int) -> NoReturn:
     """Run the job's function in this process; whatever it raises becomes its answer."""
     os.setsid()
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with_parent()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")  # when the machine runs out of memory, better the job than the host
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
 
-    def send(phase: str) -> None:
-        write_all(results, frames.pack(frames.PHASE, phase.encode()))
+    job_pid = os.getpid()
+
+    def say(tag: bytes, content: bytes) -> None:
+        if os.getpid() == job_pid:  # a child that the job forked may come along here as well
+            write_all(results, frames.pack(tag, content))
 
     code = 0
     try:
         run = import_target(job["target"])
-        answer, blob = run(job["payload"], send)
+        answer, blob = run(job["payload"], lambda phase: say(frames.PHASE, phase.encode()))
         # The blob first: an answer that arrives says that all of it has.
         if blob is not None:
-            write_all(results, frames.pack(frames.BLOB, blob))
-        write_all(results, frames.pack_json(frames.RESULT, answer))
+            say(frames.BLOB, blob)
+        say(frames.RESULT, json.dumps(answer).encode())
     except BaseException:
         traceback.print_exc()
         code = 70
     with contextlib.suppress(Exception):
-        import sys
-
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def die_with_parent() -> None:
+    """From now on, whatever ends this process's parent (to be exact: the thread that started it) ends it too."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def write_all(handle: int, data: bytes) -> None:
@@ -195,12 +207,22 @@ def children_of(pid: int) -> list[int]:
     return children
 
 
-def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and all below it."""
+def resident_bytes_below(pid: int) -> int:
+    """Resident memory of all processes below this one; pages that two of them share count twice."""
     total = 0
-    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm") as file:
-        total = int(file.read().split()[1]) * _PAGE
-    return total + sum(resident_bytes(child) for child in children_of(pid))
+    for below in _all_below(pid):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{below}/statm") as file:
+            total += int(file.read().split()[1]) * _PAGE
+    return total
+
+
+def own_bytes_below(pid: int) -> int:
+    """The same, with a page that several processes share divided among them: exact, and slow for large processes."""
+    total = 0
+    for below in _all_below(pid):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{below}/smaps_rollup") as file:
+            total += sum(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
+    return total
 
 
 def kill_descendants(pid: int) -> None:

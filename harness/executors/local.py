@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import selectors
 import signal
 import socket
@@ -20,15 +21,16 @@ from harness.errors import HarnessError
 from harness.executors import frames
 
 Status = Literal["ok", "timeout", "memory", "crash"]
-SLOW_SECONDS = 5.0
+SLOW_SECONDS, HOPELESS_SECONDS = 5.0, 900.0
+ATTEMPTS = 3
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Job:
-    """A function "module:name" to call in a process of its own with a JSON payload and a way to tell its phase.
+    """A function "module:name" to call in a process of its own with a payload and a way to tell its phase.
 
-    It gives back a JSON answer and, where it wants, bytes.
+    The payload holds plain values. The function gives back a JSON answer and, where it wants, bytes.
     """
 
     target: str
@@ -53,7 +55,12 @@ class JobEnd:
 @dataclass
 class _Running:
     job: Job
+    attempt: int = 1
+    begun: bool = False
     reader: frames.FrameReader = field(default_factory=frames.FrameReader)
+    words: frames.FrameReader = field(default_factory=frames.FrameReader)
+    """The job's own frames, apart from the keeper's: what a job breaks off or garbles spoils nothing else."""
+    garbled: bool = False
     phase: str = ""
     answer: Any = None
     answered: bool = False
@@ -62,10 +69,22 @@ class _Running:
 
 
 class LocalExecutor:
-    """A fork server and the jobs it runs. Use as a context manager: leaving it kills whatever still runs."""
+    """A fork server and the jobs it runs. Use as a context manager: leaving it kills whatever still runs.
 
-    def __init__(self, *, preload: Iterable[str] = (), threads: int = 1, path: Iterable[str] = ()) -> None:
-        self._preload, self._threads, self._path = list(dict.fromkeys(preload)), threads, list(path)
+    The server starts at once and imports the `common` modules, which must be harmless; what else it shall `preload`
+    can be told it later by `prepare`.
+    """
+
+    def __init__(
+        self,
+        *,
+        preload: Iterable[str] | None = (),
+        threads: int = 1,
+        path: Iterable[str] = (),
+        common: Iterable[str] = (),
+    ) -> None:
+        self._preload = None if preload is None else list(dict.fromkeys(preload))
+        self._threads, self._path, self._common = threads, list(path), list(common)
         self._server: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
@@ -91,15 +110,32 @@ class LocalExecutor:
         environment |= {"OMP_NUM_THREADS": str(self._threads), "NUMBA_NUM_THREADS": str(self._threads)}
         environment |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
         self._server = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno())],
+            [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *self._common],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
+            stdout=2,  # what a module prints when imported is no answer of the host's
             env=environment,
             start_new_session=True,  # Ctrl-C is the host's to handle
         )
         theirs.close()
         self._control, self._ready = ours, False
-        ours.sendall(json.dumps({"preload": self._preload, "path": [*self._path, *_extra_path()]}).encode())
+        if self._preload is not None:
+            self._tell()
+
+    def prepare(self, *, preload: Iterable[str], threads: int, path: Iterable[str]) -> None:
+        """Tell a server that was started without a list of modules what to preload, and where from."""
+        if threads != self._threads:  # they are in the environment that it was started with
+            self._threads = threads
+            self._stop_server()
+            self.start()
+        self._preload, self._path = list(dict.fromkeys(preload)), list(path)
+        self._tell()
+
+    def _tell(self) -> None:
+        assert self._control is not None
+        setup = {"preload": self._preload, "path": [*self._path, *_extra_path()]}
+        with contextlib.suppress(OSError):  # a server that has died is noticed when a job is handed over
+            self._control.sendall(json.dumps(setup).encode())
 
     def close(self) -> None:
         """End the server and every job; keepers kill their jobs when their channel closes."""
@@ -111,10 +147,15 @@ class LocalExecutor:
                 channel.settimeout(5)
                 while channel.recv(1 << 16):
                     pass
+        self._stop_server()
+
+    def _stop_server(self) -> None:
+        """End the server alone: the jobs that run have their keepers, and go on without it."""
         if self._control is not None:
             self._control.close()
             self._control = None
         if self._server is not None:
+            self._server.kill()  # it may be in the middle of an import
             self._server.wait()
             self._server = None
 
@@ -123,71 +164,94 @@ class LocalExecutor:
     ) -> Iterator[tuple[Job, JobEnd]]:
         """Run the jobs, so many at once, and give each back as it ends."""
         waiting = iter(jobs)
-        selector = selectors.DefaultSelector()
-        while True:
-            while len(selector.get_map()) < at_once and (job := next(waiting, None)) is not None:
-                selector.register(self._submit(job), selectors.EVENT_READ, _Running(job))
-                if on_phase:
-                    on_phase(job, "start")
-            if not selector.get_map():
-                return
-            for key, _ in selector.select():
-                channel, running = key.fileobj, key.data
-                assert isinstance(channel, socket.socket)
-                if not _listen(channel, running, on_phase):
+        with selectors.DefaultSelector() as selector:
+            while True:
+                while len(selector.get_map()) < at_once and (job := next(waiting, None)) is not None:
+                    selector.register(self._submit(job), selectors.EVENT_READ, _Running(job))
+                    if on_phase:
+                        on_phase(job, "start")
+                if not selector.get_map():
+                    return
+                for key, _ in selector.select():
+                    channel, running = key.fileobj, key.data
+                    assert isinstance(channel, socket.socket)
+                    if _listen(channel, running, on_phase):
+                        continue
                     selector.unregister(channel)
                     self._channels.discard(channel)
                     channel.close()
-                    yield running.job, _conclude(running)
+                    if running.begun or running.attempt == ATTEMPTS:
+                        yield running.job, _conclude(running)
+                    else:  # the server was killed with the job in its hands
+                        again = _Running(running.job, running.attempt + 1)
+                        selector.register(self._submit(running.job), selectors.EVENT_READ, again)
 
     def _submit(self, job: Job) -> socket.socket:
         ours, theirs = socket.socketpair()
-        try:
-            self._wait_until_ready()
-            assert self._control is not None
-            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
-        except OSError:  # somebody killed the server: a new one serves as well
-            self.close()
-            self.start()
-            self._wait_until_ready()
-            assert self._control is not None
-            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
-        theirs.close()
+        with theirs:
+            try:
+                self._hand_over(theirs)
+            except OSError:  # somebody killed the server: a new one serves as well
+                self._stop_server()
+                self.start()
+                self._hand_over(theirs)
         content = {
             "target": job.target,
             "payload": job.payload,
             "timeout_seconds": job.timeout_seconds,
             "memory_bytes": job.memory_bytes,
         }
-        ours.sendall(frames.pack_json(frames.RESULT, content))
+        with contextlib.suppress(OSError):  # where nobody listens any more, nothing will be heard either
+            ours.sendall(frames.pack(frames.JOB, pickle.dumps(content)))
         self._channels.add(ours)
         return ours
 
+    def _hand_over(self, channel: socket.socket) -> None:
+        self._wait_until_ready()
+        assert self._control is not None
+        socket.send_fds(self._control, [b"j"], [channel.fileno()])
+
     def _wait_until_ready(self) -> None:
         while not self._ready:
-            assert self._control is not None
-            reader = frames.FrameReader()
-            answers: list[dict[str, Any]] = []
-            self._control.settimeout(SLOW_SECONDS)
-            while not answers:
-                try:
-                    data = self._control.recv(1 << 16)
-                except TimeoutError:
-                    self.on_slow()
-                    self._control.settimeout(None)
-                    continue
-                if not data:
-                    raise HarnessError("the fork server ended while it was starting; its message stands above")
-                answers += [json.loads(content) for _, content in reader.feed(data)]
-            self._control.settimeout(None)
-            threaded = answers[0]["threaded"]
-            if threaded is None:
+            trouble = self._follow_start()
+            if trouble is None:
                 self._ready = True
                 return
-            warnings.warn(f"module {threaded!r} starts threads when imported: not preloaded", stacklevel=2)
-            self._preload.remove(threaded)
-            self.close()
+            module, why = trouble
+            warnings.warn(f"module {module!r} {why}: not preloaded", stacklevel=2)
+            assert self._preload is not None
+            self._preload.remove(module)
+            self._stop_server()
             self.start()
+
+    def _follow_start(self) -> tuple[str, str] | None:
+        """Wait while the server imports its modules; gives the first that must not be among them, and why."""
+        assert self._control is not None
+        reader, module = frames.FrameReader(), ""
+        self._control.settimeout(SLOW_SECONDS)
+        while True:
+            try:
+                data = self._control.recv(1 << 16)
+            except TimeoutError:
+                if self._control.gettimeout() == HOPELESS_SECONDS:
+                    return _blame(module, f"takes over {HOPELESS_SECONDS:g} s to import")
+                self.on_slow()
+                self._control.settimeout(HOPELESS_SECONDS)
+                continue
+            if not data:
+                return _blame(module, "ended the process that imported it")
+            for tag, content in reader.feed(data):
+                if tag == frames.RESULT:
+                    self._control.settimeout(None)
+                    threaded = json.loads(content)
+                    return (threaded, "starts threads when imported") if threaded else None
+                module = content.decode()
+
+
+def _blame(module: str, why: str) -> tuple[str, str]:
+    if not module:
+        raise HarnessError("the fork server did not start; its message, if it had one, stands above")
+    return module, why
 
 
 def _extra_path() -> list[str]:
@@ -201,17 +265,30 @@ def _listen(channel: socket.socket, running: _Running, on_phase: Callable[[Job, 
     except ConnectionResetError:
         data = b""
     for tag, content in running.reader.feed(data):
-        if tag == frames.PHASE:
-            running.phase = content.decode()
-            if on_phase:
-                on_phase(running.job, running.phase)
-        elif tag == frames.BLOB:
-            running.blob = content
-        elif tag == frames.RESULT:
-            running.answer, running.answered = json.loads(content), True
-        elif tag == frames.END:
+        running.begun = True
+        if tag == frames.END:
             running.end = json.loads(content)
+        for phase in _take(content, running) if tag == frames.WORDS else ():
+            if on_phase:
+                on_phase(running.job, phase)
     return bool(data) and running.end is None
+
+
+def _take(words: bytes, running: _Running) -> list[str]:
+    """Take in what the job says, until it cannot be understood; gives the phases that it named."""
+    phases = []
+    try:
+        for tag, content in () if running.garbled else running.words.feed(words):
+            if tag == frames.PHASE:
+                running.phase = content.decode()
+                phases.append(running.phase)
+            elif tag == frames.BLOB:
+                running.blob = content
+            elif tag == frames.RESULT:
+                running.answer, running.answered = json.loads(content), True
+    except ValueError:
+        running.garbled = True
+    return phases
 
 
 def _conclude(running: _Running) -> JobEnd:
@@ -232,13 +309,23 @@ def _conclude(running: _Running) -> JobEnd:
 
 def _judge(running: _Running, end: dict[str, Any]) -> tuple[Status, str]:
     where = f" during {running.phase}" if running.phase else ""
-    if running.answered and not end["killed"]:
+    if running.answered and not running.garbled and not end["killed"]:
         return "ok", ""
     if end["killed"] == "timeout":
         return "timeout", f"killed{where}: over the limit of {running.job.timeout_seconds:g} s"
     if end["killed"] == "memory":
         limit = (running.job.memory_bytes or 0) / 2**20
-        return "memory", f"killed{where}: {end['largest_bytes'] / 2**20:.0f} MiB resident, limit {limit:.0f} MiB"
+        return "memory", f"killed{where}: {end['held_bytes'] / 2**20:.0f} MiB resident, limit {limit:.0f} MiB"
     if end["exit_code"] < 0:
-        return "crash", f"ended by {signal.Signals(-end['exit_code']).name}{where}"
+        return "crash", f"ended by {_name_signal(-end['exit_code'])}{where}"
+    if running.garbled:
+        return "crash", f"what the process reported{where} cannot be read: something else wrote on its line"
     return "crash", f"the process ended with exit code {end['exit_code']}{where} and gave no result"
+
+
+def _name_signal(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+    return f"{name} (the machine may have run out of memory)" if name == "SIGKILL" else name

@@ -9,16 +9,16 @@ checked for having started none.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import signal
 import socket
 import sys
-from typing import Any
 
 from harness.executors import frames
-from harness.executors.keeper import keep
+from harness.executors.keeper import die_with_parent, keep
 
 
 def count_threads() -> int:
@@ -26,26 +26,27 @@ def count_threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
-def preload(modules: list[str]) -> dict[str, Any]:
-    """Import the modules; say which could not be imported and which one started threads."""
-    failed: dict[str, str] = {}
+def preload(modules: list[str], control: socket.socket) -> str | None:
+    """Import the modules, naming each before; gives the first that started threads."""
     for module in modules:
-        try:
+        control.sendall(frames.pack(frames.PHASE, module.encode()))
+        with contextlib.suppress(Exception, SystemExit):  # the trial meets it again, and reports it as the learner's
             importlib.import_module(module)
-        except (Exception, SystemExit) as error:  # the trial meets it again, and reports it as the learner's
-            failed[module] = f"{type(error).__name__}: {error}"
         if count_threads() > 1:
-            return {"failed": failed, "threaded": module}
-    return {"failed": failed, "threaded": None}
+            return module
+    return None
 
 
 def serve(control: socket.socket) -> None:
     """Answer the set-up, then fork a keeper for every socket that the host hands over, until the host goes away."""
-    setup = json.loads(control.recv(1 << 20))
+    told = control.recv(1 << 20)
+    if not told:
+        return
+    setup = json.loads(told)
     sys.path[:0] = [path for path in setup["path"] if path not in sys.path]
-    answer = preload(setup["preload"])
-    control.sendall(frames.pack_json(frames.RESULT, answer))
-    if answer["threaded"]:
+    threaded = preload(setup["preload"], control)
+    control.sendall(frames.pack_json(frames.RESULT, threaded))
+    if threaded is not None:
         return
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are reaped by the kernel
     while True:
@@ -59,4 +60,7 @@ def serve(control: socket.socket) -> None:
 
 
 if __name__ == "__main__":
+    die_with_parent()  # also while it imports, when it would not see that the host has gone
+    for common in sys.argv[2:]:
+        importlib.import_module(common)
     serve(socket.socket(fileno=int(sys.argv[1])))

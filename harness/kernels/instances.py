@@ -24,7 +24,15 @@ class Instances(NamedTuple):
         return self.indptr.size - 1
 
 
+class Labels(NamedTuple):
+    """Instance i has the classes `indices[indptr[i]:indptr[i + 1]]`: one, or where several are allowed, any number."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+
 INSTANCES = named(Instances, reads(int64), reads(int32), reads(float32))
+LABELS = named(Labels, reads(int64), reads(int32))
 
 
 def as_instances(X: Any) -> Instances:
@@ -34,3 +42,13 @@ def as_instances(X: Any) -> Instances:
         X = X.copy()
         X.sum_duplicates()
     return Instances(frozen(X.indptr, np.int64), frozen(X.indices, np.int32), frozen(X.data, np.float32))
+
+
+def positive_only(instances: Instances) -> Instances:
+    """The same instances without the features whose value is not above 0; not a copy where there are none."""
+    kept = instances.data > 0
+    if kept.all():
+        return instances
+    before = np.concatenate([[0], np.cumsum(kept)])
+    indptr = before[instances.indptr]
+    return Instances(frozen(indptr, np.int64), frozen(instances.indices[kept]), frozen(instances.data[kept]))

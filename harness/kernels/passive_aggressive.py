@@ -9,7 +9,7 @@ from numba import float64, int32, int64
 
 from harness.kernels.compiling import Array, kernel, named, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
-from harness.kernels.rows import ROWS, Rows, enlarge, has_room, shift
+from harness.kernels.rows import ROWS, Rows, has_room, shift
 from harness.kernels.scoring import score, squared_norm
 from harness.kernels.topk import best_class
 
@@ -26,17 +26,6 @@ class Step(NamedTuple):
 STEP = named(Step, float64, float64, float64, float64)
 
 
-def train_pass(rows: Rows, base: Array, instances: Instances, labels: Array, order: Array, *, step: Step) -> Rows:
-    """Train on the instances in this order; gives the rows, which move to a larger arena when they need one.
-
-    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows given are changed.
-    """
-    scores = np.empty_like(base)
-    while (done := update(rows, instances, labels, order, base, scores, step)) < order.size:
-        rows, order = enlarge(rows), order[done:]
-    return rows
-
-
 @kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), STEP))
 def update(
     rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array, step: Step
@@ -45,6 +34,7 @@ def update(
 
         W[:, y] += tau x,  W[:, c'] -= tau x,  tau = min(cap, L / (scale ||x||^2 + ridge))    if L > 0 and x != 0
 
+    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
     Gives the number of instances done: all of them, or those before the first that the arena has no room for.
     """
     for done in range(order.size):

@@ -73,6 +73,13 @@ def enlarge(rows: Rows) -> Rows:
     return rows._replace(classes=classes, weights=weights)
 
 
+def widen(rows: Rows, n_features: int) -> Rows:
+    """The same index with empty rows for the features that are new."""
+    new = (0, n_features - rows.start.size)
+    start, length, level = np.pad(rows.start, new), np.pad(rows.length, new), np.pad(rows.level, new)
+    return rows._replace(start=start, length=length, level=level)
+
+
 def pack(rows: Rows) -> Rows:
     """The same index in the order of the features, each row in the smallest block that holds it, no block free."""
     level = np.where(rows.length, np.ceil(np.log2(np.maximum(rows.length, 2))), 0).astype(np.uint8)

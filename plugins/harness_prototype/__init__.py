@@ -9,11 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness_prototype.mmp import MMP
+    from harness_prototype.ovr_perceptron import OVRPerceptron
     from harness_prototype.pa import PA
+    from harness_prototype.perceptron import Perceptron
+    from harness_prototype.winnow import Winnow
 
-__all__ = ["PA"]
+__all__ = ["MMP", "PA", "OVRPerceptron", "Perceptron", "Winnow"]
 
-_MODULES = {"PA": "harness_prototype.pa"}
+_MODULES = {
+    "MMP": "harness_prototype.mmp",
+    "OVRPerceptron": "harness_prototype.ovr_perceptron",
+    "PA": "harness_prototype.pa",
+    "Perceptron": "harness_prototype.perceptron",
+    "Winnow": "harness_prototype.winnow",
+}
 
 
 def __getattr__(name: str) -> Any:

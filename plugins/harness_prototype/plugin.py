@@ -14,5 +14,36 @@ def harness_learners() -> list[LearnerSpec]:
             kind="flat",
             summary="passive-aggressive prototypes: PA, PA-I and PA-II",
             preload=("harness_prototype.pa",),
-        )
+        ),
+        LearnerSpec(
+            name="mmp",
+            load="harness_prototype.mmp:MMP",
+            kind="flat",
+            summary="multi-class multi-label perceptron: moves every prototype that is ordered wrongly",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_prototype.mmp",),
+        ),
+        LearnerSpec(
+            name="perceptron",
+            load="harness_prototype.perceptron:Perceptron",
+            kind="flat",
+            summary="multi-class perceptron: a mistake moves two prototypes",
+            preload=("harness_prototype.perceptron",),
+        ),
+        LearnerSpec(
+            name="winnow",
+            load="harness_prototype.winnow:Winnow",
+            kind="flat",
+            summary="one Winnow per class: weights are multiplied on mistakes",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_prototype.winnow",),
+        ),
+        LearnerSpec(
+            name="ovr-perceptron",
+            load="harness_prototype.ovr_perceptron:OVRPerceptron",
+            kind="flat",
+            summary="one-vs-rest perceptrons, or with members=10 a committee of ten",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_prototype.ovr_perceptron",),
+        ),
     ]

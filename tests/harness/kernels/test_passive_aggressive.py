@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from harness.kernels.compiling import helper
 from harness.kernels.instances import as_instances
-from harness.kernels.passive_aggressive import Step, train_pass, update
+from harness.kernels.passive_aggressive import Step, update
 from harness.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 
 update64 = helper()(update.py_func)
@@ -55,18 +55,17 @@ def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 
 free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
-def train64(rows: Rows, base: np.ndarray, problem: Problem, step: Step) -> Rows:
+def train_on(rows: Rows, base: np.ndarray, problem: Problem, step: Step) -> Rows:
     instances, order = as_instances(problem.X), problem.order
-    while (done := update64(rows, instances, problem.y, order, base, np.empty_like(base), step)) < order.size:
+    kernel = update if rows.weights.dtype == np.float32 else update64
+    while (done := kernel(rows, instances, problem.y, order, base, np.empty_like(base), step)) < order.size:
         rows, order = enlarge(rows), order[done:]
     return rows
 
 
 def train(problem: Problem, step: Step, dtype: type = np.float64, n_edges: int = 2) -> Rows:
     rows, base = empty_rows(problem.X.shape[1], n_edges, dtype), np.full(problem.n_classes, -np.inf)
-    if dtype == np.float64:
-        return train64(rows, base, problem, step)
-    return train_pass(rows, base, as_instances(problem.X), problem.y, problem.order, step=step)
+    return train_on(rows, base, problem, step)
 
 
 def train_densely(problem: Problem, step: Step, dtype: type = np.float64) -> np.ndarray:
@@ -104,7 +103,7 @@ def loaded(W: np.ndarray) -> Rows:
 def one_step(W: np.ndarray, x: np.ndarray, y: int, step: Step) -> Rows:
     """The index with weights W, all of its classes seen, after one instance."""
     problem = Problem(x[None].astype(np.float32), np.array([y], np.int32), np.zeros(1, np.int64), W.shape[1])
-    return train64(loaded(W), np.zeros(W.shape[1]), problem, step)
+    return train_on(loaded(W), np.zeros(W.shape[1]), problem, step)
 
 
 @settings(max_examples=100, deadline=None)
@@ -234,8 +233,8 @@ def test_permuted_classes_give_permuted_weights_where_nothing_ties(problem, step
     places = np.argsort(permutation).astype(np.int32)
     permuted = Problem(problem.X, places[problem.y], problem.order, problem.n_classes)
     base = np.zeros(problem.n_classes)
-    trained = dense(train64(loaded(W), base, problem, step), problem.n_classes)
-    other = dense(train64(loaded(W[:, permutation]), base, permuted, step), problem.n_classes)
+    trained = dense(train_on(loaded(W), base, problem, step), problem.n_classes)
+    other = dense(train_on(loaded(W[:, permutation]), base, permuted, step), problem.n_classes)
     np.testing.assert_array_equal(other, trained[:, permutation])
 
 

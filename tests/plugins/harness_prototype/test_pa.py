@@ -39,7 +39,13 @@ def weights(learner: PA) -> np.ndarray:
     return W
 
 
-@parametrize_with_checks([PA(), PA(variant="PA-I", step="exact"), PA(variant="PA")])
+def expected_failures(_: PA) -> dict[str, str]:
+    return {"check_sparsify_coefficients": "sparsify leaves out the lightest weights of the index; there is no coef_"}
+
+
+@parametrize_with_checks(
+    [PA(), PA(variant="PA-I", step="exact"), PA(variant="PA")], expected_failed_checks=expected_failures
+)
 def test_it_is_a_scikit_learn_classifier(estimator, check):
     check(estimator)
 

@@ -1,0 +1,337 @@
+"""Speed and memory of the flat learners beside their peers, in one run, on one thread; writes docs/flat-speed.md.
+
+    pip install -r benchmarks/requirements-peers.txt
+    python benchmarks/flat_speed.py [--raw DIR] [--parts scoring,news,zipf,challenge,compile]
+
+The machine may be shared: read the ratios, not the seconds. `--raw` names the folder with 20newsgroups/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.machine import describe_machine
+from harness.represent import represent
+from harness.signature import import_target
+from harness.split import split_rows
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "flat-speed.md"
+
+
+class Parts(NamedTuple):
+    """Training and test rows, represented."""
+
+    X: csr_array
+    y: np.ndarray
+    X_test: csr_array
+    y_test: np.ndarray
+
+
+class Timing(NamedTuple):
+    """What one learner took on some data."""
+
+    name: str
+    fit_seconds: float
+    predict_seconds: float
+    r1: float
+    passes: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--raw", type=Path, default=os.environ.get("HARNESS_RAW"))
+    parser.add_argument("--parts", default="scoring,news,zipf,challenge,compile")
+    chosen = parser.parse_args()
+    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
+        os.environ.update(ONE_THREAD)
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+    parts: dict[str, Callable[[], list[str]]] = {
+        "scoring": measure_scoring,
+        "news": lambda: measure_news(chosen.raw),
+        "zipf": measure_zipf,
+        "challenge": measure_challenge,
+        "compile": measure_compiling,
+    }
+    machine = describe_machine()
+    lines = ["# Speed of the flat learners", "", "Written by `python benchmarks/flat_speed.py`; do not edit by hand."]
+    lines += ["One thread. Ratios are taken within one run, since the machine may be shared.", ""]
+    lines += [f"Measured on {machine['processor']}, {machine['cores']} cores."]
+    for name in chosen.parts.split(","):
+        lines += ["", *parts[name]()]
+        print("\n".join(lines[-12:]), flush=True)
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+# -- what is measured ------------------------------------------------------------------------------------------------
+
+
+def best_seconds(call: Callable[[], Any], times: int = 3) -> float:
+    """The shortest of some calls: what the machine can do when nobody disturbs it."""
+    spans = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        spans.append(time.perf_counter() - start)
+    return min(spans)
+
+
+def read_bandwidth() -> float:
+    """Bytes per second of reading memory in order, by numpy's own vectorised maximum."""
+    memory = np.ones(100_000_000, np.float32)
+    return memory.nbytes / best_seconds(lambda: np.max(memory), 5)
+
+
+def measure_scoring() -> list[str]:
+    """Edges per second of the scoring kernel on an index of the challenge's shape, against the memory's bandwidth."""
+    from harness.kernels.instances import as_instances
+    from harness.kernels.rows import empty_rows
+    from harness.kernels.topk import rank
+
+    classes, features, instances, active = 12_000, 350_000, 300, 250
+    rng = np.random.default_rng(0)
+    frequency = np.arange(1, features + 1)
+    length = np.minimum(classes, np.maximum(1, classes * 1.1 / frequency**0.68)).astype(np.int64)
+    drawn = [
+        np.unique(rng.choice(features, 3 * active, p=(1 / frequency) / (1 / frequency).sum())) for _ in range(instances)
+    ]
+    chosen = [np.sort(rng.permutation(row)[:active]) for row in drawn]
+    where = rng.permutation(features)
+    start = np.zeros(features, np.int64)
+    start[where] = np.cumsum(length[where]) - length[where]
+    n_edges = int(length.sum())
+    rows = empty_rows(features, n_edges)._replace(
+        start=start.astype(np.uint32),
+        length=length.astype(np.uint32),
+        classes=rng.integers(0, classes, n_edges, dtype=np.uint32),
+        weights=rng.random(n_edges, dtype=np.float32),
+    )
+    indices = np.concatenate(chosen).astype(np.int32)
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in chosen])])
+    X = as_instances(
+        csr_array((rng.random(indices.size, dtype=np.float32), indices, ends), shape=(instances, features))
+    )
+    edges = int(length[indices].sum())
+    seconds = best_seconds(lambda: rank(rows, X, np.zeros(classes), 1), 5)
+    bandwidth = read_bandwidth()
+    return [
+        "## Scoring kernel",
+        "",
+        f"{classes:,} classes, {active} features a row, {edges // instances:,} edges read an instance, 8 bytes an edge.",
+        "",
+        f"- {edges / seconds / 1e6:,.0f} million edges a second, {instances / seconds:,.0f} instances a second",
+        f"- {8 * edges / seconds / 1e9:.1f} GB/s of {bandwidth / 1e9:.1f} GB/s sequential read bandwidth: "
+        f"**{8 * edges / seconds / bandwidth:.0%}** (aim 45%)",
+    ]
+
+
+def measure_news(raw: Path | None) -> list[str]:
+    """One pass on 20 newsgroups beside scikit-learn's, and prediction beside all peers."""
+    if raw is None:
+        return ["## 20 newsgroups", "", "Not measured: give --raw with the folder that holds 20newsgroups/."]
+    from sklearn.linear_model import SGDClassifier
+
+    os.environ["HARNESS_RAW"] = str(raw)
+    parts = prepare(import_target("harness_text.newsgroups:load")(), "tf")
+    own = [time_learner(label, target, params, parts) for label, target, params in own_learners()]
+    one_pass = {"max_iter": 1, "tol": None, "random_state": 0}
+    sgd = SGDClassifier(loss="squared_hinge", penalty=None, learning_rate="pa2", eta0=1.0, **one_pass)
+    peers = [time_estimator("SGDClassifier, pa2", sgd, parts, 1), *time_peers(parts, svms=True)]
+    return ["## 20 newsgroups", "", shape(parts), "", *table(own, peers, parts)]
+
+
+def measure_zipf() -> list[str]:
+    """A thousand classes: training and prediction beside liblinear's and Vowpal Wabbit's."""
+    parts = prepare(import_target("harness_synthetic.zipf:load")(), "tfidf")
+    own = [time_learner(label, target, params, parts) for label, target, params in own_learners()]
+    return ["## `zipf`, 1,000 classes", "", shape(parts), "", *table(own, time_peers(parts, svms=True), parts)]
+
+
+def measure_challenge() -> list[str]:
+    """The size of the LSHTC challenge: one pass each, and classifying 35,000 rows."""
+    load = import_target("harness_synthetic.zipf:load")
+    data = load(rows=155_000, classes=12_000, features=350_000, words=235)
+    parts = prepare(data, "tfidf", test_share=35_000 / 155_000)
+    del data
+    gc.collect()
+    lines = ["## The size of the LSHTC challenge (`zipf`)", "", shape(parts), ""]
+    lines += ["| learner | one pass | classify 35,000 | R1 | weights | peak memory |", "|---|---:|---:|---:|---:|---:|"]
+    for label, target, params in own_learners(d=100):
+        timing, learner = fit_and_time(label, import_target(target)(**{**params, "passes": 1}), parts, 1)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        lines.append(
+            f"| {label} | {timing.fit_seconds:.0f} s | {timing.predict_seconds:.0f} s | {timing.r1:.3f} "
+            f"| {learner.index_size_ / 1e6:.1f}M | {peak / 1e9:.1f} GB |"
+        )
+        del learner
+        gc.collect()
+    lines += [
+        "",
+        "Aims: ooz (d = 100) under 2 minutes, pa under 10 minutes, under 16 GB, 35,000 rows in under a minute.",
+    ]
+    lines += [
+        "Published for the challenge's own data, on machines of its time: 1 to 2.5 hours a pass (OOZ, d = 100), 12 to"
+    ]
+    lines += [
+        "35 hours (PA); classifying took 3 minutes and 3 hours (Large-Scale Many-Class Prediction via Flat Techniques)."
+    ]
+    return lines
+
+
+def measure_compiling() -> list[str]:
+    """Cold: an empty cache, each learner alone. Warm: all of them in one process, beyond importing scikit-learn."""
+    lines = ["## Compiling", "", "| learner | cold | aim |", "|---|---:|---:|"]
+    base = import_seconds("sklearn.base, numba, scipy.sparse", {})
+    with tempfile.TemporaryDirectory() as folder:
+        for label, target, _ in own_learners():
+            cold = import_seconds(target.partition(":")[0], {"NUMBA_CACHE_DIR": f"{folder}/{label}"}) - base
+            lines.append(f"| {label} | {cold:.1f} s | 10 s |")
+        together = ", ".join(target.partition(":")[0] for _, target, _ in own_learners())
+        import_seconds(together, {"NUMBA_CACHE_DIR": f"{folder}/all"})
+        warm = import_seconds(together, {"NUMBA_CACHE_DIR": f"{folder}/all"}) - base
+    return [*lines, "", f"Warm, all together, beyond importing scikit-learn and numba: **{warm:.2f} s** (aim 1 s)."]
+
+
+# -- learners and peers ----------------------------------------------------------------------------------------------
+
+
+def own_learners(d: int = 0) -> list[tuple[str, str, dict[str, Any]]]:
+    """(label, target, parameters) of the learners measured; d is the degree limit of ooz, 0 for none."""
+    return [
+        ("pa", "harness_prototype.pa:PA", {"passes": 5, "random_state": 0}),
+        ("ooz", "harness_index.ooz:OOZ", {"passes": 5, "beta": 0.1, "delta": 0.5, "d": d, "random_state": 0}),
+    ]
+
+
+def time_learner(label: str, target: str, params: dict[str, Any], parts: Parts) -> Timing:
+    return fit_and_time(label, import_target(target)(**params), parts, params["passes"])[0]
+
+
+def time_estimator(name: str, estimator: Any, parts: Parts, passes: int) -> Timing:
+    return fit_and_time(name, estimator, parts, passes)[0]
+
+
+def fit_and_time(name: str, estimator: Any, parts: Parts, passes: int) -> tuple[Timing, Any]:
+    start = time.perf_counter()
+    estimator.fit(parts.X, parts.y)
+    fitted = time.perf_counter()
+    predicted = estimator.predict(parts.X_test)
+    ended = time.perf_counter()
+    timing = Timing(name, fitted - start, ended - fitted, float((predicted == parts.y_test).mean()), passes)
+    print(timing, flush=True)
+    return timing, estimator
+
+
+def time_peers(parts: Parts, *, svms: bool) -> list[Timing]:
+    from sklearn.svm import LinearSVC
+
+    peers = []
+    if svms:
+        peers.append(time_estimator("LinearSVC", LinearSVC(dual=True, random_state=0), parts, 0))
+        singer = LinearSVC(multi_class="crammer_singer", random_state=0)
+        peers.append(time_estimator("Crammer-Singer (liblinear)", singer, parts, 0))
+    return [*peers, *time_vowpal_wabbit(parts)]
+
+
+def time_vowpal_wabbit(parts: Parts) -> list[Timing]:
+    """Vowpal Wabbit's one-against-all, one pass, reading its own binary cache, so that parsing text is not counted."""
+    try:
+        import vowpalwabbit
+    except ImportError:
+        print("vowpalwabbit is not installed: pip install -r benchmarks/requirements-peers.txt", flush=True)
+        return []
+
+    def run(words: str) -> float:
+        start = time.perf_counter()
+        vowpalwabbit.Workspace(f"--quiet {words}").finish()
+        return time.perf_counter() - start
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, X, y in (("train", parts.X, parts.y), ("test", parts.X_test, parts.y_test)):
+            write_vw(Path(folder) / name, X, y)
+        write_vw(Path(folder) / "one", parts.X_test[:1], parts.y_test[:1])
+        common = f"--oaa {parts.y.max() + 1} -b 26"
+        for name in ("train", "test", "one"):  # writes the caches, and trains nothing that is kept
+            run(f"{common} -t -d {folder}/{name} --cache_file {folder}/{name}.cache -k")
+        fit = run(f"{common} -d {folder}/train --cache_file {folder}/train.cache -f {folder}/model")
+        predict = f"-t -i {folder}/model -p {folder}/answers"
+        empty = run(f"{predict} -d {folder}/one --cache_file {folder}/one.cache")
+        span = run(f"{predict} -d {folder}/test --cache_file {folder}/test.cache") - empty
+        answers = np.loadtxt(f"{folder}/answers").astype(int) - 1
+    timing = Timing("Vowpal Wabbit --oaa", fit, span, float((answers == parts.y_test).mean()), 1)
+    print(timing, flush=True)
+    return [timing]
+
+
+def write_vw(path: Path, X: csr_array, y: np.ndarray) -> None:
+    with open(path, "w") as file:
+        for i in range(X.shape[0]):
+            lo, hi = X.indptr[i], X.indptr[i + 1]
+            words = " ".join(f"{f}:{x:.6g}" for f, x in zip(X.indices[lo:hi], X.data[lo:hi], strict=True))
+            file.write(f"{y[i] + 1} | {words}\n")
+
+
+# -- telling ---------------------------------------------------------------------------------------------------------
+
+
+def prepare(data: Any, representation: str, test_share: float = 0.2) -> Parts:
+    train, test = split_rows(f"holdout:{test_share}", data.X.shape[0], 0, {})
+    X = csr_array(data.X, dtype=np.float32)
+    X_train, X_test = represent(representation, X[train], X[test])
+    return Parts(X_train, data.y[train], X_test, data.y[test])
+
+
+def shape(parts: Parts) -> str:
+    per_row = parts.X.nnz / parts.X.shape[0]
+    return (
+        f"{parts.X.shape[0]:,} training and {parts.X_test.shape[0]:,} test rows, {per_row:.0f} non-zeros a row, "
+        f"{int(parts.y.max()) + 1:,} classes."
+    )
+
+
+def table(own: list[Timing], peers: list[Timing], parts: Parts) -> list[str]:
+    """Every learner with its rates, and how many times longer it takes than the fastest of ours would let it."""
+    rows = ["| learner | train | training rows/s a pass | predict a row | R1 |", "|---|---:|---:|---:|---:|"]
+    for t in [*own, *peers]:
+        rate = f"{parts.X.shape[0] * t.passes / t.fit_seconds:,.0f}" if t.passes else "-"
+        span = f"{t.predict_seconds / parts.X_test.shape[0] * 1e6:.1f} µs"
+        passes = f" ({t.passes} passes)" if t.passes > 1 else ""
+        rows.append(f"| {t.name} | {t.fit_seconds:.2f} s{passes} | {rate} | {span} | {t.r1:.3f} |")
+    rows += ["", "| peer | " + " | ".join(f"train / {t.name} | predict / {t.name}" for t in own) + " |"]
+    rows.append("|---|" + "---:|---:|" * len(own))
+    for peer in peers:
+        ratios = []
+        for t in own:
+            ours = t.fit_seconds / t.passes if peer.passes == 1 else t.fit_seconds
+            ratios += [f"{peer.fit_seconds / ours:.1f}", f"{peer.predict_seconds / t.predict_seconds:.1f}"]
+        rows.append(f"| {peer.name} | " + " | ".join(ratios) + " |")
+    rows += [
+        "",
+        "Ratios above 1: the peer takes longer. A peer of one pass is compared with one pass, others with the whole fit.",
+    ]
+    return rows
+
+
+def import_seconds(modules: str, environment: dict[str, str]) -> float:
+    code = f"import time; start = time.perf_counter(); import {modules}; print(time.perf_counter() - start)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment
+    )
+    return float(ended.stdout)
+
+
+if __name__ == "__main__":
+    main()

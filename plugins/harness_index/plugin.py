@@ -1,0 +1,34 @@
+"""What this plugin brings, by name only: no learner is imported here."""
+
+from __future__ import annotations
+
+from harness import LearnerSpec, hookimpl
+
+
+@hookimpl
+def harness_learners() -> list[LearnerSpec]:
+    return [
+        LearnerSpec(
+            name="ooz",
+            load="harness_index.ooz:OOZ",
+            kind="flat",
+            summary="weight shifting in a sparse index: rivals lose what the true class gains",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_index.ooz",),
+        ),
+        LearnerSpec(
+            name="ema",
+            load="harness_index.ema:EMA",
+            kind="flat",
+            summary="exponential moving averages in a sparse index, updated where the margin is missed",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_index.ema",),
+        ),
+        LearnerSpec(
+            name="ff",
+            load="harness_index.ff:FF",
+            kind="flat",
+            summary="feature focus: class frequencies in a sparse index, counted where the margin is missed",
+            preload=("harness_index.ff",),
+        ),
+    ]

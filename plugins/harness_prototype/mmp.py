@@ -1,0 +1,61 @@
+"""MMP: the multi-class multi-label perceptron. An update moves every prototype that is ordered wrongly."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.kernels.instances import Instances, Labels
+from harness.kernels.mmp import update
+from harness.kernels.moves import no_moves
+from harness.online import OnlineClassifier, rules
+from harness_prototype.limits import check_finite
+
+
+class MMP(OnlineClassifier):
+    """Multi-class multi-label perceptron of Crammer and Singer: uniform update, IsErr loss.
+
+    E holds the pairs of a class r of x and another class s seen so far with s_s >= s_r. Each of them moves
+    W[:, r] += x / |E| and W[:, s] -= x / |E|. Classes that x does not touch score 0 and take part, so rows get dense.
+
+    Parameters
+    ----------
+    passes : times that training goes through the data, in a fresh random order each time.
+    touched_only : leave classes that x does not touch out of E, for large numbers of classes; where E would be empty
+        without them, the first one stands for all.
+    random_state : seed of the orders; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
+    n_features_in_ : the number of features.
+    """
+
+    takes_several: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        passes: int = 3,
+        touched_only: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.passes = passes
+        self.touched_only = touched_only
+        self.random_state = random_state
+
+    def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
+        base, moves = self.base_, no_moves(self.base_.size)
+        scores, held = np.empty_like(base), np.empty_like(base)
+        done = update(
+            self.rows_, instances, labels, order, base, scores, held, moves, bool(self.touched_only)
+        )  # fmt: skip
+        check_finite(self.rows_, number)
+        return done
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {"touched_only": rules.flag(self.touched_only)}

@@ -1,0 +1,128 @@
+"""One-vs-rest perceptrons, alone or as a committee: one linear separator per class against all others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
+
+from harness.contract import AfterPass
+from harness.kernels.instances import Instances, Labels
+from harness.kernels.moves import no_moves
+from harness.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update
+from harness.kernels.rows import Rows, empty_rows, enlarge
+from harness.online import OnlineClassifier, rules
+from harness_prototype.limits import check_finite
+
+
+@dataclass
+class Member:
+    """One member in training."""
+
+    rows: Rows
+    done: bool = False
+    """Whether a pass went without an error: no further one would change anything."""
+
+    def learn(self, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int) -> None:
+        """Go through the instances in this order."""
+        errors, moves = np.zeros(1, np.int64), no_moves(n_classes)
+        zeros, scores = np.zeros(n_classes), np.empty(n_classes)
+        while (done := update(self.rows, instances, labels, order, zeros, scores, moves, errors)) < order.size:
+            self.rows, order = enlarge(self.rows), order[done:]
+        self.done = errors[0] == 0
+
+
+def _can_learn_in_batches(learner: OVRPerceptron) -> bool:
+    if learner.members != 1:
+        raise AttributeError(f"members={learner.members!r}: a committee keeps the sum of its members only, and needs fit")
+    return True
+
+
+class OVRPerceptron(OnlineClassifier):
+    """One perceptron for each class against the rest, or a committee of such.
+
+    Whenever a separator has an instance x on the wrong side or on its plane, w_k += x if x is of class k, else
+    w_k -= x. Classes are ranked by <w_k, x> / ||w_k||, 0 where w_k is 0. All classes learn from the first instance on,
+    those of later batches from theirs.
+
+    Parameters
+    ----------
+    passes : the most times that training goes through the data; a pass without an error is the last.
+    members : perceptrons per class; each goes through the data in orders of its own, and their scores are added up.
+    random_state : seed of the orders; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes. A committee's members are
+        added up in it, each w_k scaled to length 1, since they only ever speak together.
+    norms_ : what scores are divided by: ||w_k||, for a committee 1.
+    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
+    n_features_in_ : the number of features.
+    """
+
+    takes_several: ClassVar[bool] = True
+
+    norms_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        *,
+        passes: int = 20,
+        members: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.passes = passes
+        self.members = members
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
+        """Train from nothing. `after_pass(n)` is called after pass n = 1, 2, ...; the learner may rank meanwhile."""
+        self._committee: list[Member] = []
+        try:
+            return super().fit(X, y, after_pass=after_pass)
+        finally:
+            del self._committee
+
+    @available_if(_can_learn_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Go once through a batch in the order given, on top of what was learned so far; not for a committee."""
+        return super().partial_fit(X, y, classes)
+
+    def sparsify(self, share: float) -> Self:
+        """Keep the floor(share * index_size_) largest weights of the index, ties by feature, then class."""
+        super().sparsify(share)
+        self._measure()
+        return self
+
+    def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
+        n_classes = self.classes_.size
+        committee = getattr(self, "_committee", [Member(self.rows_)])
+        if not committee:  # fit begins
+            committee += [Member(empty_rows(self.n_features_in_, instances.data.size)) for _ in range(self.members)]
+        for m, member in enumerate(committee):
+            if not member.done:
+                own = np.random.default_rng((m, number)).permutation(order) if m else order
+                member.learn(instances, labels, own, n_classes)
+                check_finite(member.rows, number)
+        self.rows_ = total([member.rows for member in committee], n_classes) if self.members > 1 else committee[0].rows
+        self._measure()
+        return order.size
+
+    def _measure(self) -> None:
+        self.norms_ = norms(self.rows_, self.classes_.size) if self.members == 1 else np.ones(self.classes_.size)
+
+    def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
+        return {"norms_": np.zeros(n_classes)}
+
+    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
+        """The positions in `classes_` of the k best classes of each row, best first, ties by position; -1 pads."""
+        instances = self._known_instances(X)
+        rules.enforce({"k": rules.count(k)}, {"k": k})
+        return rank_scaled(self.rows_, instances, self.base_, inverse(self.norms_), k)
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {"members": rules.count(self.members)}

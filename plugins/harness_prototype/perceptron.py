@@ -1,0 +1,44 @@
+"""The multi-class perceptron: one prototype per class; a mistake moves the true one and the predicted one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.kernels.instances import Instances, Labels
+from harness.kernels.perceptron import update
+from harness.online import OnlineClassifier, rules
+from harness_prototype.limits import check_finite
+
+
+class Perceptron(OnlineClassifier):
+    """Multi-class perceptron on sparse prototypes.
+
+    When another class than y is predicted for x, W[:, y] += x and W[:, predicted] -= x. There is no learning rate: it
+    would scale all weights and change no decision. A class that no feature of x knows, and that is ahead only because
+    others tie with it, counts as a mistake too: else the first class would never be learned.
+
+    Parameters
+    ----------
+    passes : times that training goes through the data, in a fresh random order each time.
+    random_state : seed of the orders; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
+    n_features_in_ : the number of features.
+    """
+
+    def __init__(self, *, passes: int = 20, random_state: int | np.random.RandomState | None = None) -> None:
+        self.passes = passes
+        self.random_state = random_state
+
+    def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
+        done = update(self.rows_, instances, labels.indices, order, self.base_, np.empty_like(self.base_))
+        check_finite(self.rows_, number)
+        return done
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {}

@@ -1,0 +1,47 @@
+"""What all tests share: a data home of their own, away from the user's, and properties without a clock."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None)  # a busy machine is no failure
+settings.load_profile("house")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def data_home(tmp_path_factory):
+    """The data home of all tests; HARNESS_TEST_DATA_HOME names one that outlives them."""
+    with pytest.MonkeyPatch.context() as patch:
+        home = os.environ.get("HARNESS_TEST_DATA_HOME") or str(tmp_path_factory.mktemp("data-home"))
+        patch.setenv("HARNESS_DATA_HOME", home)
+        yield home
+
+
+@pytest.fixture(scope="session")
+def make_record():
+    """Makes records by hand: `make_record("pa", 0, r1=0.9, train=1.5)` is a finished trial with these scores."""
+    from harness.record import Record
+
+    def make(label, seed, *, status="ok", params=None, **fields):
+        scores = {name: fields.pop(name) for name in list(fields) if name not in Record.__dataclass_fields__}
+        ended = {"n_train": 900, "n_test": 100, "n_features": 5000, "n_classes": 20} if status == "ok" else {}
+        whole = {
+            "key": f"{label}-{seed}-{params}-{sorted(fields.items())}",
+            "learner": "pa",
+            "learner_kind": "flat",
+            "learner_distribution": "dist",
+            "learner_version": "1.0",
+            "params": {"random_state": seed} if params is None else params,
+            "dataset": "digits",
+            "dataset_params": {},
+            "fingerprint": "f00d" * 16,
+            "representation": "tf",
+            "split": "holdout:0.1",
+            "number": seed,
+            "depth": 10,
+            "machine": "m1",
+        }
+        return Record(label=label, seed=seed, status=status, scores=scores, **(whole | ended | fields))
+
+    return make

@@ -1,0 +1,116 @@
+"""`harness table`: any table from what is stored, of one folder or several, without training."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+
+from harness.store import open_store
+
+MACHINE = {"id": "m1", "processor": "Fast", "cores": 8}
+OTHER = {"id": "m2", "processor": "Slow", "cores": 2}
+
+
+@pytest.fixture
+def stored(tmp_path, make_record):
+    """Keeps three trials of a learner in a results folder."""
+
+    def keep(folder, label, r1, machine=MACHINE, **fields):
+        with open_store(tmp_path / folder) as store:
+            store.describe("learners = 'pa'\n", machine)
+            for seed in range(3):
+                scores = {"r1": r1, "r5": r1 + 0.05, "train": 2.0, "predict": 1e-5, "index": None, "peak": 5e8}
+                store.append(make_record(label, seed, machine=machine["id"], **scores, **fields))
+        return tmp_path / folder
+
+    return keep
+
+
+def rows_of(ended):
+    assert ended.returncode == 0, ended.stderr
+    return list(csv.DictReader(io.StringIO(ended.stdout)))
+
+
+def test_the_table_comes_back_from_the_store(harness, stored):
+    ended = harness("table", stored("one", "pa", 0.9))
+    assert ended.returncode == 0
+    lines = ended.stdout.splitlines()
+    assert lines[2].split() == ["learner", "kind", "trials", "R1", "R5", "train", "per", "prediction"]
+    assert lines[4].startswith("pa         flat    3         0.900 ± 0.000")
+    assert "Measured on Fast, 8 cores (m1), 1 thread." in lines
+
+
+def test_columns_are_those_asked_for_in_their_order(harness, stored):
+    ended = harness("table", stored("one", "pa", 0.9), "--format", "csv", "--metrics", "peak,r1")
+    assert [name for name in rows_of(ended)[0] if "_" not in name][5:] == ["peak", "r1"]
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [
+        ("terminal", "digits  ("),
+        ("markdown", "### digits"),
+        ("latex", "% Mean"),
+        ("csv", "group,detail"),
+        ("json", "{"),
+        ("html", "<!doctype html>"),
+    ],
+)
+def test_every_format_is_printed_alone(harness, stored, form, begins):
+    ended = harness("table", stored("one", "pa", 0.9), "--format", form)
+    assert ended.returncode == 0
+    assert ended.stdout.startswith(begins)
+    assert ended.stderr == ""
+
+
+def test_several_folders_are_one_table(harness, stored):
+    folders = [stored("one", "pa", 0.9), stored("two", "ooz", 0.8), stored("three", "pa", 0.9)]
+    rows = rows_of(harness("table", *folders, "--format", "csv"))
+    assert [(row["learner"], row["trials"]) for row in rows] == [("pa", "3"), ("ooz", "3")]
+
+
+def test_rows_may_be_data_sets(harness, stored):
+    folders = [stored("one", "pa", 0.9), stored("two", "pa", 0.7, dataset="icd10cm", fingerprint="beef")]
+    content = json.loads(harness("table", *folders, "--by", "learner", "--format", "json").stdout)
+    (group,) = content["groups"]
+    assert group["title"] == "pa"
+    assert [row["data set"] for row in group["rows"]] == ["digits", "icd10cm"]
+
+
+def test_times_of_two_machines_are_shown_with_a_flag_only(harness, stored):
+    folders = [stored("one", "pa", 0.9), stored("two", "ooz", 0.8, machine=OTHER)]
+    without, shown = harness("table", *folders), harness("table", *folders, "--mixed-machines")
+    assert "train" not in without.stdout.splitlines()[2]
+    assert "--mixed-machines" in without.stdout
+    assert "Slow, 2 cores (m2), 1 thread" in without.stdout
+    assert "train" in shown.stdout.splitlines()[2]
+    assert "TIMES ARE NOT COMPARABLE" in shown.stdout
+
+
+def test_a_damaged_line_is_named_and_left_out(harness, stored):
+    folder = stored("one", "pa", 0.9)
+    with open(folder / "records.jsonl", "a") as file:
+        file.write("rubbish\n")
+    ended = harness("table", folder, "--format", "csv")
+    assert rows_of(ended)[0]["trials"] == "3"
+    assert "warning: " in ended.stderr
+    assert "line 4" in ended.stderr
+
+
+def test_a_reader_that_goes_away_is_no_reason_for_noise(stored):
+    command = [sys.executable, "-m", "harness", "table", str(stored("one", "pa", 0.9)), "--format", "html"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+
+
+def test_a_metric_nobody_knows_and_an_empty_folder_are_refused(harness, stored, tmp_path):
+    ended = harness("table", stored("one", "pa", 0.9), "--metrics", "r1,trian")
+    assert (ended.returncode, "did you mean train" in ended.stderr) == (2, True)
+    with open_store(tmp_path / "empty"):
+        pass
+    ended = harness("table", tmp_path / "empty")
+    assert (ended.returncode, "no records" in ended.stderr) == (2, True)

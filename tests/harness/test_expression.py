@@ -1,0 +1,123 @@
+"""The command line's small language: literals come back as they went in, and nothing is ever evaluated."""
+
+import contextlib
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from harness.errors import SpecError
+from harness.expression import Expression, parse, parse_value, split_list
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+literals = st.recursive(
+    plain,
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text() | st.integers(), inner),
+    max_leaves=8,
+)
+names = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,8}", fullmatch=True)
+
+
+@given(literals)
+@example('it\'s "both" \\')
+@example({"a,b": [")", "(", (1,)]})
+def test_every_literal_comes_back_as_it_went_in(value):
+    assert parse_value(repr(value)) == value
+    assert type(parse_value(repr(value))) is type(value)
+
+
+@given(names, st.dictionaries(names, literals, max_size=4))
+@example("pa", {"text": "a\\'b),(", "C": 0.1})
+def test_every_parameter_comes_back_as_it_went_in(name, params):
+    text = f"{name}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
+    assert parse(text) == Expression(name, None, params)
+    assert split_list(f"first,{text} , last") == ["first", text, "last"]
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused_with_a_spec_error(text):
+    for read in (parse, parse_value, split_list):
+        with contextlib.suppress(SpecError):
+            read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pa", Expression("pa")),
+        (" pa ", Expression("pa")),
+        ("pa()", Expression("pa")),
+        ("pa(C=0.1)", Expression("pa", None, {"C": 0.1})),
+        ("pa( C = 0.1 , passes = 3 )", Expression("pa", None, {"C": 0.1, "passes": 3})),
+        ("small=pa(C=0.1)", Expression("pa", "small", {"C": 0.1})),
+        ("small = pa", Expression("pa", "small")),
+        ("a-b|c*=pa", Expression("pa", "a-b|c*")),
+        ("dist-name:pa", Expression("dist-name:pa")),
+        ("my.py:pa", Expression("my.py:pa")),
+        ("nb=sklearn.x:NB(alpha=1e-3)", Expression("sklearn.x:NB", "nb", {"alpha": 1e-3})),
+        ("pa(C=[0.1, 1], step=exact)", Expression("pa", None, {"C": [0.1, 1], "step": "exact"})),
+        ("pa(step=[printed,exact])", Expression("pa", None, {"step": ["printed", "exact"]})),
+        ("x(a=True, b=false, c=NONE)", Expression("x", None, {"a": True, "b": False, "c": None})),
+        ("x(a='true', b=PA-II, c=l1.5)", Expression("x", None, {"a": "true", "b": "PA-II", "c": "l1.5"})),
+        ("x(a='=,)', b={'k': (1, 2)})", Expression("x", None, {"a": "=,)", "b": {"k": (1, 2)}})),
+    ],
+)
+def test_expressions_are_taken_apart(text, expected):
+    assert parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'pa(C=__import__("os"))',
+        "pa(C=().__class__)",
+        "pa(C=1+1)",
+        "pa(C=2**9)",
+        "pa(C=lambda: 1)",
+        "pa(C=[x for x in (1,)])",
+        "pa(C=f'{1}')",
+        "pa(C=open('/etc/passwd'))",
+        "pa(C=a if b else c)",
+        "pa(C=[__import__('os')])",
+        "pa(C=1.2.3)",
+        "pa(C=0.1x)",
+    ],
+)
+def test_code_is_refused_and_never_run(text):
+    with pytest.raises(SpecError, match=r"cannot read the value .*expected a Python literal or a bare word"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "culprit"),
+    [
+        ("", "''"),
+        ("pa(", "'pa('"),
+        ("pa(C=1", "'pa(C=1'"),
+        ("pa)C(", "'pa)C('"),
+        ("pa(C=1))", "unbalanced"),
+        ("pa('C=1)", "unbalanced"),
+        ("pa(0.1)", "'0.1' in 'pa(0.1)': expected parameter=value"),
+        ("pa(C-1=2)", "'C-1=2'"),
+        ("pa(C=)", "the value ''"),
+        ("pa(C={[]: 1})", "the value '{[]: 1}'"),
+        ("pa(C=1, C=2)", "parameter 'C' stands twice in 'pa(C=1, C=2)'"),
+        ("a=b=pa", "'a=b=pa'"),
+        ("two words", "'two words'"),
+    ],
+)
+def test_what_cannot_be_read_is_named(text, culprit):
+    with pytest.raises(SpecError) as caught:
+        parse(text)
+    assert culprit in str(caught.value)
+
+
+def test_lists_are_split_outside_brackets_and_quotes_only():
+    assert split_list("a,b(c,d),'e,f',[g,{h,i}],") == ["a", "b(c,d)", "'e,f'", "[g,{h,i}]"]
+    assert split_list(" , ,") == []
+
+
+@pytest.mark.parametrize("text", ["a(b", "a]", "'a", '"a', "(a,b"])
+def test_unbalanced_lists_are_refused(text):
+    with pytest.raises(SpecError, match="unbalanced brackets or quotes"):
+        split_list(text)

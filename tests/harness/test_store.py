@@ -1,0 +1,296 @@
+"""The results folder keeps every finished trial whole, names what is damaged, and has one writer at a time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.errors import StoreError
+from harness.record import Record, to_line
+from harness.store import open_store, read_machines, read_ranks, read_records
+
+RECORD = Record(
+    key="k0",
+    status="ok",
+    label="good",
+    learner="good",
+    learner_kind="flat",
+    learner_distribution="here",
+    learner_version="1",
+    params={"C": 0.1, "word": "é\u2028"},
+    dataset="topics",
+    dataset_params={},
+    fingerprint="f",
+    representation="tfidf",
+    split="holdout:0.1",
+    number=0,
+    seed=0,
+    depth=10,
+    scores={"r1": 0.5, "edges": None},
+)
+
+
+def record(number, **changes):
+    return replace(RECORD, key=f"k{number}", number=number, seed=number, **changes)
+
+
+def fill(folder, count):
+    """A folder with so many finished trials."""
+    with open_store(folder) as store:
+        for number in range(count):
+            store.append(record(number), f"ranks of {number}".encode())
+    return folder
+
+
+def reopen(folder, *more):
+    """Open a folder for writing, add to it, and give the keys that it knew."""
+    with open_store(folder) as store:
+        known = list(store.records)
+        for one in more:
+            store.append(one)
+    return known
+
+
+def keys(folder):
+    return [r.key for r in read_records(folder)]
+
+
+def run_python(code, *arguments, **options):
+    """Run a program in a process of its own."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+# -- keeping ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_is_read_back_with_its_ranks(tmp_path):
+    folder = fill(tmp_path / "deep" / "down", 3)
+    assert read_records(folder) == [record(0), record(1), record(2)]
+    assert [read_ranks(folder, f"k{n}") for n in range(4)] == [b"ranks of 0", b"ranks of 1", b"ranks of 2", None]
+
+
+def test_a_folder_opened_again_knows_its_records_and_takes_more(tmp_path):
+    fill(tmp_path, 2)
+    with open_store(tmp_path) as store:
+        assert list(store.records.values()) == [record(0), record(1)]
+        store.append(record(2))
+        assert list(store.records) == ["k0", "k1", "k2"]
+    assert keys(tmp_path) == ["k0", "k1", "k2"]
+
+
+def test_the_last_record_of_a_key_counts(tmp_path):
+    with open_store(tmp_path) as store:
+        store.append(record(0, status="error"))
+        store.append(record(1))
+        store.append(record(0))
+    assert {r.key: r.status for r in read_records(tmp_path)} == {"k0": "ok", "k1": "ok"}
+
+
+def test_a_failed_record_keeps_its_words(tmp_path):
+    with open_store(tmp_path) as store:
+        store.append(record(0, status="error", message="m", traceback="a\nb", output="\x00\ufffd\n"))
+    assert read_records(tmp_path)[0].output == "\x00\ufffd\n"
+
+
+def test_the_experiment_and_every_machine_are_written_down(tmp_path):
+    with open_store(tmp_path) as store:
+        store.describe("trials = 1\n", {"id": "a", "cores": 2})
+    with open_store(tmp_path) as store:
+        store.describe("trials = 2\n", {"id": "b", "cores": 4})
+    assert (tmp_path / "experiment.toml").read_text() == "trials = 2\n"
+    assert read_machines(tmp_path) == {"a": {"id": "a", "cores": 2}, "b": {"id": "b", "cores": 4}}
+
+
+def test_a_folder_without_records_is_refused_by_its_name(tmp_path):
+    with pytest.raises(StoreError, match=f"{tmp_path} is not a results folder"):
+        read_records(tmp_path)
+
+
+# -- damage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.999])
+def test_a_torn_last_line_is_named_and_put_aside_and_nothing_else_is_lost(tmp_path, share):
+    fill(tmp_path, 2)
+    line = to_line(record(2)).encode()
+    torn = line[: max(1, int(share * len(line)))].rstrip(b"\n")
+    with open(tmp_path / "records.jsonl", "ab") as file:
+        file.write(torn)
+    with pytest.warns(UserWarning, match=r"records\.jsonl, line 3: torn"):
+        assert reopen(tmp_path, record(2)) == ["k0", "k1"]
+    assert (tmp_path / "damaged.jsonl").read_bytes() == torn + b"\n"
+    with warnings.catch_warnings(action="error"):
+        assert keys(tmp_path) == ["k0", "k1", "k2"]
+
+
+def flip(line):
+    return line.replace(b'"r1":0.5', b'"r1":0.9')
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (flip, "changed since it was written"),
+        (lambda line: line[:100], "not whole"),
+        (lambda line: b"\x00\xff\xfe" * 9, "not whole"),
+        (lambda line: b"{}", "no record"),
+        (lambda line: line.replace(b'"key"', b'"kee"'), "changed since it was written"),
+    ],
+    ids=["a digit", "cut", "rubbish", "empty", "a name"],
+)
+def test_a_damaged_line_is_named_kept_aside_and_its_trial_is_open_again(tmp_path, damage, why):
+    fill(tmp_path, 4)
+    path = tmp_path / "records.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    lines[1] = damage(lines[1])
+    path.write_bytes(b"\n".join(lines))
+    with pytest.warns(UserWarning, match=f"records.jsonl, line 2: {why}.*left out"):
+        assert keys(tmp_path) == ["k0", "k2", "k3"]
+    assert path.read_bytes() == b"\n".join(lines)  # reading changes nothing
+    with pytest.warns(UserWarning, match=rf"records.jsonl, line 2: {why}.*moved to damaged.jsonl"):
+        assert reopen(tmp_path, record(1)) == ["k0", "k2", "k3"]
+    assert (tmp_path / "damaged.jsonl").read_bytes() == lines[1] + b"\n"
+    with warnings.catch_warnings(action="error"):
+        assert keys(tmp_path) == ["k0", "k2", "k3", "k1"]
+
+
+def test_a_record_of_a_newer_harness_is_not_guessed_at(tmp_path):
+    fill(tmp_path, 1)
+    with open(tmp_path / "records.jsonl", "a") as file:
+        file.write(to_line(record(1, format=999)))
+    with pytest.warns(UserWarning, match="newer harness"):
+        assert keys(tmp_path) == ["k0"]
+
+
+def test_damaged_machines_are_no_obstacle(tmp_path):
+    fill(tmp_path, 1)
+    for text in ("{", "[1]", "\xff"):
+        (tmp_path / "machine.json").write_bytes(text.encode("latin-1"))
+        assert read_machines(tmp_path) == {}
+    with open_store(tmp_path) as store:
+        store.describe("", {"id": "a"})
+    assert read_machines(tmp_path) == {"a": {"id": "a"}}
+
+
+# -- where writing fails ---------------------------------------------------------------------------------------------
+
+FILL_UNTIL_IT_FAILS = """
+    import resource, sys
+    from dataclasses import replace
+    from pathlib import Path
+    from harness.errors import StoreError
+    from harness.record import from_line
+    from harness.store import open_store
+
+    folder, ranks_bytes = Path(sys.argv[1]), int(sys.argv[3])
+    first = from_line(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+    with open_store(folder) as store:
+        try:
+            for number in range(1000):
+                store.append(replace(first, key=f"k{number}"), bytes(ranks_bytes))
+        except StoreError as error:
+            print(error)
+        try:
+            store.append(replace(first, key="small", message=""), None)
+        except StoreError:
+            pass
+        print(len(store.records))
+"""
+
+
+@pytest.mark.parametrize("ranks", [10, 20_000])
+def test_a_write_that_fails_half_way_leaves_whole_records_only(tmp_path, ranks):
+    line = to_line(replace(RECORD, message="m" * 3000))
+    done = run_python(FILL_UNTIL_IT_FAILS, tmp_path, line, ranks)
+    assert done.stderr == ""
+    message, kept = done.stdout.splitlines()
+    safe = 2 if ranks == 10 else 0
+    assert message == (
+        f"cannot write to {tmp_path}: File too large; the {safe} trials before are safe: "
+        "make room and give the same command again"
+    )
+    content = (tmp_path / "records.jsonl").read_bytes()
+    assert content == b"" or content.endswith(b"\n")
+    with warnings.catch_warnings(action="error"):
+        found = keys(tmp_path)
+    assert len(found) == int(kept) >= safe
+    assert all(read_ranks(tmp_path, key) for key in found if key != "small")
+    assert not list(tmp_path.rglob("*.new"))
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StoreError, match=f"cannot write to {folder}: .*choose another folder with --out"):
+            reopen(folder)
+
+
+@pytest.mark.parametrize("folder", ["/proc/nowhere", "/sys/nowhere"])
+def test_a_place_where_nothing_can_be_made_is_refused(folder):
+    with pytest.raises(StoreError, match=f"cannot write to {folder}: .*choose another folder with --out"):
+        reopen(Path(folder))
+
+
+def test_records_that_are_a_folder_are_refused(tmp_path):
+    (tmp_path / "records.jsonl").mkdir()
+    with pytest.raises(StoreError, match=r"records\.jsonl cannot be read: .*[Dd]irectory"):
+        reopen(tmp_path)
+
+
+def test_an_error_of_the_run_is_not_taken_for_one_of_the_folder(tmp_path):
+    with pytest.raises(BrokenPipeError), open_store(tmp_path):
+        raise BrokenPipeError("the reader of the table went away")
+
+
+def test_a_description_that_cannot_be_written_is_a_clear_error(tmp_path):
+    (tmp_path / "experiment.toml").mkdir()
+    with pytest.raises(StoreError, match=f"cannot write to {tmp_path}: "), open_store(tmp_path) as store:
+        store.describe("", {"id": "a"})
+
+
+# -- one writer ------------------------------------------------------------------------------------------------------
+
+HOLD = """
+    import sys, time
+    from pathlib import Path
+    from harness.store import open_store
+
+    with open_store(Path(sys.argv[1])):
+        print("held", flush=True)
+        time.sleep(60)
+"""
+
+
+def test_a_second_writer_is_refused_at_once_with_the_first_ones_pid_and_a_killed_one_holds_nothing(tmp_path):
+    command = [sys.executable, "-c", textwrap.dedent(HOLD), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(StoreError, match=f"{tmp_path} is being written by process {holder.pid}: "):
+            reopen(tmp_path)
+        assert keys(tmp_path) == []  # reading is free
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    with open_store(tmp_path) as store:
+        store.append(record(0))
+    assert int((tmp_path / "lock").read_text()) == os.getpid()
+
+
+def test_a_second_writer_in_the_same_process_is_refused_too(tmp_path):
+    with open_store(tmp_path), pytest.raises(StoreError, match=f"process {os.getpid()}"):
+        reopen(tmp_path)
+    assert reopen(tmp_path) == []
+
+
+def test_each_line_is_json_for_anyone(tmp_path):
+    fill(tmp_path, 1)
+    (line,) = (tmp_path / "records.jsonl").read_text().splitlines()
+    assert json.loads(line)["params"] == {"C": 0.1, "word": "é\u2028"}

@@ -1,0 +1,320 @@
+"""OOZ, EMA and FF as classifiers: what they rank, what they ignore, what their parameters do, how they are found."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+from harness.checks import learner_checks
+from harness.contract import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
+from harness.kernels.edges import as_edges
+from harness_index import EMA, FF, OOZ, plugin
+
+LEARNERS = [
+    OOZ(passes=3, random_state=0),
+    OOZ(variant="2008", deduct="level", beta=0.02, delta=0.4, d=3, random_state=0),
+    EMA(beta=0.1, delta=1.0, passes=5, random_state=0),
+    FF(random_state=0),
+]
+every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+CHECKS = [(spec.name, check) for spec in plugin.harness_learners() for check in learner_checks(spec)]
+
+
+def data(seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12) -> tuple[csr_array, np.ndarray]:
+    """Instances near the prototype of their class, sparse, of length 1, each class at least once."""
+    rng = np.random.default_rng(seed)
+    prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
+    y = rng.permutation(np.arange(n) % n_classes)
+    X = (prototypes[y] + 0.3 * rng.random((n, n_features))) * (rng.random((n, n_features)) < 0.7)
+    X[:, 0] += 0.01
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return csr_array(X.astype(np.float32)), y
+
+
+def weights(learner) -> np.ndarray:
+    """W[f, c] as it is scored, without a degree limit: FF's counts become votes."""
+    edges = as_edges(learner.rows_)
+    W = np.zeros((learner.n_features_in_, learner.classes_.size))
+    W[edges.features, edges.classes] = edges.weights
+    factors = learner._factors()
+    return W * factors[:, None] if factors.size else W
+
+
+@pytest.mark.parametrize(("name", "check"), CHECKS, ids=[f"{name}-{check}" for name, check in CHECKS])
+def test_they_keep_the_contract(name, check):
+    check()
+
+
+@every
+def test_they_learn(learner):
+    X, y = data(n=1000)
+    assert clone(learner).fit(X[:800], y[:800]).score(X[800:], y[800:]) > 0.75
+
+
+@every
+def test_they_have_what_the_contract_rewards(learner):
+    fitted = clone(learner).fit(*data())
+    assert isinstance(fitted, Ranks)
+    assert isinstance(fitted, HasIndexSize)
+    assert isinstance(fitted, HasIndexBytes)
+    assert isinstance(fitted, TouchesEdges)
+
+
+@every
+def test_equal_seeds_give_equal_bits_and_other_seeds_do_not(learner):
+    X, y = data()
+    one, two, other = (clone(learner).set_params(random_state=seed).fit(X, y) for seed in (3, 3, 4))
+    for a, b in zip(as_edges(one.rows_), as_edges(two.rows_), strict=True):
+        assert_array_equal(a, b)
+    assert not np.array_equal(weights(one), weights(other))
+
+
+@every
+@settings(max_examples=15)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_ranks_are_those_of_a_dense_product_over_touched_classes(learner, seed):
+    X, y = data(seed, n=60)
+    fitted = clone(learner).set_params(d=None).fit(X, y)
+    scores = X.toarray().astype(np.float64) @ weights(fitted)
+    ranked = fitted.rank(X, 12)
+    for s, row in zip(scores, ranked, strict=True):
+        positive = np.flatnonzero(s > 0)
+        assert set(row[row >= 0]) == set(positive)
+        np.testing.assert_allclose(s[row[row >= 0]], -np.sort(-s[positive]), rtol=1e-9)
+
+
+@every
+def test_only_classes_that_a_feature_knows_are_ranked_and_a_row_that_ranks_none_gets_the_first(learner):
+    X, y = data()
+    wider = csr_array((X.data, X.indices, X.indptr), shape=(200, 31))
+    fitted = clone(learner).fit(wider, y + 3)
+    unknown = csr_array(([1.0], ([0], [30])), shape=(2, 31), dtype=np.float32)
+    assert np.all(fitted.rank(unknown, 4) == -1)
+    assert fitted.predict(unknown).tolist() == [3, 3]
+    assert fitted.edges_touched(unknown) == 0.0
+
+
+@every
+def test_values_not_above_zero_count_as_absent(learner):
+    X, y = data()
+    noise = csr_array(-1.0 * (np.random.default_rng(1).random((200, 30)) < 0.2) * (X.toarray() == 0), dtype=np.float32)
+    fitted, noisy = clone(learner).fit(X, y), clone(learner).fit(csr_array(X + noise), y)
+    assert_array_equal(weights(fitted), weights(noisy))
+    assert_array_equal(fitted.rank(X, 5), fitted.rank(csr_array(X + noise), 5))
+    assert fitted.edges_touched(csr_array(X + noise)) == fitted.edges_touched(X)
+
+
+@every
+def test_no_weight_is_zero_or_below(learner):
+    edges = as_edges(clone(learner).fit(*data()).rows_)
+    assert edges.weights.min() > 0
+
+
+@every
+@pytest.mark.parametrize("d", [1, 3, None])
+def test_edges_are_read_up_to_the_degree_limit(learner, d):
+    X, y = data()
+    fitted = clone(learner).set_params(d=d).fit(X, y)
+    read = fitted.rows_.length if d is None else np.minimum(fitted.rows_.length, d)
+    assert fitted.edges_touched(X) == pytest.approx(read[X.indices].mean())
+    if d == 1:
+        ranked = fitted.rank(csr_array(np.eye(30, dtype=np.float32)), 2)
+        assert np.all(ranked[:, 1] == -1)
+
+
+@every
+def test_a_limit_that_no_row_reaches_changes_nothing(learner):
+    X, y = data()
+    limited, free = (clone(learner).set_params(d=d).fit(X, y) for d in (12, None))
+    assert_array_equal(weights(limited), weights(free))
+    assert_array_equal(limited.rank(X, 12), free.rank(X, 12))
+
+
+@every
+def test_after_each_pass_the_learner_can_be_used(learner):
+    X, y = data()
+    fitted, seen = clone(learner).set_params(passes=3), []
+    fitted.fit(X, y, after_pass=lambda n: seen.append((n, fitted.score(X, y), fitted.index_size_)))
+    assert [n for n, *_ in seen] == [1, 2, 3]
+    for n, accuracy, size in seen:
+        alone = clone(learner).set_params(passes=n).fit(X, y)
+        assert (accuracy, size) == (alone.score(X, y), alone.index_size_)
+
+
+@every
+def test_a_pickled_learner_ranks_alike(learner):
+    X, y = data()
+    fitted = clone(learner).fit(X, y)
+    assert_array_equal(pickle.loads(pickle.dumps(fitted)).rank(X, 5), fitted.rank(X, 5))
+
+
+@every
+def test_the_index_is_counted(learner):
+    fitted = clone(learner).fit(*data())
+    assert fitted.index_size_ == np.count_nonzero(weights(fitted))
+    assert fitted.index_bytes_ >= 8 * fitted.index_size_
+
+
+# -- several labels
+
+
+several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
+
+
+def as_indicator(y: np.ndarray, n_classes: int = 12) -> csr_array:
+    return csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, n_classes))
+
+
+@several
+def test_of_several_labels_one_comes_first_and_empty_columns_never(learner):
+    X, y = data(n=600)
+    indicator = as_indicator(y, 14) + as_indicator((y + 1) % 12, 14)
+    fitted = clone(learner).set_params(passes=5).fit(X, indicator)
+    ranked = fitted.rank(X, 14)
+    assert fitted.classes_.tolist() == list(range(14))
+    assert ranked.max() < 12
+    assert np.mean((ranked[:, 0] == y) | (ranked[:, 0] == (y + 1) % 12)) > 0.7
+
+
+@several
+def test_rows_without_a_label_teach_nothing(learner):
+    X, y = data()
+    one, two = (clone(learner).partial_fit(X, as_indicator(y)) for _ in range(2))
+    one.partial_fit(X, csr_array((200, 12), dtype=np.int8))
+    assert_array_equal(weights(one), weights(two))
+
+
+# -- parameters
+
+
+def test_ooz_keeps_its_budget():
+    X, y = data()
+    for budget in (1.0, 0.25):
+        fitted = OOZ(budget=budget, random_state=0).fit(X, y)
+        np.testing.assert_allclose(weights(fitted).sum(axis=1) + fitted.free_, budget, atol=1e-5)
+
+
+def test_ooz_without_shifting_takes_from_no_rival():
+    X, y = data()
+    weighed = []
+    learner = OOZ(shift=False, passes=4, random_state=0)
+    learner.fit(X, y, after_pass=lambda n: weighed.append(weights(learner)))
+    for before, after in pairwise(weighed):
+        assert np.all(after >= before - 1e-7)
+
+
+def test_ooz_empties_its_free_sources_after_the_pass_named_and_those_of_new_features_stay_empty():
+    X, y = data()
+    kept = OOZ(passes=1, random_state=0).fit(X, y)
+    removed, frees = OOZ(passes=3, remove_after=1, random_state=0), []
+    removed.fit(X, y, after_pass=lambda n: frees.append(removed.free_.copy()))
+    assert_array_equal(frees[0], kept.free_)
+    assert frees[0].any()
+    assert not frees[1].any()
+    removed.partial_fit(csr_array((X.data, X.indices, X.indptr), shape=(200, 33)), y)
+    assert removed.free_.size == 33
+    assert not removed.free_.any()
+    assert OOZ(passes=1, remove_after=1, random_state=0).fit(X, y).free_.any()
+
+
+def test_ooz_drops_what_falls_to_w_min():
+    fitted = OOZ(w_min=1e-3, random_state=0).fit(*data())
+    assert as_edges(fitted.rows_).weights.min() > 1e-3
+
+
+@pytest.mark.parametrize(("parameters", "least"), [({}, 0.005), ({"beta": 0.01}, 0.002), ({"w_min": 0.1}, 0.1)])
+def test_ema_drops_what_falls_below_w_min(parameters, least):
+    fitted = EMA(**{"passes": 3, "random_state": 0, **parameters}).fit(*data())
+    assert as_edges(fitted.rows_).weights.min() >= np.float32(least) * (1 - 1e-6)
+
+
+def test_ff_votes_are_shares_of_at_least_w_min():
+    X, y = data(n=2000, n_features=10, n_classes=40)
+    fitted = FF(delta=np.inf, w_min=0.02, warm=0, random_state=0).fit(X, y)
+    votes = weights(fitted)
+    assert votes[votes > 0].min() >= 0.02 * (1 - 1e-6)
+    assert np.all(votes.sum(axis=1) <= 1 + 1e-6)
+    assert fitted.rows_.length.max() <= 50
+
+
+def test_ff_counts_ones_when_told_so():
+    X, y = data()
+    counts = FF(delta=np.inf, counts="boolean", w_min=0.0, random_state=0).fit(X, y)
+    assert_array_equal(counts.totals_, (X.toarray() > 0).sum(axis=0))
+    assert_array_equal(counts.met_, counts.totals_)
+
+
+def test_ff_doubts_features_that_are_new():
+    X, y = data()
+    fitted = FF(delta=np.inf, warm=400, random_state=0).fit(X, y)
+    plain = FF(delta=np.inf, warm=0, random_state=0).fit(X, y)
+    np.testing.assert_allclose(weights(fitted), weights(plain) * (fitted.met_ / 400)[:, None])
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "value", "allowed"),
+    [
+        (OOZ, "beta", 0, "above 0"),
+        (OOZ, "delta", -1.0, "above 0"),
+        (OOZ, "d", 0, "None or an integer of at least 1"),
+        (OOZ, "w_min", -0.1, "at least 0"),
+        (OOZ, "k", 0, "at least 1"),
+        (OOZ, "variant", "2009", "2010, 2008"),
+        (OOZ, "variant", 2010, "2010, 2008"),
+        (OOZ, "deduct", "some", "shared, level, exact"),
+        (OOZ, "lower_rate", 1, "True or False"),
+        (OOZ, "remove_after", 0, "None or an integer"),
+        (OOZ, "budget", float("inf"), "finite"),
+        (OOZ, "shift", "no", "True or False"),
+        (OOZ, "passes", 0, "at least 1"),
+        (EMA, "beta", 1.5, "at most 1"),
+        (EMA, "beta", "x", "at most 1"),
+        (EMA, "delta", float("nan"), "above 0, or inf"),
+        (EMA, "d", 2.5, "None or an integer"),
+        (EMA, "w_min", -1, "None or a finite number"),
+        (FF, "delta", -0.5, "at least 0, or inf"),
+        (FF, "w_min", 1.5, "from 0 to 1"),
+        (FF, "warm", -1, "at least 0"),
+        (FF, "counts", "binary", "value, boolean"),
+        (FF, "random_state", "seven", "None, an integer"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, name, value, allowed):
+    with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
+        learner(**{name: value}).fit(*data())
+
+
+# -- the plugin
+
+
+def test_the_plugin_names_the_learners_it_brings():
+    specs = {spec.name: spec for spec in plugin.harness_learners()}
+    for name, learner in (("ooz", OOZ), ("ema", EMA), ("ff", FF)):
+        assert specs[name].load == f"{learner.__module__}:{learner.__name__}"
+        assert specs[name].preload == (learner.__module__,)
+        assert ("multilabel" in specs[name].supports) == learner.takes_several
+        assert (specs[name].kind, specs[name].needs) == ("flat", frozenset())
+
+
+def test_listing_the_plugin_imports_no_learner():
+    heavy = "[name for name in ('numba', 'numpy', 'scipy', 'sklearn') if name in sys.modules]"
+    code = f"import sys, harness_index.plugin; print({heavy}, dir(harness_index).count('OOZ'))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[] 1"
+
+
+def test_the_package_has_no_other_names():
+    import harness_index
+
+    with pytest.raises(AttributeError, match=r"harness_index.*'ZOO'"):
+        _ = harness_index.ZOO
