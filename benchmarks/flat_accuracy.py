@@ -24,8 +24,9 @@ from tabulate import tabulate
 
 from harness.data import folder_of, read_header
 from harness.host import discover
-from harness.plan import plan, resolve
+from harness.plan import plan
 from harness.record import Record
+from harness.resolve import resolve
 from harness.spec import build
 from harness.stats import summarise
 from harness.store import read_machines, read_records

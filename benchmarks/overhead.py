@@ -22,8 +22,9 @@ from pathlib import Path
 from harness.data import Header
 from harness.host import discover
 from harness.machine import describe_machine
-from harness.plan import plan, resolve
+from harness.plan import plan
 from harness.record import from_line, to_line
+from harness.resolve import resolve
 from harness.spec import build
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "overhead.md"

@@ -13,6 +13,8 @@ from typing import Any
 from harness.errors import SpecError
 
 _HEAD = re.compile(r"(?:(?P<label>[^=():,\s]+)\s*=\s*)?(?P<name>[\w.:+-]+)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
+_WORD = re.compile(r"[^\W\d][\w.+-]*")
+_PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
 
 
@@ -65,9 +67,9 @@ def parse_value(text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         if text.startswith("[") and text.endswith("]"):
             return [parse_value(item) for item in split_list(text[1:-1])]
-        if re.fullmatch(r"[^\W\d][\w.+-]*", text):
+        if _WORD.fullmatch(text) or _PATH.fullmatch(text):
             return text
-        raise SpecError(f"cannot read the value {text!r}: expected a Python literal or a bare word") from None
+        raise SpecError(f"cannot read the value {text!r}: expected a Python literal, a bare word or a path") from None
 
 
 def _arguments(whole: str, text: str) -> dict[str, Any]:

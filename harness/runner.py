@@ -15,8 +15,9 @@ from harness.errors import DataError
 from harness.executors.local import Job, JobEnd, LocalExecutor
 from harness.host import Entry
 from harness.machine import describe_versions, read_commit
-from harness.plan import Resolved, ResolvedDataset, Trial, as_payload
+from harness.plan import Trial, as_payload
 from harness.record import Record
+from harness.resolve import Resolved, ResolvedDataset
 from harness.store import Store
 from harness.trial import run_job
 

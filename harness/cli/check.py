@@ -52,7 +52,7 @@ def check(name: str, timeout: str, folders: tuple[Path, ...], disabled: tuple[st
 def find(name: str, catalog: Catalog) -> tuple[str, Any, Callable[[Any], list[Any]]]:
     """The thing of that name, what it is, and the checks for its kind."""
     from harness.checks import dataset_checks, learner_checks, metric_checks
-    from harness.plan import find_learner
+    from harness.resolve import find_learner
 
     kinds: list[tuple[str, Callable[[str], Any], Callable[[Any], list[Any]]]] = [
         ("data set", catalog.dataset, dataset_checks),

@@ -16,8 +16,9 @@ from harness.errors import HarnessError, SpecError, UnknownName
 from harness.host import Catalog, discover
 
 if TYPE_CHECKING:
-    from harness.plan import Resolved, Trial
+    from harness.plan import Trial
     from harness.record import Record
+    from harness.resolve import Resolved
     from harness.spec import Experiment
 
 FAILED_TRIALS, INTERRUPTED = 1, 130
@@ -60,7 +61,7 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with LocalExecutor(preload=None, threads=flags["threads"] or 1, common=COMMON) as executor:
         # The server imports what every trial needs while the experiment is read here.
-        from harness.plan import resolve
+        from harness.resolve import resolve
         from harness.spec import build
 
         catalog = discover(folders, disabled)

@@ -238,6 +238,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = self.ignores_not_positive  # on the centred data of scikit-learn's checks
         return tags
 
     # -- files

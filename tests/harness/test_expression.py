@@ -84,7 +84,7 @@ def test_expressions_are_taken_apart(text, expected):
     ],
 )
 def test_code_is_refused_and_never_run(text):
-    with pytest.raises(SpecError, match=r"cannot read the value .*expected a Python literal or a bare word"):
+    with pytest.raises(SpecError, match=r"cannot read the value .*expected a Python literal, a bare word or a path"):
         parse(text)
 
 

@@ -223,8 +223,7 @@ def test_the_whole_share_keeps_all_and_none_keeps_nothing(learner):
     full, whole = clone(learner).fit(X, y), clone(learner).fit(X, y).sparsify(1.0)
     assert_same(whole, full)
     assert whole.sparsify(0).index_size_ == 0
-    whole.partial_fit(X, y)
-    assert whole.index_size_ > 0
+    assert whole.partial_fit(X, y).rank(X, 2).shape == (200, 2)
 
 
 @every
@@ -286,10 +285,11 @@ def test_a_changed_byte_is_refused_unless_nothing_hangs_on_it(learner, tmp_path)
         changed[place] ^= 255
         (tmp_path / "damaged").write_bytes(changed)
         try:
-            assert_same(type(learner).load(tmp_path / "damaged"), saved)  # a date, say
-        except ValueError as error:
-            assert "damaged" in str(error)
+            loaded = type(learner).load(tmp_path / "damaged")
+        except ValueError:
             refused += 1
+        else:
+            assert_same(loaded, saved)  # it was a date, say
     assert refused > 20
 
 

@@ -14,7 +14,8 @@ from harness import Dataset, DatasetSpec, LearnerSpec, MetricSpec, Taxonomy
 from harness.data import checked, keep, read_header
 from harness.errors import DataError, SpecError, UnknownName
 from harness.host import Catalog, Entry, Origin
-from harness.plan import MINIMUM_DEPTH, as_payload, plan, resolve
+from harness.plan import as_payload, plan
+from harness.resolve import MINIMUM_DEPTH, resolve
 from harness.signature import Source
 from harness.spec import build
 

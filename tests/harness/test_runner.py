@@ -9,8 +9,9 @@ import pytest
 from harness.errors import DataError
 from harness.executors.local import LocalExecutor
 from harness.host import discover
-from harness.plan import plan, resolve
+from harness.plan import plan
 from harness.record import Record
+from harness.resolve import resolve
 from harness.runner import Conditions, Listener, pending, prepare_data, reuse, run_trials
 from harness.spec import build
 from harness.store import open_store, read_ranks, read_records

@@ -135,7 +135,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits_and_errors(problem, dense):
 
 def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of_it(dense):
     problem = free_problem(0)
-    rows, moves = empty_rows(12, 100), no_moves(6)
+    rows, moves = empty_rows(12, 160), no_moves(6)
     done = run(rows, problem, problem.order, np.zeros(1, np.int64), moves)
     assert 0 < done < problem.order.size
     assert not has_room(rows, as_instances(problem.X[[problem.order[done]]]).indices, 6)

@@ -1,0 +1,51 @@
+"""What the host expects of a data set: that it loads, is sound, and says what may be done with it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import issparse
+
+from harness.checks.promise import NotApplicable, require
+from harness.contract import Dataset, DatasetSpec
+from harness.data import checked
+from harness.signature import import_target
+from harness.trial import checksum
+
+
+def _load(spec: DatasetSpec) -> Dataset:
+    data = import_target(spec.load)()
+    require(isinstance(data, Dataset), f"the loader gave {type(data).__name__}, expected harness.Dataset")
+    return data  # type: ignore[no-any-return]  # required above
+
+
+def check_loads_and_is_sound(spec: DatasetSpec) -> None:
+    checked(spec.name, _load(spec))
+
+
+def check_loads_the_same_twice(spec: DatasetSpec) -> None:
+    first, second = _load(spec), _load(spec)
+    same = checksum(first.X) == checksum(second.X) and checksum(first.y) == checksum(second.y)
+    require(same and first.class_names == second.class_names, "two loads differ: seed every random choice")
+
+
+def check_stamp_is_stable(spec: DatasetSpec) -> None:
+    if not spec.stamp:
+        raise NotApplicable("has no stamp")
+    first, second = import_target(spec.stamp)(), import_target(spec.stamp)()
+    require(isinstance(first, str) and first == second, f"stamp gave {first!r}, then {second!r}")
+
+
+def check_names_its_classes_apart(spec: DatasetSpec) -> None:
+    names = _load(spec).class_names
+    require(len(set(names)) == len(names), "two classes have one name")
+
+
+def check_has_rows_of_every_class(spec: DatasetSpec) -> None:
+    data = _load(spec)
+    counts = np.bincount(data.y.indices if issparse(data.y) else data.y, minlength=len(data.class_names))
+    require(bool((counts > 0).all()), f"{int((counts == 0).sum())} classes have no row: leave them out")
+
+
+def check_states_licence_and_citation(spec: DatasetSpec) -> None:
+    require(bool(spec.licence), "no licence line: say under what terms the data may be used")
+    require(bool(spec.citation), "no citation: say whom to cite")

@@ -1,0 +1,175 @@
+"""Experiment + catalog -> Resolved: every learner, data set, metric and parameter name looked up, before any work."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from harness.contract import Ability, DatasetSpec, LearnerSpec, Need
+from harness.errors import SpecError, UnknownName
+from harness.host import Catalog, Entry, Origin
+from harness.signature import import_parameters, import_target, read_parameters
+from harness.spec import DatasetChoice, Experiment, LearnerChoice
+
+MINIMUM_DEPTH = 10
+"""Ranks kept a row, so that metrics thought of later can be computed without training again."""
+
+PLAIN = "numbers, texts, true, false, none, and lists, tuples and dictionaries of these"
+
+
+@dataclass(frozen=True)
+class ResolvedLearner:
+    """A chosen learner with the plugin entry behind it and its parameters' defaults."""
+
+    choice: LearnerChoice
+    entry: Entry[LearnerSpec]
+    defaults: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ResolvedDataset:
+    """A chosen data set with the plugin entry behind it and all its parameters."""
+
+    choice: DatasetChoice
+    entry: Entry[DatasetSpec]
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An experiment whose every name has been looked up."""
+
+    experiment: Experiment
+    learners: tuple[ResolvedLearner, ...]
+    datasets: tuple[ResolvedDataset, ...]
+    depth: int
+
+
+def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
+    """Look up every learner, data set, metric and parameter name; the first unknown one is an error."""
+    learners = []
+    for learner in experiment.learners:
+        learner_entry = find_learner(learner.name, catalog)
+        defaults = parameters_of(learner_entry.spec)
+        for params in (learner.params, *learner.by_dataset.values()):
+            _check_params(f"learner {learner.label!r}", params, defaults)
+        learners.append(ResolvedLearner(learner, learner_entry, defaults))
+    datasets = []
+    for dataset in experiment.datasets:
+        entry = catalog.dataset(dataset.name)
+        known = parameters_of(entry.spec)
+        _check_params(f"data set {dataset.name!r}", dataset.params, known)
+        datasets.append(ResolvedDataset(dataset, entry, {**known, **dataset.params}))
+    for metric in experiment.metrics or ():
+        catalog.metric(metric)
+    # Every metric known is computed in every trial, so that choosing columns later costs nothing.
+    depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in catalog.metrics)])
+    return Resolved(experiment, tuple(learners), tuple(datasets), depth)
+
+
+def parameters_of(spec: LearnerSpec | DatasetSpec) -> Mapping[str, Any]:
+    """Parameters and defaults: as declared, else as the source tells, else from the imported object."""
+    if spec.parameters is not None:
+        return spec.parameters
+    found = read_parameters(spec.load)
+    if found is not None:
+        return found
+    try:
+        return import_parameters(spec.load)
+    except Exception as error:
+        raise SpecError(
+            f"{spec.name!r} cannot be imported from {spec.load}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def find_learner(name: str, catalog: Catalog) -> Entry[LearnerSpec]:
+    """A learner by its registered name, or any importable classifier as module:Class."""
+    try:
+        return catalog.learner(name)
+    except UnknownName:
+        module, colon, attribute = name.rpartition(":")
+        if not colon or any(entry.spec.name == attribute for entry in catalog.learners):
+            raise
+    return importable_learner(module, attribute)
+
+
+def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
+    """An entry for any importable scikit-learn style classifier; what it can do is read from its tags."""
+    target = f"{module}:{attribute}"
+    try:
+        found = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UnknownName(f"learner {target!r}: module {module!r} cannot be imported: {reason}") from error
+    try:
+        factory = import_target(target)
+    except AttributeError:
+        names = [name for name, value in vars(found).items() if _is_learner(value)]
+        near = get_close_matches(attribute, names, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"its learners: {', '.join(names) or 'none'}"
+        raise UnknownName(f"learner {target!r}: module {module!r} has no {attribute!r}; {hint}") from None
+    if not _is_learner(factory):
+        raise SpecError(f"learner {target!r} is not a classifier: expected a class with fit and predict")
+    needs, supports = _read_tags(target, factory)
+    spec = LearnerSpec(name=target, load=target, needs=needs, supports=supports, preload=(module,))
+    return Entry(spec, Origin(target, *_distribution_of(found)))
+
+
+def _is_learner(value: Any) -> bool:
+    return isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
+
+
+def _read_tags(target: str, factory: Any) -> tuple[frozenset[Need], frozenset[Ability]]:
+    needs: set[Need] = set()
+    supports: set[Ability] = set()
+    try:
+        tags: Any = factory().__sklearn_tags__()
+    except Exception:  # not scikit-learn's own, or not to be made without arguments: the trial will tell
+        return frozenset(), frozenset()
+    if tags.estimator_type != "classifier":
+        raise SpecError(f"learner {target!r} is a {tags.estimator_type or 'transformer'}, not a classifier")
+    if tags.input_tags.positive_only:
+        needs.add("nonnegative")
+    if not tags.input_tags.sparse:
+        needs.add("dense")
+    if tags.classifier_tags and tags.classifier_tags.multi_label:
+        supports.add("multilabel")
+    return frozenset(needs), frozenset(supports)
+
+
+def _distribution_of(module: ModuleType) -> tuple[str, str]:
+    """Name and version of what a module belongs to; for a file of one's own its name and a hash of its content."""
+    from importlib.metadata import packages_distributions, version
+
+    top = module.__name__.partition(".")[0]
+    distributions = packages_distributions().get(top)
+    if distributions:
+        return distributions[0], version(distributions[0])
+    source = Path(module.__file__ or "")
+    content = source.read_bytes() if source.is_file() else b""
+    return source.name or top, hashlib.sha256(content).hexdigest()[:12]
+
+
+def _check_params(whose: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if name not in known:
+            near = get_close_matches(name, known, n=2)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
+            raise SpecError(f"{whose} has no parameter {name!r}; {hint}")
+        if not _is_plain(value):
+            raise SpecError(f"{whose}: {name}={value!r} cannot be passed on; allowed: {PLAIN}")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value can be written down in a key and in a record."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    if isinstance(value, dict):
+        return all(not isinstance(key, tuple) and _is_plain(key) and _is_plain(item) for key, item in value.items())
+    return value is None or isinstance(value, bool | int | float | str)
