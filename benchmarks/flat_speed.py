@@ -130,7 +130,7 @@ def measure_scoring() -> list[str]:
     return [
         "## Scoring kernel",
         "",
-        f"{classes:,} classes, {active} features a row, {edges // instances:,} edges read an instance, 8 bytes an edge.",
+        f"{classes:,} classes, {active} features a row, {edges // instances:,} edges an instance, 8 bytes an edge.",
         "",
         f"- {edges / seconds / 1e6:,.0f} million edges a second, {instances / seconds:,.0f} instances a second",
         f"- {8 * edges / seconds / 1e9:.1f} GB/s of {bandwidth / 1e9:.1f} GB/s sequential read bandwidth: "
@@ -320,7 +320,7 @@ def table(own: list[Timing], peers: list[Timing], parts: Parts) -> list[str]:
         rows.append(f"| {peer.name} | " + " | ".join(ratios) + " |")
     rows += [
         "",
-        "Ratios above 1: the peer takes longer. A peer of one pass is compared with one pass, others with the whole fit.",
+        "Above 1: the peer takes longer. A peer of one pass is compared with one pass, others with the whole fit.",
     ]
     return rows
 

@@ -44,6 +44,8 @@ class LearnerSpec:
     """Modules that the fork server imports once, so that trials start warm. They must start no thread."""
     parameters: Mapping[str, Any] | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
+    wraps: str = ""
+    """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,8 @@ class DatasetSpec:
     licence: str = ""
     citation: str = ""
     stamp: str | None = None
-    """"module:function" that names the raw content cheaply; when its answer changes, the data is parsed again."""
+    """"module:function" that names the raw content cheaply, and may take the loader's parameters; when its answer changes,
+    the data is parsed again."""
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Mapping[str, Any] | None = None

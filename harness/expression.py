@@ -15,7 +15,13 @@ from harness.errors import SpecError
 _HEAD = re.compile(r"(?:(?P<label>[^=():,\s]+)\s*=\s*)?(?P<name>[\w.:+-]+)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w.+-]*")
 _PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
+_RANGE = re.compile(r"\d+:\d+")
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
+
+
+_INNER = re.compile(r"[A-Za-z][\w.:-]*\s*(\(|$)")
+INNER = "learner"
+"""The parameter that a first argument without a name stands for: the learner inside, as it is written."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +73,19 @@ def parse_value(text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         if text.startswith("[") and text.endswith("]"):
             return [parse_value(item) for item in split_list(text[1:-1])]
-        if _WORD.fullmatch(text) or _PATH.fullmatch(text):
+        if any(pattern.fullmatch(text) for pattern in (_WORD, _PATH, _RANGE)):
             return text
         raise SpecError(f"cannot read the value {text!r}: expected a Python literal, a bare word or a path") from None
 
 
 def _arguments(whole: str, text: str) -> dict[str, Any]:
     params: dict[str, Any] = {}
-    for item in split_list(text):
+    for position, item in enumerate(split_list(text)):
         name, equals, value = item.partition("=")
         if not equals or not name.strip().isidentifier():
+            if position == 0 and _INNER.match(item):
+                params[INNER] = item
+                continue
             raise SpecError(f"cannot read {item!r} in {whole!r}: expected parameter=value")
         if name.strip() in params:
             raise SpecError(f"parameter {name.strip()!r} stands twice in {whole!r}")

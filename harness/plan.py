@@ -32,6 +32,8 @@ class Trial:
     learner_distribution: str
     learner_version: str
     params: Mapping[str, Any]
+    inner: Mapping[str, Any] | None
+    """The learner inside, for one round another: the parameter it stands for, load, params and what is in it again."""
     wants_dense: bool
     wants_taxonomy: bool
     dataset: str
@@ -55,8 +57,9 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
         split = _checked_split(dataset, header, dataset.choice.split or experiment.split, experiment)
         variants = []
         for learner in resolved.learners:
-            _check_fit(learner.entry.spec, learner.choice.label, dataset.choice.name, header, representation)
-            variants += [(learner, *variant) for variant in _variants(learner, dataset.choice.name)]
+            for label, params in _variants(learner, dataset.choice.name):
+                _check_fit(learner.spec_with(params), label, dataset.choice.name, header, representation)
+                variants.append((learner, label, params))
         for number in range(experiment.trials):
             for learner, label, params in variants:
                 shared = (header, dataset, representation, split, number, resolved)
@@ -129,17 +132,13 @@ def _trial(
     number: int,
     resolved: Resolved,
 ) -> Trial:
-    spec, origin = learner.entry.spec, learner.entry.origin
+    spec, origin = learner.spec_with(params), learner.entry.origin
     # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
     seed = resolved.experiment.seed + number
     if "random_state" in learner.defaults and "random_state" not in params:
         params = {**params, "random_state": seed}
     decisive = {
-        "learner": spec.name,
-        "load": spec.load,
-        "distribution": origin.distribution,
-        "version": origin.version,
-        "params": {**learner.defaults, **params},
+        **_identity(learner, params),
         "data": header.fingerprint,
         "representation": representation,
         "split": split,
@@ -155,6 +154,7 @@ def _trial(
         learner_distribution=origin.distribution,
         learner_version=origin.version,
         params=params,
+        inner=_blueprint(learner, params),
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,
         dataset=dataset.choice.name,
@@ -167,6 +167,35 @@ def _trial(
         seed=seed,
         depth=resolved.depth,
     )
+
+
+def _identity(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells one learner, as set up, from another: its code and all its parameters, the learner inside included."""
+    spec, origin, inside = learner.entry.spec, learner.entry.origin, learner.inside(params)
+    whole = {**learner.defaults, **params}
+    if inside is not None:
+        whole[spec.wraps] = _identity(inside, inside.choice.params)
+    return {
+        "learner": spec.name,
+        "load": spec.load,
+        "distribution": origin.distribution,
+        "version": origin.version,
+        "params": whole,
+    }
+
+
+def _blueprint(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How to build the learner inside."""
+    inside = learner.inside(params)
+    if inside is None:
+        return None
+    own = inside.choice.params
+    return {
+        "parameter": learner.entry.spec.wraps,
+        "load": inside.entry.spec.load,
+        "params": dict(own),
+        "inner": _blueprint(inside, own),
+    }
 
 
 def key_of(decisive: dict[str, Any]) -> str:

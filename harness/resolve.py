@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.contract import Ability, DatasetSpec, LearnerSpec, Need
 from harness.errors import SpecError, UnknownName
+from harness.expression import parse
 from harness.host import Catalog, Entry, Origin
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.spec import DatasetChoice, Experiment, LearnerChoice
@@ -30,6 +31,32 @@ class ResolvedLearner:
     choice: LearnerChoice
     entry: Entry[LearnerSpec]
     defaults: Mapping[str, Any]
+    inner: Mapping[str, ResolvedLearner] = field(default_factory=dict)
+    """For a learner round another: what each text that names one stands for."""
+
+    @property
+    def preload(self) -> tuple[str, ...]:
+        """The modules that its trials want warm."""
+        inner = (module for inside in self.inner.values() for module in inside.preload)
+        return (*self.entry.spec.preload, *inner)
+
+    def inside(self, params: Mapping[str, Any]) -> ResolvedLearner | None:
+        """The learner inside, with these parameters of the one around."""
+        text = params.get(self.entry.spec.wraps)
+        return self.inner[text] if text is not None else None
+
+    def spec_with(self, params: Mapping[str, Any]) -> LearnerSpec:
+        """What this learner is, needs and supports, with the learner inside taken into account."""
+        spec, inside = self.entry.spec, self.inside(params)
+        if inside is None:
+            return spec
+        other = inside.spec_with(inside.choice.params)
+        return replace(
+            spec,
+            kind=other.kind,
+            needs=spec.needs | other.needs,
+            supports=spec.supports & other.supports,
+        )
 
 
 @dataclass(frozen=True)
@@ -53,13 +80,7 @@ class Resolved:
 
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     """Look up every learner, data set, metric and parameter name; the first unknown one is an error."""
-    learners = []
-    for learner in experiment.learners:
-        learner_entry = find_learner(learner.name, catalog)
-        defaults = parameters_of(learner_entry.spec)
-        for params in (learner.params, *learner.by_dataset.values()):
-            _check_params(f"learner {learner.label!r}", params, defaults)
-        learners.append(ResolvedLearner(learner, learner_entry, defaults))
+    learners = [_resolve_learner(learner, catalog) for learner in experiment.learners]
     datasets = []
     for dataset in experiment.datasets:
         entry = catalog.dataset(dataset.name)
@@ -71,6 +92,21 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     # Every metric known is computed in every trial, so that choosing columns later costs nothing.
     depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in catalog.metrics)])
     return Resolved(experiment, tuple(learners), tuple(datasets), depth)
+
+
+def _resolve_learner(choice: LearnerChoice, catalog: Catalog) -> ResolvedLearner:
+    entry = find_learner(choice.name, catalog)
+    defaults = parameters_of(entry.spec)
+    inner: dict[str, ResolvedLearner] = {}
+    for params in (choice.params, *choice.by_dataset.values()):
+        _check_params(f"learner {choice.label!r}", params, defaults)
+        named = params.get(entry.spec.wraps)
+        for text in named if isinstance(named, list) else [named]:
+            if text is not None:
+                expression = parse(str(text))
+                inside = LearnerChoice(expression.name, str(text), expression.params)
+                inner[text] = _resolve_learner(inside, catalog)
+    return ResolvedLearner(choice, entry, defaults, inner)
 
 
 def parameters_of(spec: LearnerSpec | DatasetSpec) -> Mapping[str, Any]:

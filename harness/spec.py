@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, StrictInt, ValidationError
 
 from harness.errors import SpecError
-from harness.expression import parse, split_list
+from harness.expression import INNER, parse, split_list
 from harness.split import check_split
 
 DEFAULT_DATASETS = ("icd10cm",)
@@ -201,7 +201,7 @@ def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]
     """Lay the `set` table over the learners it names: by label, else by name; `learner@dataset` for one data set."""
     datasets = {d.name for d in model.datasets}
     used: set[str] = set(model.settings) & datasets
-    labels = [learner.label or learner.name.rpartition(":")[2] for learner in model.learners]
+    labels = [learner.label or _label(learner.name, learner.params) for learner in model.learners]
     chosen = []
     for learner, label in zip(model.learners, labels, strict=True):
         params, by_dataset = dict(learner.params), {name: dict(p) for name, p in learner.datasets.items()}
@@ -221,6 +221,12 @@ def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]
         known = sorted({c.label for c in chosen} | datasets)
         raise SpecError(f"{source}: set.{unused[0]} matches no learner or data set of this run ({', '.join(known)})")
     return tuple(chosen)
+
+
+def _label(name: str, params: Mapping[str, Any]) -> str:
+    """A learner's name in tables, without its module; round another learner, with that one's."""
+    inner, bare = params.get(INNER), name.rpartition(":")[2]
+    return f"{bare}({_label(parse(inner).name, parse(inner).params)})" if isinstance(inner, str) else bare
 
 
 def _explain(source: str, problem: Any) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import threadpoolctl
 from scipy.sparse import csr_array, issparse
 
-from harness.contract import Dataset, HasIndexBytes, HasIndexSize, Outcome, TouchesEdges
+from harness.contract import Dataset, HasIndexBytes, HasIndexSize, Outcome
 from harness.data import open_dataset
 from harness.errors import ContractError
 from harness.ranking import as_classes, rank_positions
@@ -119,7 +119,7 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
     ranks = as_classes(learner, answer, ranked_by, n_test, trial["depth"], n_classes)
     send("measure")
     index_size, index_bytes, index_source = measure_index(learner)
-    edges = float(learner.edges_touched(parts.X_test)) if isinstance(learner, TouchesEdges) else None
+    edges = float(learner.edges_touched(parts.X_test)) if hasattr(learner, "edges_touched") else None
     counts = class_counts(parts.y_train, n_classes)
     outcome = Outcome(
         truth=parts.y_test,
@@ -174,8 +174,14 @@ def load_parts(trial: dict[str, Any]) -> Parts:
 
 
 def build_learner(trial: dict[str, Any]) -> Any:
-    """A fresh learner with the trial's parameters."""
-    return import_target(trial["learner_load"])(**trial["params"])
+    """A fresh learner with the trial's parameters, and in it, where it is built round another, a fresh one of those."""
+    return _build(trial["learner_load"], trial["params"], trial["inner"])
+
+
+def _build(load: str, params: dict[str, Any], inner: dict[str, Any] | None) -> Any:
+    if inner is not None:
+        params = {**params, inner["parameter"]: _build(inner["load"], inner["params"], inner["inner"])}
+    return import_target(load)(**params)
 
 
 def extra_arguments(learner: Any, trial: dict[str, Any], data: Dataset) -> dict[str, Any]:

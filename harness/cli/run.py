@@ -68,7 +68,7 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
         raw, source = read_raw(experiment, flags, catalog)
         resolved = resolve(build(raw, source), catalog)
         executor.prepare(
-            preload=[module for learner in resolved.learners for module in learner.entry.spec.preload],
+            preload=[module for learner in resolved.learners for module in learner.preload],
             threads=resolved.experiment.threads,
             path=[str(folder.resolve()) for folder in folders],
         )

@@ -1,4 +1,4 @@
-"""One-vs-rest perceptrons: one linear separator a class, all trained side by side; and what a committee of them says."""
+"""One-vs-rest perceptrons: one linear separator a class, all trained side by side; and the sum of a committee."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def update(
         score(rows, instances, i, zeros, scores)
         n = 0
         for p in range(labels.indptr[i], labels.indptr[i + 1]):
-            k = np.uint32(labels.indices[p])
-            if scores[k] <= 0:
-                n = plan(moves, n, k, 1.0)
-            scores[k] = -np.inf
+            y = np.uint32(labels.indices[p])
+            if scores[y] <= 0:
+                n = plan(moves, n, y, 1.0)
+            scores[y] = -np.inf
         for k in range(np.uint32(scores.size)):
             if scores[k] >= 0:
                 n = plan(moves, n, k, -1.0)

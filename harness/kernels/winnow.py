@@ -41,11 +41,7 @@ def score(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, 
     return total
 
 
-@kernel(
-    int64(
-        ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), reads(float64), MOVES, float64
-    )
-)  # fmt: skip
+@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), reads(float64), MOVES, float64))
 def update(
     rows: Rows,
     instances: Instances,
@@ -74,10 +70,10 @@ def update(
         least = threshold - score(rows, instances, i, base, powers, scores)
         n = 0
         for p in range(lo, hi):
-            c = np.uint32(labels.indices[p])
-            if scores[c] < least:
-                n = plan(moves, n, c, 1.0)
-            scores[c] = -np.inf
+            y = np.uint32(labels.indices[p])
+            if scores[y] < least:
+                n = plan(moves, n, y, 1.0)
+            scores[y] = -np.inf
         for c in range(np.uint32(scores.size)):
             if scores[c] >= least:
                 n = plan(moves, n, c, -1.0)

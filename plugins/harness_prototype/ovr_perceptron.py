@@ -37,7 +37,9 @@ class Member:
 
 def _can_learn_in_batches(learner: OVRPerceptron) -> bool:
     if learner.members != 1:
-        raise AttributeError(f"members={learner.members!r}: a committee keeps the sum of its members only, and needs fit")
+        raise AttributeError(
+            f"members={learner.members!r}: a committee keeps only the sum of its members, so it needs fit"
+        )
     return True
 
 

@@ -1,4 +1,4 @@
-"""Winnow: one for each class. Weights are multiplied on mistakes, so that the few features that matter soon stand out."""
+"""Winnow, one for each class: weights are multiplied on mistakes, so the few features that matter soon stand out."""
 
 from __future__ import annotations
 

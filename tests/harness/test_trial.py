@@ -353,6 +353,7 @@ def trial(learner, header, **changes):
         "learner_distribution": "here",
         "learner_version": "1",
         "params": {},
+        "inner": None,
         "wants_dense": False,
         "wants_taxonomy": False,
         "dataset": "texts",

@@ -236,7 +236,7 @@ def test_weights_beyond_float32_are_refused():
 
 
 def test_the_plugin_names_the_learner_it_brings():
-    (spec,) = plugin.harness_learners()
+    (spec,) = [spec for spec in plugin.harness_learners() if spec.name == "pa"]
     assert (spec.name, spec.kind, spec.load) == ("pa", "flat", f"{PA.__module__}:{PA.__name__}")
     assert spec.preload == (PA.__module__,)
 

@@ -1,0 +1,78 @@
+"""Winnow as its users meet it: it finds the few features that matter, and takes no notice of values not above 0."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from harness_prototype import Winnow
+
+
+def disjunctions(n: int = 2000, n_features: int = 200, n_classes: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of 0 and 1; a class shows in either of its two features, all others are noise."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, n_features)) < 0.1
+    y = rng.integers(0, n_classes, n)
+    X[:, : 2 * n_classes] = False
+    X[np.arange(n), 2 * y + rng.integers(0, 2, n)] = True
+    return X.astype(np.float32), y
+
+
+def test_it_finds_the_features_that_matter_among_many_that_do_not():
+    X, y = disjunctions()
+    learner = Winnow(random_state=0).fit(X[:1000], y[:1000])
+    assert learner.score(X[1000:], y[1000:]) > 0.97
+    heaviest = learner.rows_.weights[: learner.rows_.heads[0]].max()
+    promoted = [f for f in range(200) if learner.rows_.weights[learner.rows_.start[f] :][:5].max() == heaviest]
+    assert set(promoted) <= set(range(10))
+
+
+def test_values_that_are_not_above_zero_count_as_absent():
+    X, y = disjunctions(n=300)
+    rng = np.random.default_rng(1)
+    below = np.where((X == 0) & (rng.random(X.shape) < 0.3), -rng.random(X.shape), X).astype(np.float32)
+    one, other = Winnow(random_state=0).fit(X, y), Winnow(random_state=0).fit(below, y)
+    assert_array_equal(one.rank(X, 5), other.rank(below, 5))
+    assert one.edges_touched(X) == other.edges_touched(below)
+
+
+def test_the_threshold_is_the_mean_row_length_unless_told():
+    X, y = disjunctions(n=300)
+    learner = Winnow(random_state=0).fit(X, y)
+    assert learner.theta_ == pytest.approx(X.sum(axis=1).mean())
+    told = Winnow(theta=learner.theta_, random_state=0).fit(X, y)
+    assert_array_equal(told.rank(X, 5), learner.rank(X, 5))
+    assert not hasattr(told, "theta_")
+
+
+def test_the_threshold_of_the_first_batch_stays_and_is_saved(tmp_path):
+    X, y = disjunctions(n=300)
+    learner = Winnow().partial_fit(X[:100], y[:100])
+    first = learner.theta_
+    learner.partial_fit(np.ones_like(X), y)
+    assert learner.theta_ == first
+    learner.save(tmp_path / "model")
+    assert Winnow.load(tmp_path / "model").theta_ == first
+
+
+def test_rows_without_features_teach_nothing():
+    learner = Winnow().fit(-np.ones((4, 3)), [0, 1, 0, 1])
+    assert learner.index_size_ == 0
+    assert np.all(learner.rank(np.ones((1, 3)), 2) == [[0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("alpha", 1.0, "above 1"),
+        ("alpha", float("inf"), "finite"),
+        ("alpha", "2", "above 1"),
+        ("theta", 0, "None or a finite number above 0"),
+        ("theta", "n", "None or a finite number above 0"),
+        ("passes", 0, "at least 1"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(name, value, allowed):
+    with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
+        Winnow(**{name: value}).fit(*disjunctions(n=50))
