@@ -60,8 +60,8 @@ class DatasetSpec:
     licence: str = ""
     citation: str = ""
     stamp: str | None = None
-    """"module:function" that names the raw content cheaply, and may take the loader's parameters; when its answer changes,
-    the data is parsed again."""
+    """"module:function" that names the raw content cheaply, and may take the loader's parameters; when its answer
+    changes, the data is parsed again."""
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Mapping[str, Any] | None = None
