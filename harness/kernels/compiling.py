@@ -23,8 +23,8 @@ FOLDER_STAMP = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file_
 
 
 LEAN = {"_nrt": False}
-"""For kernels that make no array, with all they call: none is counted as in use, which takes a third of the time where
-rows are short."""
+"""For kernels that make no array, nor copy one into another, with all that they call: without the counting of uses of
+arrays, training on short rows runs 1.7 times as fast."""
 
 
 def helper(**options: Any) -> Callable[[Function], Function]:

@@ -161,7 +161,7 @@ def update(
             given = gained_from_free(free, features, values, rate) if step.free_first else 0.0
             for p in range(truth.size):
                 scores[np.uint32(truth[p])] = 0.0
-            budget = min(rate, slack) - given
+            budget = min(rate, slack) - given if step.free_first else rate
             floor = max(0.0, s_y + given - step.margin, s_rival - budget)
             rivals = chosen[: choose(scores, touched, floor, chosen) if budget > 0 else 0]
             spread(scores, rivals, budget, step.reading, losses)

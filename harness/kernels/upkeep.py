@@ -35,7 +35,10 @@ def weaken(rows: Rows, f: Any, factor: float) -> None:
 
 @helper()
 def settle(rows: Rows, f: Any, least: float, ordered: bool) -> None:
-    """Drop the edges below `least`, and put the others in decreasing order of weight where that is wanted."""
+    """Drop the edges below `least`, and put the others in decreasing order of weight where that is wanted.
+
+    Order is wanted where a limit of edges to be scored is below the number of classes: else it is never reached.
+    """
     drop_below(rows, f, least)
     if ordered:
         restore_order(rows.classes, rows.weights, rows.start[f], rows.length[f])

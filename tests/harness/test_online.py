@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,6 +138,16 @@ def test_new_features_come_behind_the_known_ones(learner):
     padded = clone(learner).partial_fit(csr_array((X * (np.arange(30) < 20)).astype(np.float32)), y).partial_fit(X, y)
     assert grown.n_features_in_ == 30
     assert_same(grown, padded)
+
+
+@every
+def test_named_features_that_are_new_must_come_behind(learner):
+    X, y = data()
+    frame = pandas.DataFrame(X.toarray(), columns=[f"word {f}" for f in range(30)])
+    grown = clone(learner).partial_fit(frame.iloc[:, :20], y)
+    with pytest.raises(ValueError, match="behind those that are known"):
+        grown.partial_fit(frame.iloc[:, ::-1], y)
+    assert grown.partial_fit(frame, y).feature_names_in_.tolist() == frame.columns.tolist()
 
 
 @every

@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 
 import harness.kernels
-from harness.kernels import passive_aggressive, rows, topk
+from harness.kernels import ema, ff, ooz, passive_aggressive, rows, topk, touched
 
+KERNELS = [
+    ema.update,
+    ff.update,
+    ooz.update,
+    passive_aggressive.update,
+    rows.copy_edges,
+    topk.fill_ranks,
+    touched.fill_touched_ranks,
+]
 FOLDER = Path(harness.kernels.__file__).parent
 
 
@@ -23,7 +32,7 @@ def python(code: str, folder: Path) -> str:
     return ran.stdout.strip()
 
 
-@pytest.mark.parametrize("kernel", [passive_aggressive.update, topk.fill_ranks, rows.copy_edges])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels_are_compiled_for_one_signature_and_for_no_other(kernel):
     assert len(kernel.signatures) == 1
     with pytest.raises(TypeError):

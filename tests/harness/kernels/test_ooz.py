@@ -31,6 +31,7 @@ STEPS = [
     OLD._replace(reading=EXACT, lower_rate=False),
     NEW._replace(margin=2.0, rate=0.7, least=0.01),
     NEW._replace(lower_rate=False, degree=1),
+    NEW._replace(lower_rate=False, rate=0.6),
 ]
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 0.25, 2.0, 1e-20, 0.1])
 
@@ -159,7 +160,8 @@ def train_densely(problem: Problem, step: Step, dtype: type = np.float64) -> Mod
         g = sum(x[f] * t[f] for f in active)
         rivals = [c for c in negatives if s[c] > 0 and s[c] > s[y] + g - step.margin]
         rivals = sorted(rivals, key=lambda c: (-s[c], c))[: problem.k]
-        D = dict(zip(rivals, deductions([s[c] for c in rivals], min(b, z) - g, step.reading), strict=True))
+        budget = min(b, z) - g if step.free_first else b
+        D = dict(zip(rivals, deductions([s[c] for c in rivals], budget, step.reading), strict=True))
         for f in active:
             h = {c: min(float(W[f, c]), x[f] * D[c]) for c in rows[f] if c in D}
             total, most = sum(h.values()), x[f] * b - t[f]
