@@ -206,6 +206,11 @@ PASSING = {"started", "machine", "versions", "commit", "peak_bytes", "base_bytes
 """Fields of a record that may differ between two runs of one trial, beside all times."""
 
 
+def heed_ctrl_c():
+    """A shell starts what it puts in the background deaf to Ctrl-C, and all below inherit that; these must hear it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Place:
     """Where the command runs: its plugins, its data home, a log that learners write."""
 
@@ -251,6 +256,7 @@ class Place:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=heed_ctrl_c,  # noqa: PLW1509  # no thread is started here
         )
 
     def records(self, name):
