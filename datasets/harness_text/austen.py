@@ -1,9 +1,12 @@
 """Jane Austen's six novels: every word is an instance, its class the word itself, its features the words around it.
 
 Words are lower-cased runs of letters, with at most one apostrophe inside. The features of a word are the three words
-before and the three after it, each with its position, and the nine conjunctions of one word before and one after, with
-both positions. They do not reach across the ends of a novel. Features that occur once in all six novels tell nothing
-and are left out unless `singletons` is set.
+before and the three after it, each with its position, and the nine conjunctions of two or three of them that stand next
+to each other, the word itself passed over: five pairs and four triples. They do not reach across the ends of a novel.
+Features that occur once in all six novels tell nothing and are left out unless `singletons` is set.
+
+The paper says "their conjunctions", about 15 features in all. Of the readings that give 15, this one leaves 11.2 a word
+without singletons, as a reference implementation that meets the published accuracy has; pairs across leave 12.0.
 """
 
 from __future__ import annotations
@@ -70,12 +73,12 @@ def words_of(content: bytes) -> list[str]:
 
 
 def context(words: NDArray[np.int64], lengths: NDArray[np.int64], *, singletons: bool) -> csr_array:
-    """Boolean features of every word, a block of columns for each position and each pair of positions."""
+    """Boolean features of every word, a block of columns for each position and each run of positions."""
     n_types = int(words.max(initial=-1)) + 1
     offsets = [*range(-REACH, 0), *range(1, REACH + 1)]
     near = {offset: neighbours(words, lengths, offset) for offset in offsets}
-    pairs = itertools.product(range(-REACH, 0), range(1, REACH + 1))
-    blocks = [*near.values(), *(_paired(near[left], near[right], n_types) for left, right in pairs)]
+    runs = [offsets[i : i + length] for length in (2, 3) for i in range(len(offsets) - length + 1)]
+    blocks = [*near.values(), *(_joined([near[offset] for offset in run], n_types) for run in runs)]
     columns = np.empty((len(words), len(blocks)), np.int32)
     n_columns = 0
     for position, values in enumerate(blocks):
@@ -96,8 +99,12 @@ def neighbours(words: NDArray[np.int64], lengths: NDArray[np.int64], offset: int
     return np.where(inside & (novel[there] == novel), words[there], -1)
 
 
-def _paired(left: NDArray[np.int64], right: NDArray[np.int64], n_types: int) -> NDArray[np.int64]:
-    return np.where((left >= 0) & (right >= 0), left * n_types + right, -1)
+def _joined(parts: list[NDArray[np.int64]], n_types: int) -> NDArray[np.int64]:
+    """One number for each combination of words; -1 where one of them is missing."""
+    joined, whole = np.zeros_like(parts[0]), np.ones(len(parts[0]), bool)
+    for part in parts:
+        joined, whole = joined * n_types + part, whole & (part >= 0)
+    return np.where(whole, joined, -1)
 
 
 def _numbered(values: NDArray[np.int64], first: int, least: int) -> tuple[NDArray[np.int64], int]:

@@ -45,6 +45,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             stamp="harness_text.austen:stamp",
             summary="every word of Jane Austen's six novels, to be told from the three words either side",
             representation="binary",
+            version=2,
             licence="public domain; the texts of Project Gutenberg under its own licence",
             citation="J. Austen: the novels of 1811 to 1818, as Project Gutenberg 105, 121, 141, 158, 161 and 1342; "
             "the task: O. Madani and J. Huang: On updates that constrain the features' connections during learning, "
