@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import float64, int32, int64
 
-from harness.kernels.compiling import Array, kernel, named, reads, writes
+from harness.kernels.compiling import LEAN, Array, kernel, named, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
 from harness.kernels.rows import ROWS, Rows, has_room, shift
 from harness.kernels.scoring import score, squared_norm
@@ -26,7 +26,7 @@ class Step(NamedTuple):
 STEP = named(Step, float64, float64, float64, float64)
 
 
-@kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), STEP))
+@kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), STEP), **LEAN)
 def update(
     rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array, step: Step
 ) -> int:

@@ -16,7 +16,8 @@ def score(rows: Rows, instances: Instances, i: int, base: Array, scores: Array) 
     Unsigned positions spare the test for negative ones, and a dense array the question which classes were touched: two
     loads, a product and a sum per edge, in the order of the features, so that equal input gives equal bits.
     """
-    scores[:] = base
+    for c in range(np.uint64(scores.size)):  # a slice would bring in the counting of uses
+        scores[c] = base[c]
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
         f = np.uint32(instances.indices[j])
         x = np.float64(instances.data[j])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import float64, int32, void
 from numpy.typing import NDArray
 
-from harness.kernels.compiling import Array, helper, kernel, reads, writes
+from harness.kernels.compiling import LEAN, Array, helper, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
 from harness.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.kernels.scoring import score, squared_norm
@@ -41,24 +43,32 @@ def best_class(scores: Array) -> int:
 def top_k(scores: Array, ranked: Array) -> None:
     """Fill `ranked` with the best classes, best first; a class with the score -inf takes no part, -1 pads.
 
-    By insertion: k is small, and most classes stop at the comparison with the worst of the k best so far. A class that
-    only ties has the higher id, since it comes later, and stays behind.
+    By insertion: k is small, and most blocks of classes stop at the comparison of their maximum with the worst of the k
+    best so far. A class that only ties has the higher id, since it comes later, and stays behind.
     """
     size, worst = 0, -np.inf
-    for c in range(np.uint32(scores.size)):
-        s = scores[c]
-        if not s > worst:
+    for lo in range(0, scores.size, BLOCK):
+        hi = min(lo + BLOCK, scores.size)
+        if not peak(scores, lo, hi) > worst:
             continue
-        if size < ranked.size:
-            size += 1
-        place = size - 1
-        while place > 0 and s > scores[np.uint32(ranked[place - 1])]:
-            ranked[place] = ranked[place - 1]
-            place -= 1
-        ranked[place] = c
-        if size == ranked.size:
-            worst = scores[np.uint32(ranked[size - 1])]
-    ranked[size:] = -1
+        for c in range(np.uint32(lo), np.uint32(hi)):
+            if scores[c] > worst:
+                size = insert(scores, c, ranked, size)
+                worst = scores[np.uint32(ranked[size - 1])] if size == ranked.size else worst
+    for place in range(size, ranked.size):
+        ranked[place] = -1
+
+
+@helper()
+def insert(scores: Array, c: Any, ranked: Array, size: int) -> int:
+    """Put a class behind those of the first `size` that score no less, the last one out if there is no room."""
+    size = min(size + 1, ranked.size)
+    place = size - 1
+    while place > 0 and scores[c] > scores[np.uint32(ranked[place - 1])]:
+        ranked[place] = ranked[place - 1]
+        place -= 1
+    ranked[place] = c
+    return size
 
 
 def rank(rows: Rows, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
@@ -68,7 +78,7 @@ def rank(rows: Rows, instances: Instances, base: Array, k: int) -> NDArray[np.in
     return ranked
 
 
-@kernel(void(FROZEN_ROWS, INSTANCES, reads(float64), writes(float64), writes(int32, 2)))
+@kernel(void(FROZEN_ROWS, INSTANCES, reads(float64), writes(float64), writes(int32, 2)), **LEAN)
 def fill_ranks(rows: Rows, instances: Instances, base: Array, scores: Array, ranked: Array) -> None:
     """Rank the classes for each instance; one without a feature has no ranking, only padding."""
     for i in range(ranked.shape[0]):
@@ -76,4 +86,5 @@ def fill_ranks(rows: Rows, instances: Instances, base: Array, scores: Array, ran
             score(rows, instances, i, base, scores)
             top_k(scores, ranked[i])
         else:
-            ranked[i] = -1
+            for place in range(ranked.shape[1]):
+                ranked[i, place] = -1
