@@ -72,8 +72,7 @@ def main() -> None:
     lines += [f"Measured on {machine['processor']}, {machine['cores']} cores."]
     for name in chosen.parts.split(","):
         lines += ["", *parts[name]()]
-        print("\n".join(lines[-12:]), flush=True)
-    PAGE.write_text("\n".join(lines) + "\n")
+        PAGE.write_text("\n".join(lines) + "\n")  # after each part: the last ones take long
 
 
 # -- what is measured ------------------------------------------------------------------------------------------------
