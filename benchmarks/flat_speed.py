@@ -147,7 +147,7 @@ def measure_news(raw: Path | None) -> list[str]:
     parts = prepare(import_target("harness_text.newsgroups:load")(), "tf")
     own = [time_learner(label, target, params, parts) for label, target, params in own_learners()]
     one_pass = {"max_iter": 1, "tol": None, "random_state": 0}
-    sgd = SGDClassifier(loss="squared_hinge", penalty=None, learning_rate="pa2", eta0=1.0, **one_pass)
+    sgd = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa2", eta0=1.0, **one_pass)
     peers = [time_estimator("SGDClassifier, pa2", sgd, parts, 1), *time_peers(parts, svms=True)]
     return ["## 20 newsgroups", "", shape(parts), "", *table(own, peers, parts)]
 
@@ -207,8 +207,8 @@ def measure_compiling() -> list[str]:
 # -- learners and peers ----------------------------------------------------------------------------------------------
 
 
-def own_learners(d: int = 0) -> list[tuple[str, str, dict[str, Any]]]:
-    """(label, target, parameters) of the learners measured; d is the degree limit of ooz, 0 for none."""
+def own_learners(d: int | None = None) -> list[tuple[str, str, dict[str, Any]]]:
+    """(label, target, parameters) of the learners measured; d is the degree limit of ooz."""
     return [
         ("pa", "harness_prototype.pa:PA", {"passes": 5, "random_state": 0}),
         ("ooz", "harness_index.ooz:OOZ", {"passes": 5, "beta": 0.1, "delta": 0.5, "d": d, "random_state": 0}),

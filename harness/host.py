@@ -130,7 +130,8 @@ def _find(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
     elsewhere = [f"{e.origin.distribution}:{bare}" for e in entries if e.spec.name == bare]
     near = elsewhere or get_close_matches(bare, known, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known) or 'none'}"
-    raise UnknownName(f"unknown {what} {name!r}; {hint} (`harness list` shows all, `harness plugins` what is broken)")
+    everything = f"`harness list {what.replace(' ', '')}s` shows all"
+    raise UnknownName(f"unknown {what} {name!r}; {hint} ({everything}, `harness plugins` what is broken)")
 
 
 # -- loading ---------------------------------------------------------------------------------------------------------

@@ -111,6 +111,9 @@ def _variants(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[str, dic
     for name, default in learner.defaults.items():
         if default is REQUIRED and name not in params:
             raise SpecError(f"learner {learner.choice.label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
+    spec = learner.entry.spec
+    if spec.wraps and params.get(spec.wraps) is None:
+        raise SpecError(f"learner {learner.choice.label!r} is built round another: say which, as in {spec.name}(NAME)")
     grid = {name: value for name, value in params.items() if isinstance(value, list)}
     for name, values in grid.items():
         if not values:

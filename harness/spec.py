@@ -23,7 +23,18 @@ from harness.split import check_split
 DEFAULT_DATASETS = ("icd10cm",)
 DEFAULT_TRIALS = 3
 _DURATIONS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
-_SIZES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_SIZES = {
+    "b": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+}
 
 
 # -- what the rest of the house sees ---------------------------------------------------------------------------------

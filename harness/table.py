@@ -17,12 +17,17 @@ from harness.stats import FEWEST_PAIRS, Summary, indistinguishable_from_best, su
 By = Literal["dataset", "learner"]
 
 
-_MARKED = {
-    None: "",
-    True: "; marked: the best, and all that a paired sign test (exact, ties dropped, Holm-corrected, 5%) cannot tell "
-    "from it",
-    False: f"; marked: the best mean (fewer than {FEWEST_PAIRS} paired trials are too few to test)",
+_BY_TEST = (
+    "; marked: the best, and all that a paired sign test (exact, ties dropped, Holm-corrected, 5%) cannot tell from it"
+)
+_BY_MEAN = f"; marked: the best mean (fewer than {FEWEST_PAIRS} paired trials are too few to test)"
+_MARKED: dict[frozenset[bool], str] = {
+    frozenset(): "",
+    frozenset({True}): _BY_TEST,
+    frozenset({False}): _BY_MEAN,
+    frozenset({True, False}): f"{_BY_TEST}; with fewer than {FEWEST_PAIRS} paired trials, the best mean alone",
 }
+"""What a mark means, by whether marks rest on a test: none of them, all, or some."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def make_table(
             )
     best, tested = _best(lines, columns)
     groups = _groups(lines, columns, best, by)
-    foot += _foot(kept, columns, machines or {}, tested if best else None)
+    foot += _foot(kept, columns, machines or {}, tested)
     return Table(columns, "learner" if by == "dataset" else "data set", groups, tuple(foot))
 
 
@@ -188,10 +193,10 @@ def _values(line: _Line, metric: str) -> dict[int, float]:
     return {seed: value for seed, value in scores if value is not None and math.isfinite(value)}
 
 
-def _best(lines: Sequence[_Line], columns: Sequence[MetricSpec]) -> tuple[set[tuple[int, str]], bool]:
-    """Which (line, metric) to mark, and whether every mark rests on a test."""
+def _best(lines: Sequence[_Line], columns: Sequence[MetricSpec]) -> tuple[set[tuple[int, str]], frozenset[bool]]:
+    """Which (line, metric) to mark, and whether the marks rest on a test."""
     marked: set[tuple[int, str]] = set()
-    tested = True
+    tested: set[bool] = set()
     for dataset in {(line.dataset, line.detail) for line in lines}:
         rivals = {str(i): line for i, line in enumerate(lines) if (line.dataset, line.detail) == dataset}
         if len(rivals) < 2:
@@ -201,9 +206,10 @@ def _best(lines: Sequence[_Line], columns: Sequence[MetricSpec]) -> tuple[set[tu
             if len(samples) < 2:
                 continue
             winners, enough = indistinguishable_from_best(samples, higher=metric.direction == "higher")
-            tested &= enough or len(winners) == len(samples)
+            if len(winners) < len(samples):  # where all are marked, nothing is claimed
+                tested.add(enough)
             marked |= {(int(i), metric.name) for i in winners}
-    return marked, tested
+    return marked, frozenset(tested or ({False} if marked else ()))
 
 
 def _row(title: str, line: _Line, number: int, columns: Sequence[MetricSpec], best: set[tuple[int, str]]) -> Row:
@@ -244,9 +250,9 @@ def _condition(machine: str, threads: int, machines: Mapping[str, Any]) -> str:
 
 
 def _foot(
-    records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any], tested: bool | None
+    records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any], tested: frozenset[bool]
 ) -> list[str]:
-    """What a reader must know to trust the numbers; `tested` is None when nothing is marked."""
+    """What a reader must know to trust the numbers."""
     done = [r for r in records if r.status == "ok"]
     foot = [f"Mean ± sample standard deviation over trials{_MARKED[tested]}."]
     conditions = sorted({(r.machine, r.threads) for r in done})

@@ -11,7 +11,9 @@ With pytest:
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from harness.checks import datasets, learners, metrics
@@ -48,7 +50,9 @@ def run_job(payload: dict[str, Any], send: Callable[[str], None]) -> tuple[dict[
     except CheckFailed as error:
         return {"failed": str(error)}, None
     except Exception as error:
-        return {"failed": f"{type(error).__name__}: {error}"}, None
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        return {"failed": f"{type(error).__name__}: {error} ({where})"}, None
     return {}, None
 
 

@@ -99,7 +99,7 @@ def _run(resolved: Resolved, catalog: Catalog, raw: dict[str, Any], executor: An
             store.describe(to_toml(raw), machine)
             _reuse(flags["reuse"], trials, store, progress.say)
             todo = pending(trials, store, retry_failed=flags["retry_failed"])
-            _announce(folder, trials, todo, store.records, progress.say)
+            _announce(folder, trials, todo, store.records, experiment, progress.say)
             progress.begin(len(todo))
             try:
                 run_trials(todo, catalog.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
@@ -120,7 +120,8 @@ def _run(resolved: Resolved, catalog: Catalog, raw: dict[str, Any], executor: An
     failed = [record for record in records if record.status != "ok"]
     click.echo(f"\nResults are in {folder}; `harness table {folder}` shows them again.", err=True)
     if failed:
-        click.echo(f"{len(failed)} of {len(records)} trials failed; --retry-failed runs them again.", err=True)
+        text = f"{len(failed)} of {len(records)} trials failed; tracebacks are in {folder / 'records.jsonl'}"
+        click.echo(f"{text}, --retry-failed runs them again.", err=True)
     return FAILED_TRIALS if failed else 0
 
 
@@ -244,13 +245,21 @@ def show_plan(trials: Sequence[Trial], experiment: Experiment) -> int:
 
 
 def _announce(
-    folder: Path, trials: Sequence[Trial], todo: Sequence[Trial], records: dict[str, Record], say: Any
+    folder: Path,
+    trials: Sequence[Trial],
+    todo: Sequence[Trial],
+    records: dict[str, Record],
+    experiment: Experiment,
+    say: Any,
 ) -> None:
     done = [records[t.key] for t in trials if t.key in records and t not in todo]
     if done:
         failed = sum(record.status != "ok" for record in done)
         text = f"{len(done)} of {len(trials)} trials are done already in {folder}"
         say(text + (f", {failed} of them failed (--retry-failed runs those again)" if failed else ""))
+        others = [record for record in done if (record.threads, record.jobs) != (experiment.threads, experiment.jobs)]
+        if others:
+            say(f"{len(others)} of these were timed with other --threads or --jobs; another --out times them again")
     say(f"{len(todo)} trials to run, results in {folder}" if todo else "nothing left to run")
 
 

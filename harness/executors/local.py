@@ -314,8 +314,8 @@ def _judge(running: _Running, end: dict[str, Any]) -> tuple[Status, str]:
     if end["killed"] == "timeout":
         return "timeout", f"killed{where}: over the limit of {running.job.timeout_seconds:g} s"
     if end["killed"] == "memory":
-        limit = (running.job.memory_bytes or 0) / 2**20
-        return "memory", f"killed{where}: {end['held_bytes'] / 2**20:.0f} MiB resident, limit {limit:.0f} MiB"
+        limit = (running.job.memory_bytes or 0) / 1e6
+        return "memory", f"killed{where}: {end['held_bytes'] / 1e6:.0f} MB resident, limit {limit:.0f} MB"
     if end["exit_code"] < 0:
         return "crash", f"ended by {_name_signal(-end['exit_code'])}{where}"
     if running.garbled:

@@ -37,8 +37,8 @@ class Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def __init__(
         self,
-        *,
         learner: Any = None,
+        *,
         members: int = 4,
         passes: int | str | list[int] | None = None,
         vote: Literal["majority", "minfreq"] = "majority",
@@ -63,7 +63,9 @@ class Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.models_: list[Any] = []
         for seed in seeds(self.random_state, self.members):
             self.models_ += _train(fresh(self.learner, seed), taken, X, y)
-        self.index_size_ = sum(map(index_size, self.models_))
+        sizes = [size for model in self.models_ if (size := index_size(model)) is not None]
+        if len(sizes) == len(self.models_):  # a sum of what is known would pass for the whole
+            self.index_size_ = sum(sizes)
         return self
 
     def rank(self, X: Any, k: int) -> NDArray[np.int32]:

@@ -24,7 +24,7 @@ class Oversample(OneInside):
     random_state : seed of the draws, and of the learner inside where that one has none of its own.
     """
 
-    def __init__(self, *, learner: Any = None, least: int = 10, random_state: Any = None) -> None:
+    def __init__(self, learner: Any = None, *, least: int = 10, random_state: Any = None) -> None:
         self.learner = learner
         self.least = least
         self.random_state = random_state

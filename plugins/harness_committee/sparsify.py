@@ -25,7 +25,7 @@ class Sparsify(OneInside):
     """
 
     def __init__(
-        self, *, learner: Any = None, share: float = 0.3, when: Literal["end", "pass"] = "end", random_state: Any = None
+        self, learner: Any = None, *, share: float = 0.3, when: Literal["end", "pass"] = "end", random_state: Any = None
     ) -> None:
         self.learner = learner
         self.share = share

@@ -59,11 +59,11 @@ def _scores(learner: Any, X: Any) -> Iterator[NDArray[Any]]:
         yield np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
-def index_size(learner: Any) -> int:
-    """Non-zero weights of a fitted learner; 0 where it does not tell."""
+def index_size(learner: Any) -> int | None:
+    """Non-zero weights of a fitted learner; None where it does not tell."""
     if hasattr(learner, "index_size_"):
         return int(learner.index_size_)
-    return int(np.count_nonzero(learner.coef_)) if hasattr(learner, "coef_") else 0
+    return int(np.count_nonzero(learner.coef_)) if hasattr(learner, "coef_") else None
 
 
 class OneInside(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -100,7 +100,9 @@ class OneInside(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         self.n_features_in_ = learner.n_features_in_
         if hasattr(learner, "feature_names_in_"):
             self.feature_names_in_ = learner.feature_names_in_
-        self.index_size_ = index_size(learner)
+        size = index_size(learner)
+        if size is not None:
+            self.index_size_ = size
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

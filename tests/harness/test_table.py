@@ -320,3 +320,14 @@ def test_the_records_are_not_changed_and_their_order_decides_only_the_order_of_l
     assert records == before
     assert rows_of(table) == rows_of(backwards)
     assert titles(backwards) == [("digits", ["b", "a"])]
+
+
+def test_the_foot_says_where_marks_rest_on_a_test_and_where_on_the_mean_alone(make_record):
+    many = [make_record(label, seed, r1=0.9 if label == "a" else 0.5) for label in "ab" for seed in range(8)]
+    few = [
+        make_record(label, seed, r1=0.9 if label == "a" else 0.5, dataset="few") for label in "ab" for seed in (0, 1)
+    ]
+    metrics = [MetricSpec(name="r1", compute="m:r1")]
+    assert "sign test" in make_table(many, metrics).foot[0]
+    assert "the best mean (fewer than 6" in make_table(few, metrics).foot[0]
+    assert "with fewer than 6 paired trials, the best mean alone" in make_table(many + few, metrics).foot[0]

@@ -142,6 +142,12 @@ def test_a_member_is_taken_after_each_pass_named():
     assert committee.edges_touched(X) == pytest.approx(total)
 
 
+def test_a_size_that_no_member_tells_is_not_told():
+    X, y = data()
+    assert not hasattr(Committee(MultinomialNB(), members=2).fit(X, y), "index_size_")
+    assert not hasattr(Oversample(MultinomialNB()).fit(X, y), "index_size_")
+
+
 def test_members_differ_and_equal_seeds_give_equal_committees():
     X, y = data()
     one, two, other = (Committee(learner=PA(), members=3, random_state=s).fit(X, y) for s in (1, 1, 2))
@@ -260,6 +266,12 @@ def test_what_is_inside_is_looked_up_before_any_work():
     ended = harness("run", "--learners", "committee(pa(D=1))", "--datasets", "digits")
     assert ended.returncode == 2
     assert "has no parameter 'D'" in ended.stderr
+
+
+def test_a_wrapper_without_a_learner_inside_is_refused():
+    ended = harness("run", "--learners", "committee", "--datasets", "digits")
+    assert ended.returncode == 2
+    assert "is built round another: say which, as in committee(NAME)" in ended.stderr
 
 
 def test_a_wrapper_takes_no_more_than_what_is_inside():
