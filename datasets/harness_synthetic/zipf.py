@@ -38,7 +38,7 @@ def load(
     classes: int = 1_000,
     features: int = 60_000,
     words: int = 170,
-    noise: float = 0.5,
+    noise: float = 0.9,
     seed: int = 0,
 ) -> Dataset:
     """Rows of `words` words each, a fifth more or less; some occur twice, so a row has fewer non-zeros than words.

@@ -11,7 +11,7 @@ from harness.errors import DataError
 from harness_synthetic import zipf
 from harness_synthetic.plugin import harness_datasets
 
-SMALL = {"rows": 2000, "classes": 100, "features": 5000, "words": 60}
+SMALL = {"rows": 2000, "classes": 100, "features": 5000, "words": 60, "noise": 0.5}
 
 
 def digest(dataset):
