@@ -299,7 +299,7 @@ BAD = {  # the status of each, and words of its message
     "exits": ("crash", "exit code 0 during warm-up and gave no result"),
     "killed": ("crash", "ended by SIGKILL"),
     "faults": ("crash", "ended by SIGSEGV during warm-up"),
-    "grows": ("memory", "MiB resident, limit 381 MiB"),
+    "grows": ("memory", "MB resident, limit 400 MB"),
     "shape": ("error", "during rank: rank gave shape"),
     "dtype": ("error", "during rank: rank gave float32, expected signed integers"),
     "wrong": ("error", "during rank: rank gave class 1000"),
@@ -366,7 +366,7 @@ def test_the_table_shows_which_failed_how_and_how_many_of_how_many(company):
     assert "1/2, ERROR 1/2" in lines["sometimes"]
     assert "2" in lines["good"].split()
     failed = 2 * len(BAD) + 1
-    assert f"{failed} of {2 * learners} trials failed; --retry-failed runs them again." in done.stderr
+    assert f"{failed} of {2 * learners} trials failed; tracebacks are in company/records.jsonl" in done.stderr
     assert "words words" not in done.stdout + done.stderr  # what learners print is not the command's own
     assert "Traceback" not in done.stderr
     assert "module 'deadly' ended the process that imported it: not preloaded" in done.stderr

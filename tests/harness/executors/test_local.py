@@ -404,7 +404,7 @@ def test_memory_is_limited_for_the_job_and_all_that_it_starts(shared, nothing_le
     end = run(shared, name, memory=300 * 2**20)
     assert end.status == "memory"
     assert end.message.startswith("killed during working: ")
-    assert end.message.endswith(" MiB resident, limit 300 MiB")
+    assert end.message.endswith(" MB resident, limit 315 MB")
 
 
 def test_a_job_may_print_tens_of_megabytes(shared, nothing_left):
