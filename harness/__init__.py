@@ -9,6 +9,7 @@ from harness.contract import (
     LearnerSpec,
     MetricSpec,
     Outcome,
+    RawFile,
     Taxonomy,
 )
 from harness.errors import HarnessError
@@ -26,6 +27,7 @@ __all__ = [
     "LearnerSpec",
     "MetricSpec",
     "Outcome",
+    "RawFile",
     "Taxonomy",
     "__version__",
     "hookimpl",

@@ -49,6 +49,17 @@ class LearnerSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RawFile:
+    """A file that a data set is made from: its name in the data home, where it can be had, what it must hash to."""
+
+    name: str
+    urls: tuple[str, ...] = ()
+    """Tried in turn; none means that only the user can bring it."""
+    sha256: str | None = None
+    """Of the file as it is served; None where nobody has vouched for one."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DatasetSpec:
     """A data set, named but not read: `load` is "module:function", which gives a `Dataset`."""
 
@@ -65,6 +76,12 @@ class DatasetSpec:
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Mapping[str, Any] | None = None
+    files: tuple[RawFile, ...] = ()
+    """What it is made from, for a data set that is fetched or imported; none for one that is made or carried along."""
+    obtain: str = ""
+    """What to get and from whom, in words, for the user who brings the files."""
+    facts: Mapping[str, int] = field(default_factory=dict)
+    """What must be found with the default parameters: rows, features, classes, nonzeros, taxonomy_depth."""
 
 
 @dataclass(frozen=True, kw_only=True)

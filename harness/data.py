@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 from scipy.sparse import csr_array, issparse
 
 from harness.contract import Dataset, DatasetSpec, Taxonomy
 from harness.errors import DataError
+from harness.home import HOME_VARIABLE, data_home
 from harness.host import Entry
 from harness.signature import import_target
 
-HOME_VARIABLE = "HARNESS_DATA_HOME"
 LAYOUT = 2
 """Raised when the kept form changes, so that older folders are passed over."""
 _MATRIX = ("indptr", "indices", "data")
@@ -49,12 +48,6 @@ class Header:
     taxonomy_depth: int | None
     splits: dict[str, tuple[int, int]]
     found: str
-
-
-def data_home() -> Path:
-    """The folder that holds parsed data: HARNESS_DATA_HOME, or the platform's cache folder."""
-    given = os.environ.get(HOME_VARIABLE)
-    return Path(given) if given else Path(platformdirs.user_cache_dir("harness"))
 
 
 def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
-from harness_text.raw import RawFiles
+from harness.raw import RawFiles
 
 RAW = RawFiles(
     dataset="austen",

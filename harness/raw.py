@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from harness.errors import DataError
+from harness.home import raw_folder
 
 RAW_VARIABLE = "HARNESS_RAW"
 MOST_BYTES = 2**30
@@ -48,7 +49,7 @@ class RawFiles:
             folder = Path(home) / self.folder
             path = folder / self.archive if self.archive and (folder / self.archive).exists() else folder
         else:
-            raise DataError(self._say(f"no source was given, and {RAW_VARIABLE} is not set"))
+            path = raw_folder(self.dataset)
         if not path.exists():
             raise DataError(self._say(f"{path} does not exist"))
         return path
