@@ -15,7 +15,7 @@ import numpy as np
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
 from harness.raw import RawFiles
-from harness_text.tokens import WORDS, count_terms, english_stop_words
+from harness.tokens import WORDS, count_terms, english_stop_words
 
 RAW = RawFiles(
     dataset="newsgroups",

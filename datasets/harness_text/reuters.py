@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from harness import Dataset
 from harness.errors import DataError
 from harness.raw import RawFiles
-from harness_text.tokens import WORDS, count_terms, english_stop_words
+from harness.tokens import WORDS, count_terms, english_stop_words
 
 RAW = RawFiles(
     dataset="reuters21578",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from harness_text.tokens import WORDS, count_terms, english_stop_words
+from harness.tokens import WORDS, count_terms, english_stop_words
 
 
 def test_tokens_are_lower_cased_runs_of_letters_and_digits():
