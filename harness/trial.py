@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import io
-import math
 import os
-import pickle
-import random
-import re
 import sys
 import time
 import traceback
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,17 +15,25 @@ from typing import Any
 
 import numpy as np
 import threadpoolctl
-from scipy.sparse import csr_array, issparse
 
-from harness.contract import Dataset, HasIndexBytes, HasIndexSize, Outcome
+from harness.building import build_learner, extra_arguments, seed_shared_chance, warm_up
+from harness.contract import Dataset, Outcome
 from harness.data import open_dataset
 from harness.errors import ContractError
+from harness.measure import (
+    checksum,
+    class_counts,
+    compute_scores,
+    count_empty,
+    count_unseen,
+    measure_index,
+    read_peak,
+    reset_peak,
+)
 from harness.ranking import as_classes, rank_positions
 from harness.represent import represent
-from harness.signature import import_target
 from harness.split import split_rows
 
-WARMUP_ROWS = 64
 MESSAGE_LENGTH = 400
 
 Send = Callable[[str], None]
@@ -99,10 +101,10 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
     send("import")
     with imported.running():
         learner = build_learner(trial)
-    extra = extra_arguments(learner, trial, parts.data)
+    extra = extra_arguments(learner, trial, parts.data.taxonomy)
     send("warm-up")
     with warm.running():
-        warm_up(lambda: build_learner(trial), parts, extra)
+        warm_up(lambda: build_learner(trial), parts.X_train, parts.y_train, extra)
     before = checksums(parts)
     seed_shared_chance(trial["seed"])
     base_bytes = reset_peak()
@@ -160,9 +162,6 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
     }, ranks
 
 
-# -- before the clock ------------------------------------------------------------------------------------------------
-
-
 def load_parts(trial: dict[str, Any]) -> Parts:
     """Open the data, split it, represent both parts."""
     data = open_dataset(Path(trial["data_folder"]))
@@ -173,43 +172,17 @@ def load_parts(trial: dict[str, Any]) -> Parts:
     return Parts(X_train, data.y[train], X_test, data.y[test], data)
 
 
-def build_learner(trial: dict[str, Any]) -> Any:
-    """A fresh learner with the trial's parameters, and in it, where it is built round another, a fresh one of those."""
-    return _build(trial["learner_load"], trial["params"], trial["inner"])
+def checksums(parts: Parts) -> dict[str, int]:
+    """The checksum of each thing that the learner is given."""
+    given = {"the training X": parts.X_train, "y": parts.y_train, "the test X": parts.X_test}
+    return {name: checksum(value) for name, value in given.items()}
 
 
-def _build(load: str, params: dict[str, Any], inner: dict[str, Any] | None) -> Any:
-    if inner is not None:
-        params = {**params, inner["parameter"]: _build(inner["load"], inner["params"], inner["inner"])}
-    return import_target(load)(**params)
-
-
-def extra_arguments(learner: Any, trial: dict[str, Any], data: Dataset) -> dict[str, Any]:
-    """What fit gets beside X and y: the class tree, where the data has one and the learner takes it."""
-    takes = trial["wants_taxonomy"] or "taxonomy" in inspect.signature(learner.fit).parameters
-    return {"taxonomy": data.taxonomy} if takes and data.taxonomy is not None else {}
-
-
-def seed_shared_chance(seed: int) -> None:
-    """Decide also for a learner that draws from the generators that everybody shares."""
-    random.seed(seed)
-    np.random.seed(seed)
-
-
-def warm_up(build: Callable[[], Any], parts: Parts, extra: dict[str, Any]) -> None:
-    """Fit and rank a few rows, so that whatever compiles on first use has compiled before the clock runs."""
-    y = parts.y_train
-    try:
-        if issparse(y):
-            rows = np.arange(min(WARMUP_ROWS, y.shape[0]))
-        else:
-            other = np.flatnonzero(y != y[0])[:1]  # two classes at least, or many learners refuse
-            rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
-        learner = build()
-        learner.fit(parts.X_train[rows], y[rows], **extra)
-        rank_positions(learner, parts.X_train[rows[:2]], 1)
-    except Exception:  # too few rows for this learner: then it starts cold, and nothing else is lost
-        return
+def check_unchanged(parts: Parts, before: dict[str, int]) -> None:
+    """ContractError names what the learner has changed."""
+    for name, now in checksums(parts).items():
+        if now != before[name]:
+            raise ContractError(f"the learner changed {name} that it was given; it must work on a copy")
 
 
 def limit_threads(threads: int) -> None:
@@ -230,100 +203,3 @@ def threads_in_force() -> dict[str, int]:
     if "numba" in sys.modules:
         pools["numba"] = sys.modules["numba"].get_num_threads()
     return pools
-
-
-# -- after the clock -------------------------------------------------------------------------------------------------
-
-
-def checksum(value: Any) -> int:
-    """A checksum of an array or sparse matrix: did the learner leave it alone?"""
-    if issparse(value):
-        value = csr_array(value)
-        return zlib.crc32(value.indptr, zlib.crc32(value.indices, zlib.crc32(value.data)))
-    return zlib.crc32(np.ascontiguousarray(value).data)
-
-
-def checksums(parts: Parts) -> dict[str, int]:
-    """The checksum of each thing that the learner is given."""
-    given = {"the training X": parts.X_train, "y": parts.y_train, "the test X": parts.X_test}
-    return {name: checksum(value) for name, value in given.items()}
-
-
-def check_unchanged(parts: Parts, before: dict[str, int]) -> None:
-    """ContractError names what the learner has changed."""
-    for name, now in checksums(parts).items():
-        if now != before[name]:
-            raise ContractError(f"the learner changed {name} that it was given; it must work on a copy")
-
-
-def measure_index(learner: Any) -> tuple[int | None, int | None, str]:
-    """Non-zero weights and bytes of the fitted learner, and what they were read from."""
-    coefficients = getattr(learner, "coef_", None)
-    if isinstance(learner, HasIndexSize):
-        size, source = int(learner.index_size_), "index_size_"
-    elif coefficients is not None and (issparse(coefficients) or isinstance(coefficients, np.ndarray)):
-        size, source = int(coefficients.nnz if issparse(coefficients) else np.count_nonzero(coefficients)), "coef_"
-    else:
-        return None, _bytes_of(learner), "pickle"
-    return size, _bytes_of(learner), source
-
-
-def _bytes_of(learner: Any) -> int | None:
-    if isinstance(learner, HasIndexBytes):
-        return int(learner.index_bytes_)
-    try:
-        return len(pickle.dumps(learner, protocol=5))
-    except Exception:  # not every learner can be serialised, and none has to
-        return None
-
-
-def class_counts(y: Any, classes: int) -> np.ndarray:
-    """Training rows of each class."""
-    return np.bincount(y.indices if issparse(y) else y, minlength=classes)
-
-
-def count_unseen(y: Any, counts: np.ndarray) -> int:
-    """Test rows whose every class is new."""
-    if issparse(y):
-        return int(((y @ (counts > 0).astype(np.int64)) == 0).sum())
-    return int((counts[y] == 0).sum())
-
-
-def count_empty(X: Any) -> int:
-    """Rows without a feature."""
-    return int((np.diff(X.indptr) == 0).sum()) if issparse(X) else int((~X.any(axis=1)).sum())
-
-
-def compute_scores(metrics: dict[str, str], outcome: Outcome) -> tuple[dict[str, float | None], str]:
-    """Every metric's value; one that fails costs its own column only."""
-    scores: dict[str, float | None] = {}
-    trouble = []
-    for name, target in metrics.items():
-        try:
-            value = import_target(target)(outcome)
-            score = None if value is None else float(value)
-            if score is not None and not math.isfinite(score):
-                raise ValueError(f"it gave {score}")
-            scores[name] = score
-        except Exception as error:
-            scores[name] = None
-            trouble.append(f"metric {name!r} failed: {type(error).__name__}: {error}")
-    return scores, "; ".join(trouble)
-
-
-def reset_peak() -> int | None:
-    """Reset this process's high-water mark of resident memory, and give the level now."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return None
-    return read_peak()
-
-
-def read_peak() -> int | None:
-    """VmHWM of this process: never ru_maxrss, which a forked child inherits."""
-    try:
-        match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    except OSError:
-        return None
-    return int(match[1]) * 1024 if match else None

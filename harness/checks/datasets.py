@@ -8,8 +8,8 @@ from scipy.sparse import issparse
 from harness.checks.promise import NotApplicable, require
 from harness.contract import Dataset, DatasetSpec
 from harness.data import checked
+from harness.measure import checksum
 from harness.signature import import_target
-from harness.trial import checksum
 
 
 def _load(spec: DatasetSpec) -> Dataset:
