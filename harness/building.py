@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from harness.signature import import_target
 WARMUP_ROWS = 64
 
 
-def build_learner(trial: dict[str, Any]) -> Any:
+def build_learner(trial: Mapping[str, Any]) -> Any:
     """A fresh learner with the trial's parameters, and in it, where it is built round another, a fresh one of those."""
     return _build(trial["learner_load"], trial["params"], trial["inner"])
 
@@ -28,10 +28,15 @@ def _build(load: str, params: dict[str, Any], inner: dict[str, Any] | None) -> A
     return import_target(load)(**params)
 
 
-def extra_arguments(learner: Any, trial: dict[str, Any], taxonomy: Taxonomy | None) -> dict[str, Any]:
+def extra_arguments(learner: Any, trial: Mapping[str, Any], taxonomy: Taxonomy | None) -> dict[str, Any]:
     """What fit gets beside X and y: the class tree, where the data has one and the learner takes it."""
-    takes = trial["wants_taxonomy"] or "taxonomy" in inspect.signature(learner.fit).parameters
-    return {"taxonomy": taxonomy} if takes and taxonomy is not None else {}
+    wanted = trial["wants_taxonomy"] or takes(learner, "taxonomy")
+    return {"taxonomy": taxonomy} if wanted and taxonomy is not None else {}
+
+
+def takes(learner: Any, argument: str) -> bool:
+    """Whether the learner's fit has an argument of this name."""
+    return argument in inspect.signature(learner.fit).parameters
 
 
 def seed_shared_chance(seed: int) -> None:

@@ -1,11 +1,15 @@
-"""What a trial measures of a fitted learner: index, memory, scores, and whether it left its data alone."""
+"""What a trial measures of a fitted learner: time, index, memory, scores, and whether it left its data alone."""
 
 from __future__ import annotations
 
 import math
 import pickle
 import re
+import time
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,35 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from harness.contract import HasIndexBytes, HasIndexSize, Outcome
+from harness.expression import parse
+from harness.ranking import rank_positions
 from harness.signature import import_target
+
+SINGLE_ROWS, SINGLE_SECONDS = 1000, 10.0
+"""How many rows are ranked one at a time, and for how long at most, where a metric asks for it."""
+
+
+@dataclass
+class Clock:
+    """Wall and processor seconds of one stretch, without those of the pauses in it."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        self.wall, self.cpu = self.wall - time.perf_counter(), self.cpu - time.process_time()
+        yield
+        self.wall, self.cpu = self.wall + time.perf_counter(), self.cpu + time.process_time()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Inside `running`: what happens here does not count, and the clock can be read meanwhile."""
+        self.wall, self.cpu = self.wall + time.perf_counter(), self.cpu + time.process_time()
+        try:
+            yield
+        finally:
+            self.wall, self.cpu = self.wall - time.perf_counter(), self.cpu - time.process_time()
 
 
 def checksum(value: Any) -> int:
@@ -45,6 +77,23 @@ def _bytes_of(learner: Any) -> int | None:
         return None
 
 
+def time_single_rows(learner: Any, X: Any, k: int) -> np.ndarray:
+    """Wall seconds of ranking rows one at a time: rows spread over X, until there are enough or the time is up."""
+    rows = np.unique(np.linspace(0, X.shape[0] - 1, num=min(SINGLE_ROWS, X.shape[0])).astype(np.int64))
+    singles = [X[row : row + 1] for row in rows]  # cutting a row out is not the learner's work
+    for warm in singles[:3]:
+        rank_positions(learner, warm, k)
+    seconds, deadline = [], time.perf_counter() + SINGLE_SECONDS
+    for single in singles:
+        start = time.perf_counter()
+        rank_positions(learner, single, k)
+        end = time.perf_counter()
+        seconds.append(end - start)
+        if end > deadline:
+            break
+    return np.array(seconds, np.float64)
+
+
 def class_counts(y: Any, classes: int) -> np.ndarray:
     """Training rows of each class."""
     return np.bincount(y.indices if issparse(y) else y, minlength=classes)
@@ -68,7 +117,8 @@ def compute_scores(metrics: dict[str, str], outcome: Outcome) -> tuple[dict[str,
     trouble = []
     for name, target in metrics.items():
         try:
-            value = import_target(target)(outcome)
+            call = parse(target)  # "module:function", or with parameters "module:function(k=3)"
+            value = import_target(call.name)(outcome, **call.params)
             score = None if value is None else float(value)
             if score is not None and not math.isfinite(score):
                 raise ValueError(f"it gave {score}")

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.candidates import list_candidates
 from harness.contract import LearnerSpec
 from harness.errors import DataError, SpecError
-from harness.resolve import Resolved, ResolvedDataset, ResolvedLearner
+from harness.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
 from harness.signature import REQUIRED
 from harness.spec import Experiment
 from harness.split import settle_split, split_rows, split_sizes
@@ -45,6 +46,10 @@ class Trial:
     number: int
     seed: int
     depth: int
+    curves: bool = False
+    """Whether the test part is ranked after each pass as well."""
+    tune: Mapping[str, Any] | None = None
+    """How parameters are chosen first: split of the training part, metric, candidates, seconds."""
 
 
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]:
@@ -138,6 +143,7 @@ def _trial(
     spec, origin = learner.spec_with(params), learner.entry.origin
     # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
     seed = resolved.experiment.seed + number
+    depth = min(resolved.depth, max(MINIMUM_DEPTH, header.classes))  # beyond the classes there is nothing to rank
     if "random_state" in learner.defaults and "random_state" not in params:
         params = {**params, "random_state": seed}
     decisive = {
@@ -146,8 +152,10 @@ def _trial(
         "representation": representation,
         "split": split,
         "seed": seed,
-        "depth": resolved.depth,
+        "depth": depth,
     }
+    curves, tuning = resolved.experiment.curves, _tuning(learner, label, seed, resolved)
+    decisive |= ({"curves": True} if curves else {}) | ({"tune": tuning} if tuning else {})
     return Trial(
         key=key_of(decisive),
         label=label,
@@ -168,8 +176,25 @@ def _trial(
         split=split,
         number=number,
         seed=seed,
-        depth=resolved.depth,
+        depth=depth,
+        curves=curves,
+        tune=tuning,
     )
+
+
+def _tuning(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> dict[str, Any] | None:
+    """How this learner's parameters are chosen, where any are."""
+    tuning, ranges, judge = resolved.experiment.tune, learner.choice.tune, resolved.judge
+    if tuning is None or judge is None or not ranges:
+        return None
+    return {
+        "split": tuning.split,
+        "metric": judge.name,
+        "compute": judge.compute,
+        "direction": judge.direction,
+        "candidates": list_candidates(label, ranges, tuning, seed),
+        "seconds": tuning.seconds,
+    }
 
 
 def _identity(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any]:

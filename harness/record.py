@@ -54,6 +54,13 @@ class Record:
     """What gave the ranks: rank, decision_function, predict_proba or predict."""
     index_source: str | None = None
     """What gave the index size: index_size_, coef_ or pickle (bytes only)."""
+    index_size: int | None = None
+    index_bytes: int | None = None
+    edges_per_feature: float | None = None
+    single_rows: int | None = None
+    """Test rows that were also ranked one at a time, by a clock of their own, where a metric asked for it."""
+    rescored: dict[str, str] = field(default_factory=dict)
+    """The metrics that were computed later from the saved ranks, and what computed them."""
 
     fit_seconds: float | None = None
     fit_cpu_seconds: float | None = None
@@ -71,6 +78,15 @@ class Record:
     """Highest resident memory during fit and rank."""
     base_bytes: int | None = None
     """Resident memory just before fit."""
+
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    """Where curves were asked for: after each pass its number and every metric's value, all outside the clock."""
+    tuned: dict[str, Any] = field(default_factory=dict)
+    """Where tuning was asked for: the parameters it chose, laid over `params`."""
+    tuning: list[dict[str, Any]] = field(default_factory=list)
+    """Every candidate's parameters and score on the validation part; a reason where it has none."""
+    tune_seconds: float | None = None
+    """What choosing took; outside the clock."""
 
     threads: int = 1
     threads_in_force: dict[str, int] = field(default_factory=dict)

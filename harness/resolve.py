@@ -11,10 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from harness.contract import Ability, DatasetSpec, LearnerSpec, Need
+from harness.contract import Ability, DatasetSpec, LearnerSpec, MetricSpec, Need
 from harness.errors import SpecError, UnknownName
 from harness.expression import parse
 from harness.host import Catalog, Entry, Origin
+from harness.metric import find_metric
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.spec import DatasetChoice, Experiment, LearnerChoice
 
@@ -76,6 +77,10 @@ class Resolved:
     learners: tuple[ResolvedLearner, ...]
     datasets: tuple[ResolvedDataset, ...]
     depth: int
+    metrics: tuple[Entry[MetricSpec], ...] = ()
+    """What every trial computes: all metrics that cost next to nothing, and those asked for."""
+    judge: MetricSpec | None = None
+    """The metric that tuning goes by."""
 
 
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
@@ -87,16 +92,21 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
         known = parameters_of(entry.spec)
         _check_params(f"data set {dataset.name!r}", dataset.params, known)
         datasets.append(ResolvedDataset(dataset, entry, {**known, **dataset.params}))
-    for metric in experiment.metrics or ():
-        catalog.metric(metric)
-    # Every metric known is computed in every trial, so that choosing columns later costs nothing.
-    depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in catalog.metrics)])
-    return Resolved(experiment, tuple(learners), tuple(datasets), depth)
+    # Almost every metric known is computed in every trial, so that choosing columns later costs nothing.
+    metrics = [entry for entry in catalog.metrics if entry.spec.always]
+    asked = [find_metric(name, catalog) for name in experiment.metrics or ()]
+    metrics += [entry for entry in asked if entry not in metrics]
+    depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in metrics)])
+    judge = find_metric(experiment.tune.metric, catalog).spec if experiment.tune else None
+    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge)
 
 
 def _resolve_learner(choice: LearnerChoice, catalog: Catalog) -> ResolvedLearner:
     entry = find_learner(choice.name, catalog)
     defaults = parameters_of(entry.spec)
+    _check_params(f"tune: learner {choice.label!r}", choice.tune, defaults)
+    if entry.spec.wraps in choice.tune:
+        raise SpecError(f"tune: {choice.label}.{entry.spec.wraps} cannot be tuned: compare the learners side by side")
     inner: dict[str, ResolvedLearner] = {}
     for params in (choice.params, *choice.by_dataset.values()):
         _check_params(f"learner {choice.label!r}", params, defaults)

@@ -14,7 +14,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, StrictInt, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
 
 from harness.errors import SpecError
 from harness.expression import INNER, parse, split_list
@@ -48,6 +57,19 @@ class LearnerChoice:
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
     by_dataset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tune: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters to be chosen on a validation part: for each a list of values, or a range to draw from."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How parameters are chosen: on which part of the training rows, by which metric, with what budget."""
+
+    split: str
+    metric: str
+    search: str
+    candidates: int | None
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -75,6 +97,8 @@ class Experiment:
     memory_bytes: int | None = None
     metrics: tuple[str, ...] | None = None
     split: str = "holdout:0.1"
+    curves: bool = False
+    tune: Tuning | None = None
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -124,6 +148,8 @@ def build(raw: Mapping[str, Any], source: str) -> Experiment:
         memory_bytes=model.memory,
         metrics=tuple(model.metrics) if model.metrics is not None else None,
         split=model.split,
+        curves=model.curves,
+        tune=Tuning(t.split, t.metric, t.search, t.candidates, t.time) if (t := model.tune) else None,
     )
 
 
@@ -189,6 +215,37 @@ class _Dataset(_Table):
     split: _Split | None = None
 
 
+class _Range(_Table):
+    low: StrictInt | float
+    high: StrictInt | float
+    log: bool = False
+
+    @model_validator(mode="after")
+    def _is_one(self) -> _Range:
+        if not self.low < self.high or (self.log and self.low <= 0):
+            raise ValueError("expected low < high, and low > 0 where log = true")
+        return self
+
+
+class _Tune(_Table):
+    params: Annotated[dict[str, dict[str, Annotated[list[Any], Field(min_length=1)] | _Range]], Field(min_length=1)]
+    split: _Split = "holdout:0.1"
+    metric: str = "r1"
+    search: Literal["grid", "random"] = "grid"
+    candidates: Annotated[StrictInt, Field(ge=1)] | None = None
+    time: Annotated[float, PlainValidator(parse_duration)] | None = None
+
+    @model_validator(mode="after")
+    def _has_a_budget(self) -> _Tune:
+        if (self.search == "random") != (self.candidates is not None):
+            raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
+        if not self.split.startswith("holdout:"):
+            raise ValueError(
+                f"split {self.split!r}: the validation part is a share of the training: holdout:SHARE"
+            )
+        return self
+
+
 class _Experiment(_Table):
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
     learners: Annotated[list[Annotated[_Learner, _reading(_spread)]], _reading(split_list), Field(min_length=1)]
@@ -205,6 +262,8 @@ class _Experiment(_Table):
     metrics: Annotated[list[str], _reading(split_list), Field(min_length=1)] | None = None
     representation: _Representation | None = None
     split: _Split = "holdout:0.1"
+    curves: bool = False
+    tune: _Tune | None = None
     settings: dict[str, dict[str, Any]] = Field(default={}, alias="set")
 
 
@@ -226,12 +285,24 @@ def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]
         unknown = sorted(set(by_dataset) - datasets)
         if unknown:
             raise SpecError(f"{source}: learner {label!r} has parameters for {unknown[0]!r}, which is not in datasets")
-        chosen.append(LearnerChoice(learner.name, label, params, by_dataset))
+        tune = _tuned(learner.name, label, labels, model)
+        chosen.append(LearnerChoice(learner.name, label, params, by_dataset, tune))
     unused = sorted(set(model.settings) - used)
     if unused:
         known = sorted({c.label for c in chosen} | datasets)
         raise SpecError(f"{source}: set.{unused[0]} matches no learner or data set of this run ({', '.join(known)})")
+    lost = sorted(set(model.tune.params) - {name for c in chosen for name in (c.name, c.label)}) if model.tune else []
+    if lost:
+        labelled = ", ".join(sorted(c.label for c in chosen))
+        raise SpecError(f"{source}: tune.params.{lost[0]} matches no learner of this run ({labelled})")
     return tuple(chosen)
+
+
+def _tuned(name: str, label: str, labels: list[str], model: _Experiment) -> dict[str, Any]:
+    """What is to be tuned of a learner: by label, else by name."""
+    given = model.tune.params if model.tune else {}
+    ranges = given.get(label) or ({} if name in labels else given.get(name, {}))
+    return {key: value if isinstance(value, list) else value.model_dump() for key, value in ranges.items()}
 
 
 def _label(name: str, params: Mapping[str, Any]) -> str:
@@ -245,7 +316,7 @@ def _explain(source: str, problem: Any) -> str:
     for part in problem["loc"]:
         where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
     if problem["type"] == "extra_forbidden":
-        tables: dict[str, type[_Table]] = {"learners": _Learner, "datasets": _Dataset}
+        tables: dict[str, type[_Table]] = {"learners": _Learner, "datasets": _Dataset, "tune": _Tune}
         table = tables.get(str(problem["loc"][0]), _Experiment) if len(problem["loc"]) > 1 else _Experiment
         allowed = [model_field.alias or name for name, model_field in table.model_fields.items()]
         near = get_close_matches(str(problem["loc"][-1]), allowed, n=1)

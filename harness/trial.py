@@ -1,26 +1,25 @@
-"""One trial, in a process of its own: load, split, represent, warm up, fit (clock), rank (clock), measure."""
+"""One trial, in a process of its own: load, split, tune, represent, warm up, fit (clock), rank (clock), measure."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import threadpoolctl
 
-from harness.building import build_learner, extra_arguments, seed_shared_chance, warm_up
-from harness.contract import Dataset, Outcome
+from harness.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
+from harness.contract import AfterPass, Dataset, Outcome, Taxonomy
 from harness.data import open_dataset
 from harness.errors import ContractError
 from harness.measure import (
+    Clock,
     checksum,
     class_counts,
     compute_scores,
@@ -29,10 +28,12 @@ from harness.measure import (
     measure_index,
     read_peak,
     reset_peak,
+    time_single_rows,
 )
 from harness.ranking import as_classes, rank_positions
 from harness.represent import represent
 from harness.split import split_rows
+from harness.tune import tune
 
 MESSAGE_LENGTH = 400
 
@@ -50,20 +51,6 @@ class Parts:
     data: Dataset
 
 
-@dataclass
-class Clock:
-    """Wall and processor seconds of one stretch."""
-
-    wall: float = 0.0
-    cpu: float = 0.0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        wall, cpu = time.perf_counter(), time.process_time()
-        yield
-        self.wall, self.cpu = time.perf_counter() - wall, time.process_time() - cpu
-
-
 def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: an answer of record fields, and the ranks as a .npy file's bytes."""
     phase = "start"
@@ -75,7 +62,7 @@ def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes 
 
     try:
         limit_threads(payload["threads"])
-        measured, ranks = run_trial(payload["trial"], payload["metrics"], tell)
+        measured, ranks = run_trial(payload["trial"], payload["metrics"], tell, single=payload.get("single", False))
     except MemoryError as error:
         return _failure("memory", phase, error), None
     except BaseException as error:  # a learner may also leave by sys.exit
@@ -92,12 +79,17 @@ def _failure(status: str, phase: str, error: BaseException) -> dict[str, Any]:
     return {"status": status, "message": f"during {phase}: {short}", "traceback": traceback.format_exc()}
 
 
-def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tuple[dict[str, Any], Any]:
+def run_trial(
+    trial: dict[str, Any], metrics: dict[str, str], send: Send, *, single: bool = False
+) -> tuple[dict[str, Any], Any]:
     """Run one trial and give the measured fields of its record, with the ranks."""
     load, imported, warm, fit, rank = Clock(), Clock(), Clock(), Clock(), Clock()
     send("load")
     with load.running():
         parts = load_parts(trial)
+    tuned = tune(trial, *training_rows(trial), send) if trial["tune"] else None
+    if tuned:
+        trial = {**trial, "params": {**trial["params"], **tuned.params}}
     send("import")
     with imported.running():
         learner = build_learner(trial)
@@ -105,6 +97,9 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
     send("warm-up")
     with warm.running():
         warm_up(lambda: build_learner(trial), parts.X_train, parts.y_train, extra)
+    curve: list[dict[str, Any]] = []
+    if trial["curves"] and takes(learner, "after_pass"):
+        extra["after_pass"] = curve_drawer(learner, trial, metrics, parts, fit, curve)
     before = checksums(parts)
     seed_shared_chance(trial["seed"])
     base_bytes = reset_peak()
@@ -117,39 +112,26 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
         answer, ranked_by = rank_positions(learner, parts.X_test, trial["depth"])
     peak_bytes = read_peak()
     check_unchanged(parts, before)
-    n_test, n_classes = parts.X_test.shape[0], len(parts.data.class_names)
-    ranks = as_classes(learner, answer, ranked_by, n_test, trial["depth"], n_classes)
     send("measure")
-    index_size, index_bytes, index_source = measure_index(learner)
-    edges = float(learner.edges_touched(parts.X_test)) if hasattr(learner, "edges_touched") else None
-    counts = class_counts(parts.y_train, n_classes)
-    outcome = Outcome(
-        truth=parts.y_test,
-        ranks=ranks,
-        n_classes=n_classes,
-        train_class_counts=counts,
-        n_train=parts.X_train.shape[0],
-        fit_seconds=fit.wall,
-        fit_cpu_seconds=fit.cpu,
-        rank_seconds=rank.wall,
-        index_size=index_size,
-        index_bytes=index_bytes,
-        edges_per_feature=edges,
-        peak_bytes=peak_bytes,
-        taxonomy=parts.data.taxonomy,
-    )
+    outcome, index_source = assess(learner, trial, parts, answer, ranked_by, fit, rank)
+    seconds = time_single_rows(learner, parts.X_test, trial["depth"]) if single else None
+    outcome = replace(outcome, peak_bytes=peak_bytes, single_seconds=seconds)
     scores, trouble = compute_scores(metrics, outcome)
     return {
         "scores": scores,
         "message": trouble,
         "n_train": parts.X_train.shape[0],
-        "n_test": n_test,
-        "n_classes": n_classes,
+        "n_test": parts.X_test.shape[0],
+        "n_classes": outcome.n_classes,
         "n_features": parts.X_train.shape[1],
-        "unseen_test_rows": count_unseen(parts.y_test, counts),
+        "unseen_test_rows": count_unseen(parts.y_test, outcome.train_class_counts),
         "empty_test_rows": count_empty(parts.X_test),
         "ranked_by": ranked_by,
         "index_source": index_source,
+        "index_size": outcome.index_size,
+        "index_bytes": outcome.index_bytes,
+        "edges_per_feature": outcome.edges_per_feature,
+        "single_rows": None if seconds is None else len(seconds),
         "fit_seconds": fit.wall,
         "fit_cpu_seconds": fit.cpu,
         "rank_seconds": rank.wall,
@@ -159,7 +141,48 @@ def run_trial(trial: dict[str, Any], metrics: dict[str, str], send: Send) -> tup
         "warmup_seconds": warm.wall,
         "peak_bytes": peak_bytes,
         "base_bytes": base_bytes,
-    }, ranks
+        "curve": curve,
+        **({"tuned": dict(tuned.params), "tuning": tuned.log, "tune_seconds": tuned.seconds} if tuned else {}),
+    }, outcome.ranks
+
+
+def assess(
+    learner: Any, trial: dict[str, Any], parts: Parts, answer: Any, ranked_by: str, fit: Clock, rank: Clock
+) -> tuple[Outcome, str]:
+    """What is known of a fitted learner and its ranks of the test part, and what its index size was read from."""
+    n_classes = len(parts.data.class_names)
+    index_size, index_bytes, index_source = measure_index(learner)
+    outcome = Outcome(
+        truth=parts.y_test,
+        ranks=as_classes(learner, answer, ranked_by, parts.X_test.shape[0], trial["depth"], n_classes),
+        n_classes=n_classes,
+        train_class_counts=class_counts(parts.y_train, n_classes),
+        n_train=parts.X_train.shape[0],
+        fit_seconds=fit.wall,
+        fit_cpu_seconds=fit.cpu,
+        rank_seconds=rank.wall,
+        index_size=index_size,
+        index_bytes=index_bytes,
+        edges_per_feature=float(learner.edges_touched(parts.X_test)) if hasattr(learner, "edges_touched") else None,
+        taxonomy=parts.data.taxonomy,
+    )
+    return outcome, index_source
+
+
+def curve_drawer(
+    learner: Any, trial: dict[str, Any], metrics: dict[str, str], parts: Parts, fit: Clock, curve: list[dict[str, Any]]
+) -> AfterPass:
+    """What fit calls after each pass: the clock stops, the half-trained learner is measured, a point is added."""
+
+    def after_pass(number: int) -> None:
+        with fit.paused():
+            rank = Clock()
+            with rank.running():
+                answer, ranked_by = rank_positions(learner, parts.X_test, trial["depth"])
+            outcome, _ = assess(learner, trial, parts, answer, ranked_by, fit, rank)
+            curve.append({"pass": number, "scores": compute_scores(metrics, outcome)[0]})
+
+    return after_pass
 
 
 def load_parts(trial: dict[str, Any]) -> Parts:
@@ -170,6 +193,13 @@ def load_parts(trial: dict[str, Any]) -> Parts:
     if trial["wants_dense"]:
         X_train, X_test = X_train.toarray(), X_test.toarray()
     return Parts(X_train, data.y[train], X_test, data.y[test], data)
+
+
+def training_rows(trial: dict[str, Any]) -> tuple[Any, Any, int, Taxonomy | None]:
+    """What tuning may see: the training rows as they are, their labels, the number of classes and their tree."""
+    data = open_dataset(Path(trial["data_folder"]))
+    train, _ = split_rows(trial["split"], data.X.shape[0], trial["seed"], data.splits)
+    return data.X[train], data.y[train], len(data.class_names), data.taxonomy
 
 
 def checksums(parts: Parts) -> dict[str, int]:

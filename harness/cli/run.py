@@ -39,6 +39,13 @@ COMMON = ("harness.trial", "sklearn.base")
     metavar="NAME.PARAM=VALUE",
     help="A parameter: pa.C=0.1; a list is a grid: pa.C=[0.1,1]; for one data set: pa@digits.C=1.",
 )
+@click.option(
+    "--tune",
+    multiple=True,
+    metavar="NAME.PARAM=VALUES",
+    help="Choose a parameter on a validation part of the training rows: pa.C=[0.1,1,10].",
+)
+@click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
 @click.option("--representation", help="raw, binary, tf or tfidf.  [default: the data set's own]")
 @click.option("--split", help="holdout:SHARE or given[:NAME].  [default: holdout:0.1]")
 @click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
@@ -102,7 +109,7 @@ def _run(resolved: Resolved, catalog: Catalog, raw: dict[str, Any], executor: An
             _announce(folder, trials, todo, store.records, experiment, progress.say)
             progress.begin(len(todo))
             try:
-                run_trials(todo, catalog.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
+                run_trials(todo, resolved.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
             except KeyboardInterrupt:
                 progress.bar.stop()
                 executor.close()
@@ -135,7 +142,7 @@ def read_raw(name: str | None, flags: dict[str, Any], catalog: Catalog) -> tuple
     raw: dict[str, Any] = {}
     source = "command line"
     simple = ("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads")
-    given = {key: flags[key] for key in (*simple, "timeout", "memory") if flags[key] is not None}
+    given = {key: flags[key] for key in (*simple, "curves", "timeout", "memory") if flags[key] is not None}
     if name is not None:
         path = _experiment_path(name, catalog)
         raw, source = read_file(path), f"{path} and {source}" if given or flags["settings"] else str(path)
@@ -148,17 +155,21 @@ def read_raw(name: str | None, flags: dict[str, Any], catalog: Catalog) -> tuple
         if not isinstance(tables, dict) or not isinstance(tables.setdefault(target, {}), dict):
             raise SpecError(f"{source}: set: expected tables of parameters, one a learner or data set")
         tables[target][parameter] = value
+    for text in flags["tune"]:
+        target, parameter, values = parse_setting(text, "--tune")
+        tuned = raw.setdefault("tune", {}).setdefault("params", {})
+        tuned.setdefault(target, {})[parameter] = values if isinstance(values, list) else [values]
     return raw, source
 
 
-def parse_setting(text: str) -> tuple[str, str, Any]:
+def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
     """Take `pa.C=0.1` or `pa@digits.C=0.1` apart."""
     from harness.expression import parse_value
 
     name, equals, value = text.partition("=")
     target, dot, parameter = name.strip().rpartition(".")
     if not (equals and dot and target and parameter):
-        raise SpecError(f"--set {text}: expected NAME.PARAM=VALUE, such as pa.C=0.1")
+        raise SpecError(f"{flag} {text}: expected NAME.PARAM=VALUE, such as pa.C=0.1")
     return target, parameter, parse_value(value.strip())
 
 

@@ -109,6 +109,8 @@ class LocalExecutor:
         environment = os.environ | dict.fromkeys(BLAS_VARIABLES, "1")
         environment |= {"OMP_NUM_THREADS": str(self._threads), "NUMBA_NUM_THREADS": str(self._threads)}
         environment |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
+        # Where pyarrow is installed, pandas loads it, and with it an allocator that would start a thread at once.
+        environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
         self._server = subprocess.Popen(
             [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *self._common],
             pass_fds=[theirs.fileno()],

@@ -13,7 +13,7 @@ from harness.spec import DatasetChoice, Experiment, LearnerChoice, build, parse_
 
 NO_FLAGS = dict.fromkeys(
     ["learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads"]
-) | {"timeout": None, "memory": None, "settings": ()}
+) | {"timeout": None, "memory": None, "settings": (), "curves": None, "tune": ()}
 
 
 @pytest.fixture(scope="module")
