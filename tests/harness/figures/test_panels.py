@@ -1,0 +1,131 @@
+"""Panels: what records become before anything is drawn."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import MetricSpec
+from harness.errors import HarnessError
+from harness.figures.panels import (
+    bar_panels,
+    curve_panels,
+    pareto_front,
+    pareto_panels,
+    scaling_panels,
+    slope_note,
+    sweep_panels,
+)
+
+R1 = MetricSpec(name="r1", compute="a:b", title="R1")
+TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds")
+POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12)
+
+
+def curve(*scores):
+    return [{"pass": n, "scores": {"r1": score, "train": n / 2}} for n, score in enumerate(scores, start=1)]
+
+
+def test_a_curve_has_mean_and_spread_of_each_pass(make_record):
+    records = [make_record("pa", 0, r1=0.6, curve=curve(0.5, 0.6)), make_record("pa", 1, r1=0.8, curve=curve(0.7, 0.8))]
+    (panel,) = curve_panels(records, R1)
+    (series,) = panel.series
+    assert series.x == (1, 2)
+    assert series.y == pytest.approx((0.6, 0.7))
+    assert series.spread == pytest.approx((math.sqrt(0.02), math.sqrt(0.02)))
+    assert series.trials == 2
+    assert panel.x_title == "passes"
+
+
+def test_a_curve_can_go_by_another_metric(make_record):
+    (panel,) = curve_panels([make_record("pa", 0, r1=0.6, curve=curve(0.5, 0.6))], R1, TRAIN)
+    assert panel.series[0].x == (0.5, 1.0)
+    assert panel.x_title == "train (s)"
+
+
+def test_without_curves_the_error_says_how_to_get_some(make_record):
+    with pytest.raises(HarnessError, match="run with --curves"):
+        curve_panels([make_record("pa", 0, r1=0.6)], R1)
+
+
+def test_every_data_set_has_its_panel_and_failed_trials_none(make_record):
+    records = [make_record("pa", 0, r1=0.6), make_record("pa", 0, r1=0.7, dataset="other")]
+    records.append(make_record("pa", 1, status="error", dataset="third"))
+    assert [panel.title for panel in bar_panels(records, R1)] == ["digits", "other"]
+
+
+def test_bars_stand_beside_each_other_by_learner(make_record):
+    records = [make_record(label, seed, r1=0.5 + seed / 10) for label in ("pa", "ooz") for seed in (0, 2)]
+    (panel,) = bar_panels(records, R1)
+    assert panel.names == ("pa", "ooz")
+    assert [series.x for series in panel.series] == [(0,), (1,)]
+    assert panel.series[0].y == pytest.approx((0.6,))
+
+
+def test_a_sweep_finds_the_parameter_and_leaves_it_out_of_the_label(make_record):
+    records = [make_record(f"pa(C={c})", 0, r1=0.5 + c / 10, params={"C": c}) for c in (2, 1)]
+    (panel,) = sweep_panels(records, R1)
+    assert panel.x_title == "C"
+    assert panel.series[0].label == "pa"
+    assert panel.series[0].x == (1, 2)
+    assert panel.series[0].y == pytest.approx((0.6, 0.7))
+
+
+def test_a_wide_sweep_gets_a_logarithmic_axis(make_record):
+    records = [make_record(f"pa(C={c})", 0, r1=0.5, params={"C": c}) for c in (0.01, 0.1, 1.0)]
+    assert sweep_panels(records, R1)[0].x_scale == "log"
+
+
+def test_two_swept_parameters_must_be_told_apart(make_record):
+    grid = [(c, n) for c in (1, 2) for n in (3, 4)]
+    records = [make_record(f"pa(C={c}, passes={n})", 0, r1=0.5, params={"C": c, "passes": n}) for c, n in grid]
+    with pytest.raises(HarnessError, match=r"several were \(C, passes\): name one with --x"):
+        sweep_panels(records, R1)
+    (panel,) = sweep_panels(records, R1, "C")
+    assert [series.label for series in panel.series] == ["pa(passes=3)", "pa(passes=4)"]
+
+
+def test_scaling_goes_over_data_sets_and_tells_the_slope(make_record):
+    records = [
+        make_record("pa", 0, dataset=f"d{n}", fingerprint=str(n), n_classes=n, train=0.5 * n**1.5)
+        for n in (10, 100, 1000)
+    ]
+    (panel,) = scaling_panels(records, TRAIN)
+    assert panel.series[0].note == "slope 1.50"
+    assert (panel.x_scale, panel.y_scale) == ("log", "log")
+
+
+def test_one_size_is_no_scaling(make_record):
+    with pytest.raises(HarnessError, match="several sizes"):
+        scaling_panels([make_record("pa", 0, train=1.0)], TRAIN)
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(1, 1e6), st.floats(1e-6, 1e6)), min_size=2, max_size=8, unique_by=lambda p: round(p[0])
+    )
+)
+def test_the_slope_is_that_of_least_squares(points):
+    x, y = zip(*points, strict=True)
+    expected = np.polyfit(np.log(x), np.log(y), 1)[0]
+    assert float(slope_note(x, y).removeprefix("slope ")) == pytest.approx(expected, abs=0.006)
+
+
+@given(POINTS, st.booleans(), st.booleans())
+def test_nothing_beats_the_front_and_everything_else_is_beaten(points, higher_y, higher_x):
+    front = pareto_front(points, higher_y, higher_x)
+    better = [(x if higher_x else -x, y if higher_y else -y) for x, y in points]
+    for point, (x, y) in zip(points, better, strict=True):
+        beaten = any(a >= x and b >= y and (a, b) != (x, y) for a, b in better)
+        assert (point in front) != beaten
+    assert front == sorted(front)
+
+
+def test_the_front_joins_the_cheap_and_the_good(make_record):
+    figures = {"cheap": (0.5, 1.0), "good": (0.9, 9.0), "beaten": (0.4, 5.0)}
+    records = [make_record(label, 0, r1=r1, train=train) for label, (r1, train) in figures.items()]
+    (panel,) = pareto_panels(records, R1, TRAIN)
+    assert panel.front == ((1.0, 0.5), (9.0, 0.9))
+    assert len(panel.series) == 3
