@@ -44,7 +44,9 @@ SPEC_OF_HOOK: dict[str, type[Any]] = {
 }
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.-]*")
-_TARGETS = ("load", "compute", "resource", "stamp")
+_TARGETS = ("load", "compute", "stamp", "recognises")
+_FILE = re.compile(r"[A-Za-z_][\w.]*:[\w.-]+(?:/[\w.-]+)*")
+_FILES = ("resource", "published")
 _CHOICES: dict[str, tuple[str, ...]] = {
     "kind": KINDS,
     "representation": REPRESENTATIONS,
@@ -53,10 +55,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 _SETS: dict[str, tuple[str, ...]] = {"needs": get_args(Need), "supports": get_args(Ability)}
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("summary", "title", "licence", "citation"), (str,)),
+    **dict.fromkeys(("summary", "title", "licence", "citation", "short", "depth_parameter", "published"), (str,)),
+    "wraps": (str,),
     **dict.fromkeys(("depth", "version"), (int,)),
-    **dict.fromkeys(("timed", "shown"), (bool,)),
-    "preload": (tuple, list),
+    **dict.fromkeys(("timed", "shown", "always", "single"), (bool,)),
+    **dict.fromkeys(("preload", "opens"), (tuple, list)),
     "parameters": (Mapping, type(None)),
 }
 
@@ -265,8 +268,10 @@ def _validate(hook: str, spec: Any) -> None:
 
 def _expected(key: str, value: Any) -> str | None:
     """What belongs in a spec's field instead of this value; None when the value will do."""
+    if key in _FILES and not (isinstance(value, str) and _FILE.fullmatch(value)):
+        return None if key == "published" and value == "" else "'package:folder/file'"
     if key in _TARGETS and not (isinstance(value, str) and _TARGET.fullmatch(value)):
-        return None if key == "stamp" and value is None else "'module:name'"
+        return None if key in ("stamp", "recognises") and value is None else "'module:name'"
     if key in _CHOICES and value not in _CHOICES[key]:
         return f"one of {', '.join(_CHOICES[key])}"
     if key in _SETS and (not isinstance(value, set | frozenset) or value - set(_SETS[key])):

@@ -62,6 +62,8 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
         split = _checked_split(dataset, header, dataset.choice.split or experiment.split, experiment)
         variants = []
         for learner in resolved.learners:
+            if learner.choice.on is not None and dataset.choice.name not in learner.choice.on:
+                continue
             for label, params in _variants(learner, dataset.choice.name):
                 _check_fit(learner.spec_with(params), label, dataset.choice.name, header, representation)
                 variants.append((learner, label, params))
@@ -78,6 +80,8 @@ def _checked_split(dataset: ResolvedDataset, header: Header, split: str, experim
         train, _ = split_sizes(split, header.rows, header.splits)
     except DataError as error:
         raise DataError(f"data set {dataset.choice.name!r}: {error}") from None
+    if header.multilabel and split.startswith("stratified:"):
+        raise DataError(f"data set {dataset.choice.name!r}: split {split!r} needs one label a row: use holdout:SHARE")
     if not header.multilabel and train <= header.largest_class:
         _check_classes(dataset, header, split, experiment)
     return settle_split(split, header.splits)
@@ -89,7 +93,7 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: str, experim
 
     data = open_dataset(Path(header.folder))
     for seed in range(experiment.seed, experiment.seed + experiment.trials):
-        labels = data.y[split_rows(split, header.rows, seed, data.splits)[0]]
+        labels = data.y[split_rows(split, header.rows, seed, data.splits, data.y)[0]]
         if (labels == labels[0]).all():
             raise DataError(
                 f"data set {dataset.choice.name!r}: split {split!r} with seed {seed} trains on a single class, "

@@ -25,9 +25,10 @@ from pydantic import (
     model_validator,
 )
 
+from harness.dataset_choice import DatasetChoice, is_file, name_of, spread, variants
 from harness.errors import SpecError
 from harness.expression import INNER, parse, split_list
-from harness.split import check_split
+from harness.split import check_split, folds_of
 
 DEFAULT_DATASETS = ("icd10cm",)
 DEFAULT_TRIALS = 3
@@ -59,6 +60,18 @@ class LearnerChoice:
     by_dataset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tune: Mapping[str, Any] = field(default_factory=dict)
     """Parameters to be chosen on a validation part: for each a list of values, or a range to draw from."""
+    on: frozenset[str] | None = None
+    """The only data sets that it runs on, by what they go by in tables; None stands for all."""
+
+
+@dataclass(frozen=True)
+class FigureChoice:
+    """A figure to be drawn of the results: what `harness plot` would be told."""
+
+    kind: str
+    name: str
+    metric: str | None
+    x: str | None
 
 
 @dataclass(frozen=True)
@@ -70,16 +83,6 @@ class Tuning:
     search: str
     candidates: int | None
     seconds: float | None
-
-
-@dataclass(frozen=True)
-class DatasetChoice:
-    """A data set to run on; representation and split None mean the data set's and the experiment's own."""
-
-    name: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    representation: str | None = None
-    split: str | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,11 @@ class Experiment:
     split: str = "holdout:0.1"
     curves: bool = False
     tune: Tuning | None = None
+    figures: tuple[FigureChoice, ...] = ()
+    minutes: float | None = None
+    """How long it took when it was measured, for an estimate."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Data sets that were published and nobody can run on, with the reason."""
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------
@@ -122,25 +130,22 @@ def build(raw: Mapping[str, Any], source: str) -> Experiment:
         model = _Experiment.model_validate(dict(raw))
     except ValidationError as error:
         raise SpecError("\n".join(_explain(source, problem) for problem in error.errors())) from None
-    learners = _with_settings(source, model)
+    groups = _chosen_datasets(source, model)
+    learners = _with_settings(source, model, groups)
     labels = [learner.label for learner in learners]
     for label in labels:
         if labels.count(label) > 1:
             raise SpecError(f"{source}: two learners are labelled {label!r}: give one another label (label=...)")
-    names = [dataset.name for dataset in model.datasets]
+    datasets = _without(source, groups, model.leave_out)
+    names = [dataset.name for dataset in datasets]
     for name in names:
         if names.count(name) > 1:
-            raise SpecError(f"{source}: data set {name!r} stands twice in datasets")
+            raise SpecError(f"{source}: data set {name!r} stands twice in datasets: give one another label (label=...)")
     return Experiment(
         learners=learners,
-        datasets=tuple(
-            DatasetChoice(
-                d.name, d.params | model.settings.get(d.name, {}), d.representation or model.representation, d.split
-            )
-            for d in model.datasets
-        ),
+        datasets=datasets,
         name=model.name,
-        trials=model.trials,
+        trials=_trials(source, model),
         seed=model.seed,
         threads=model.threads,
         jobs=model.jobs,
@@ -150,7 +155,53 @@ def build(raw: Mapping[str, Any], source: str) -> Experiment:
         split=model.split,
         curves=model.curves,
         tune=Tuning(t.split, t.metric, t.search, t.candidates, t.time) if (t := model.tune) else None,
+        figures=tuple(FigureChoice(f.kind, f.name or f.kind, f.metric, f.x) for f in model.figures),
+        minutes=model.minutes,
+        absent=model.absent,
     )
+
+
+def quick_version(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The experiment with what its `quick` table says laid over it, table by table."""
+    if not raw.get("quick"):
+        raise SpecError(f"{source}: there is no quick version: the file has no table [quick]")
+    return _laid_over({key: value for key, value in raw.items() if key != "quick"}, raw["quick"])
+
+
+def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    both = {
+        key: _laid_over(below[key], value)
+        for key, value in above.items()
+        if isinstance(value, dict) and isinstance(below.get(key), dict)
+    }
+    return {**below, **above, **both}
+
+
+def _without(
+    source: str, groups: Mapping[str, tuple[DatasetChoice, ...]], left_out: list[str]
+) -> tuple[DatasetChoice, ...]:
+    """All data sets less those left out, by what they go by."""
+    known = {*groups, *(choice.name for group in groups.values() for choice in group)}
+    for name in left_out:
+        if name not in known:
+            raise SpecError(f"{source}: leave_out: there is no data set {name!r} here: {', '.join(sorted(known))}")
+    left = [c for called, group in groups.items() for c in group if not {called, c.name} & set(left_out)]
+    if not left:
+        raise SpecError(f"{source}: leave_out leaves no data set")
+    return tuple(left)
+
+
+def _trials(source: str, model: _Experiment) -> int:
+    """How many trials: unless told, as many as a k-fold split has folds; they begin at a multiple of their number."""
+    folds = folds_of(model.split)
+    if folds is None:
+        return model.trials
+    if model.seed % folds:
+        raise SpecError(
+            f"{source}: seed = {model.seed} is in the middle of the folds of split {model.split!r}: "
+            f"take a multiple of {folds}, and trial n tests on fold n"
+        )
+    return model.trials if "trials" in model.model_fields_set else folds
 
 
 def parse_duration(value: object) -> float:
@@ -187,13 +238,14 @@ def _reading(read: Callable[[str], object]) -> BeforeValidator:
 
 
 def _spread(text: str) -> dict[str, Any]:
-    """A learner or data set written as an expression becomes the table it is short for."""
+    """A learner written as an expression becomes the table it is short for."""
     expression = parse(text)
     table: dict[str, Any] = {"name": expression.name, "params": expression.params}
     return table | ({"label": expression.label} if expression.label else {})
 
 
 _Split = Annotated[str, _reading(check_split)]
+_Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
 _Representation = Literal["raw", "binary", "tf", "tfidf"]
 
 
@@ -203,16 +255,36 @@ class _Table(BaseModel):
 
 class _Learner(_Table):
     name: str
-    label: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")] | None = None
+    label: _Label | None = None
     params: dict[str, Any] = {}
     datasets: dict[str, dict[str, Any]] = {}
+    on: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class _Figure(_Table):
+    kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
+    name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
+    metric: str | None = None
+    x: str | None = None
 
 
 class _Dataset(_Table):
-    name: str
+    name: str | None = None
+    label: _Label | None = None
+    path: str | None = None
     params: dict[str, Any] = {}
     representation: _Representation | None = None
     split: _Split | None = None
+
+    @model_validator(mode="after")
+    def _is_something(self) -> _Dataset:
+        if not self.name and not self.path:
+            raise ValueError("expected a name (`harness list datasets`) or the path of a file or folder")
+        return self
+
+    @property
+    def called(self) -> str:
+        return name_of(self.name, self.path, self.params, self.label)
 
 
 class _Range(_Table):
@@ -240,16 +312,14 @@ class _Tune(_Table):
         if (self.search == "random") != (self.candidates is not None):
             raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
         if not self.split.startswith("holdout:"):
-            raise ValueError(
-                f"split {self.split!r}: the validation part is a share of the training: holdout:SHARE"
-            )
+            raise ValueError(f"split {self.split!r}: the validation part is a share of the training: holdout:SHARE")
         return self
 
 
 class _Experiment(_Table):
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
     learners: Annotated[list[Annotated[_Learner, _reading(_spread)]], _reading(split_list), Field(min_length=1)]
-    datasets: Annotated[list[Annotated[_Dataset, _reading(_spread)]], _reading(split_list), Field(min_length=1)] = [
+    datasets: Annotated[list[Annotated[_Dataset, _reading(spread)]], _reading(split_list), Field(min_length=1)] = [
         _Dataset(name=name)
         for name in DEFAULT_DATASETS  # pydantic copies it
     ]
@@ -264,13 +334,38 @@ class _Experiment(_Table):
     split: _Split = "holdout:0.1"
     curves: bool = False
     tune: _Tune | None = None
+    figures: list[_Figure] = []
+    minutes: Annotated[float, Field(gt=0)] | None = None
+    quick: dict[str, Any] = {}
+    leave_out: list[str] = []
+    absent: dict[str, str] = {}
     settings: dict[str, dict[str, Any]] = Field(default={}, alias="set")
 
 
-def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]:
+def _chosen_datasets(source: str, model: _Experiment) -> dict[str, tuple[DatasetChoice, ...]]:
+    """The data sets by what they go by, a grid with all that it stands for, the `set` table laid over them."""
+    groups: dict[str, tuple[DatasetChoice, ...]] = {}
+    for d in model.datasets:
+        settings = model.settings.get(d.called) or model.settings.get(d.name or "", {})
+        params = d.params | ({"path": d.path} if d.path and d.name else {}) | settings
+        file = d.path if d.path is None or is_file(d.path) else f"./{d.path}"
+        of = None if d.called == d.name else d.name or file
+        choice = DatasetChoice(d.called, params, d.representation or model.representation, d.split, of)
+        try:
+            groups[d.called] = (*groups.get(d.called, ()), *variants(choice))
+        except SpecError as error:
+            raise SpecError(f"{source}: {error}") from None
+    return groups
+
+
+def _with_settings(
+    source: str, model: _Experiment, groups: Mapping[str, tuple[DatasetChoice, ...]]
+) -> tuple[LearnerChoice, ...]:
     """Lay the `set` table over the learners it names: by label, else by name; `learner@dataset` for one data set."""
-    datasets = {d.name for d in model.datasets}
-    used: set[str] = set(model.settings) & datasets
+    members = {choice.name: [choice.name] for group in groups.values() for choice in group}
+    members |= {name: [choice.name for choice in group] for name, group in groups.items()}
+    datasets = set(members)
+    used: set[str] = set(model.settings) & {*groups, *(d.name for d in model.datasets if d.name)}
     labels = [learner.label or _label(learner.name, learner.params) for learner in model.learners]
     chosen = []
     for learner, label in zip(model.learners, labels, strict=True):
@@ -285,8 +380,13 @@ def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]
         unknown = sorted(set(by_dataset) - datasets)
         if unknown:
             raise SpecError(f"{source}: learner {label!r} has parameters for {unknown[0]!r}, which is not in datasets")
+        by_dataset = _for_each(by_dataset, members)
         tune = _tuned(learner.name, label, labels, model)
-        chosen.append(LearnerChoice(learner.name, label, params, by_dataset, tune))
+        lost = sorted(set(learner.on or ()) - datasets)
+        if lost:
+            raise SpecError(f"{source}: learner {label!r} is to run on {lost[0]!r}, which is not in datasets")
+        on = frozenset(name for where in learner.on for name in members[where]) if learner.on else None
+        chosen.append(LearnerChoice(learner.name, label, params, by_dataset, tune, on))
     unused = sorted(set(model.settings) - used)
     if unused:
         known = sorted({c.label for c in chosen} | datasets)
@@ -296,6 +396,15 @@ def _with_settings(source: str, model: _Experiment) -> tuple[LearnerChoice, ...]
         labelled = ", ".join(sorted(c.label for c in chosen))
         raise SpecError(f"{source}: tune.params.{lost[0]} matches no learner of this run ({labelled})")
     return tuple(chosen)
+
+
+def _for_each(by_dataset: Mapping[str, Any], members: Mapping[str, list[str]]) -> dict[str, dict[str, Any]]:
+    """Parameters by data set, where what is said of a grid holds for all of it."""
+    spread_out: dict[str, dict[str, Any]] = {}
+    for where, values in sorted(by_dataset.items(), key=lambda item: -len(members[item[0]])):
+        for name in members[where]:
+            spread_out.setdefault(name, {}).update(values)
+    return spread_out
 
 
 def _tuned(name: str, label: str, labels: list[str], model: _Experiment) -> dict[str, Any]:
@@ -316,7 +425,12 @@ def _explain(source: str, problem: Any) -> str:
     for part in problem["loc"]:
         where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
     if problem["type"] == "extra_forbidden":
-        tables: dict[str, type[_Table]] = {"learners": _Learner, "datasets": _Dataset, "tune": _Tune}
+        tables: dict[str, type[_Table]] = {
+            "learners": _Learner,
+            "datasets": _Dataset,
+            "tune": _Tune,
+            "figures": _Figure,
+        }
         table = tables.get(str(problem["loc"][0]), _Experiment) if len(problem["loc"]) > 1 else _Experiment
         allowed = [model_field.alias or name for name, model_field in table.model_fields.items()]
         near = get_close_matches(str(problem["loc"][-1]), allowed, n=1)

@@ -11,8 +11,14 @@ import click
 
 from harness import __version__
 from harness.cli.check import check
+from harness.cli.compare import compare
 from harness.cli.completion import completion
+from harness.cli.data import data
 from harness.cli.listing import list_things, plugins
+from harness.cli.options import data_home_option
+from harness.cli.plot import plot
+from harness.cli.reproduce import reproduce
+from harness.cli.rescore import rescore
 from harness.cli.run import run
 from harness.cli.table import table
 from harness.errors import HarnessError
@@ -22,11 +28,12 @@ BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="harness")
+@data_home_option
 def cli() -> None:
     """Honest comparison of flat and tree methods for many-class classification."""
 
 
-for command in (run, table, list_things, plugins, check, completion):
+for command in (run, table, rescore, compare, plot, reproduce, list_things, data, plugins, check, completion):
     cli.add_command(command)
 
 

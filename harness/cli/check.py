@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.options import OneName, plugin_options
+from harness.dataset_choice import choice_of, is_file
 from harness.errors import UnknownName
 from harness.host import Catalog, discover
 
@@ -22,7 +23,7 @@ WORDS = {"failed": "FAIL", "skipped": "n/a"}
 @click.option("--timeout", default="60s", show_default=True, help="For each check.")
 @plugin_options
 def check(name: str, timeout: str, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
-    """Run the conformance suite on a learner (also module:Class), a data set or a metric."""
+    """Run the conformance suite on a learner (also module:Class), a data set (also a file) or a metric."""
     from harness.executors.local import Job, LocalExecutor
     from harness.spec import parse_duration
 
@@ -54,6 +55,8 @@ def find(name: str, catalog: Catalog) -> tuple[str, Any, Callable[[Any], list[An
     from harness.checks import dataset_checks, learner_checks, metric_checks
     from harness.resolve import find_learner
 
+    if is_file(name):
+        return "data set", _opened(name, catalog), dataset_checks
     kinds: list[tuple[str, Callable[[str], Any], Callable[[Any], list[Any]]]] = [
         ("data set", catalog.dataset, dataset_checks),
         ("metric", catalog.metric, metric_checks),
@@ -64,3 +67,11 @@ def find(name: str, catalog: Catalog) -> tuple[str, Any, Callable[[Any], list[An
         except UnknownName:
             continue
     return "learner", find_learner(name, catalog), learner_checks
+
+
+def _opened(name: str, catalog: Catalog) -> Any:
+    """The data set that opens a file, as one whose parameters are those given."""
+    from harness.resolve import resolve_dataset
+
+    found = resolve_dataset(choice_of(name), catalog)
+    return replace(found.entry, spec=replace(found.entry.spec, parameters=dict(found.choice.params)))

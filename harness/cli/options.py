@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,14 +11,43 @@ import click
 from click.shell_completion import CompletionItem
 
 from harness.errors import HarnessError
+from harness.home import HOME_VARIABLE
 from harness.host import Catalog, discover
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+def _use_data_home(ctx: click.Context, _: click.Parameter, value: Path | None) -> None:
+    """Name the data home in the environment, where every process that is started finds it; until the command ends."""
+    if value is None:
+        return
+    before = os.environ.get(HOME_VARIABLE)
+    os.environ[HOME_VARIABLE] = str(value.expanduser().absolute())
+
+    def restore() -> None:
+        if before is None:
+            os.environ.pop(HOME_VARIABLE, None)
+        else:
+            os.environ[HOME_VARIABLE] = before
+
+    ctx.call_on_close(restore)
+
+
+data_home_option = click.option(
+    "--data-home",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help=f"Where data is kept.  [default: {HOME_VARIABLE}, or the platform's cache folder]",
+    expose_value=False,
+    is_eager=True,
+    callback=_use_data_home,
+)
+
+
 def plugin_options(command: Command) -> Command:
-    """--plugins-dir, --disable-plugin and --debug."""
+    """--data-home, --plugins-dir, --disable-plugin and --debug."""
     for option in (
+        data_home_option,
         click.option("--debug", is_flag=True, help="Show the traceback of an error."),
         click.option(
             "--disable-plugin", "disabled", multiple=True, metavar="NAME", help="Leave out a plugin or distribution."

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from harness.contract import MetricSpec
+from harness.format import format_value
 from harness.plan import Trial
 from harness.record import Record
-from harness.render import format_value
 from harness.stats import Summary
 
 MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}

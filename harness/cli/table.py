@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import NameList, plugin_options
+from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.host import Catalog, discover
+from harness.metric import find_metric
 
 if TYPE_CHECKING:
     from harness.contract import MetricSpec
     from harness.record import Record
-    from harness.table import By
+    from harness.table import By, Spread
 
+TEST_HELP = "What tells learners apart: sign test, corrected resampled t-test, or wins in nine of ten trials."
+SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the papers' binomial one."
 FORMATS = ("terminal", "markdown", "latex", "csv", "json", "html")
 
 
@@ -27,21 +31,36 @@ FORMATS = ("terminal", "markdown", "latex", "csv", "json", "html")
 @click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
 @click.option("--by", type=click.Choice(["dataset", "learner"]), default="dataset", show_default=True)
 @click.option("--mixed-machines", is_flag=True, help="Show times even where machines or threads differ.")
+@click.option("--test", type=click.Choice(["sign", "ttest", "wins"]), default="sign", show_default=True, help=TEST_HELP)
+@click.option("--spread", type=click.Choice(["sd", "t", "binomial"]), default="sd", show_default=True, help=SPREAD_HELP)
+@click.option("--matrix", is_flag=True, help="Instead: trials won, tied and lost, each learner against each other one.")
+@click.option("--ranks", is_flag=True, help="Instead: average ranks over data sets (Friedman, Nemenyi).")
+@click.option("--against", metavar="published|FILE.csv", help="Instead: published numbers with ours beside them.")
 @plugin_options
 def table(
     results: tuple[Path, ...],
-    form: str,
     metrics: str | None,
-    by: By,
-    mixed_machines: bool,
     folders: tuple[Path, ...],
     disabled: tuple[str, ...],
     debug: bool,
+    matrix: bool,
+    ranks: bool,
+    against: str | None,
+    **shape: Any,
 ) -> None:
     """Make the table of one or more results folders."""
+    if matrix + ranks + (against is not None) > 1:
+        raise HarnessError("--matrix, --ranks and --against are tables of their own: give one of them")
     records, machines = gather(results)
-    columns = choose_columns(discover(folders, disabled), split_list(metrics) if metrics else None, records)
-    show_table(records, columns, machines, form=form, by=by, mixed_machines=mixed_machines)
+    catalog = discover(folders, disabled)
+    names = split_list(metrics) if metrics else None
+    columns = choose_columns(catalog, names, records)
+    if against is not None:
+        show_against(against, results, records, catalog, names, shape["form"])
+    elif matrix or ranks:
+        show_contest(records, columns if names else columns[:1], shape, matrix=matrix)
+    else:
+        show_table(records, columns, machines, **shape)
 
 
 def gather(results: tuple[Path, ...]) -> tuple[list[Record], dict[str, Any]]:
@@ -62,7 +81,7 @@ def choose_columns(
 ) -> list[MetricSpec]:
     """The metrics named; or those shown by default, less those that none of the records has a value for."""
     if names:
-        return [catalog.metric(name).spec for name in names]
+        return [find_metric(name, catalog).spec for name in names]
     shown = [entry.spec for entry in catalog.metrics if entry.spec.shown]
     if records is None or all(record.status != "ok" for record in records):
         return shown
@@ -77,13 +96,70 @@ def show_table(
     form: str = "terminal",
     by: By = "dataset",
     mixed_machines: bool = False,
+    test: str = "sign",
+    spread: Spread = "sd",
 ) -> None:
     """Print the table of some records."""
     from harness.render import RENDERERS, render_terminal
     from harness.table import make_table
 
-    made = make_table(records, columns, by=by, mixed_machines=mixed_machines, machines=machines)
+    made = make_table(
+        records, columns, by=by, mixed_machines=mixed_machines, machines=machines, test=test, spread=spread
+    )
     if form == "terminal":
         click.echo(render_terminal(made, colour=sys.stdout.isatty()), nl=False)
     else:
         click.echo(RENDERERS[form](made), nl=False)
+
+
+def show_contest(records: list[Record], columns: list[MetricSpec], shape: dict[str, Any], *, matrix: bool) -> None:
+    """Print for each metric who beats whom, or the average ranks over data sets."""
+    from harness.contest import matrix_grid, ranks_grid
+    from harness.lines import lines_of
+    from harness.render import GRID_RENDERERS
+
+    lines = lines_of(records)
+    grids = [matrix_grid(lines, m, shape["test"]) if matrix else ranks_grid(lines, m) for m in columns]
+    click.echo("\n".join(GRID_RENDERERS[shape["form"]](grid) for grid in grids), nl=False)
+
+
+def show_against(
+    against: str, results: Sequence[Path], records: list[Record], catalog: Catalog, names: list[str] | None, form: str
+) -> None:
+    """Print the published numbers with ours beside them."""
+    from harness.lines import lines_of
+    from harness.published import against_grid, read_published
+    from harness.render import GRID_RENDERERS
+
+    path = find_published(results, catalog) if against == "published" else Path(against)
+    wanted = None if names is None else {find_metric(name, catalog).spec.name for name in names}
+    numbers = [number for number in read_published(path) if wanted is None or number.metric in wanted]
+    metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
+    click.echo(GRID_RENDERERS[form](against_grid(numbers, lines_of(records), metrics, path.stem)), nl=False)
+
+
+def find_published(results: Sequence[Path], catalog: Catalog) -> Path:
+    """The published numbers of the experiment that a results folder was made by."""
+    from harness.spec import read_file
+    from harness.store import EXPERIMENT
+
+    names = [str(read_file(folder / EXPERIMENT).get("name")) for folder in results]
+    for name in names:
+        path = published_path(name, catalog)
+        if path is not None:
+            return path
+    raise HarnessError(
+        f"no published numbers for {', '.join(map(str, results))}: its experiment is called {', '.join(names)}, and "
+        "no registered experiment of that name has any; --against FILE.csv reads a file of your own"
+    )
+
+
+def published_path(name: str, catalog: Catalog) -> Path | None:
+    """The file of published numbers of a registered experiment, where it has one."""
+    from importlib import resources
+
+    for entry in catalog.experiments:
+        if entry.spec.name == name and entry.spec.published:
+            package, _, file = entry.spec.published.partition(":")
+            return Path(str(resources.files(package) / file))
+    return None

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cli.run import parse_setting, read_raw, to_toml
+from harness.cli.executing import to_toml
+from harness.cli.run import parse_setting, read_raw
 from harness.errors import SpecError, UnknownName
 from harness.host import discover
 from harness.spec import DatasetChoice, Experiment, LearnerChoice, build, parse_duration, parse_size, read_file
@@ -143,7 +144,7 @@ def test_flags_win_over_the_file(from_file):
 
 def test_a_registered_experiment_is_a_file_too(catalog):
     raw, source = read_raw("pa-steps", NO_FLAGS, catalog)
-    assert source.endswith("pa_steps.toml")
+    assert source.endswith("pa-steps.toml")
     assert [learner.label for learner in build(raw, source).learners] == ["pa-printed", "pa-exact"]
 
 
@@ -213,6 +214,60 @@ def test_a_setting_that_cannot_be_read_is_named_with_an_example(text):
     assert f"--set {text}: expected NAME.PARAM=VALUE, such as pa.C=0.1" in str(caught.value)
 
 
+# -- data sets -------------------------------------------------------------------------------------------------------
+
+
+def test_data_sets_have_labels_too(from_flags):
+    (chosen,) = from_flags(learners="pa", datasets="few=topics(rows=500)", settings=("few.classes=9",)).datasets
+    assert chosen == DatasetChoice("few", {"rows": 500, "classes": 9}, of="topics")
+
+
+def test_a_file_goes_by_its_stem(from_flags, from_file):
+    flags = {"datasets": "in/titles.csv.gz(text=title)", "settings": ("titles.label=y",)}
+    (chosen,) = from_flags(learners="pa", **flags).datasets
+    assert chosen == DatasetChoice("titles", {"text": "title", "label": "y"}, of="in/titles.csv.gz")
+    table = "learners = 'pa'\n[[datasets]]\npath = 'in/titles.csv.gz'\nparams = {text = 'title', label = 'y'}"
+    assert from_file(table).datasets == (chosen,)
+
+
+def test_a_table_may_name_the_format_of_its_file(from_file):
+    (chosen,) = from_file("learners = 'pa'\n[[datasets]]\nname = 'svmlight'\npath = 'a.txt'\nlabel = 'mine'").datasets
+    assert chosen == DatasetChoice("mine", {"path": "a.txt"}, of="svmlight")
+
+
+def test_a_path_in_a_table_needs_no_slash_to_be_one(from_file):
+    (chosen,) = from_file("learners = 'pa'\n[[datasets]]\npath = 'texts'").datasets
+    assert (chosen.name, chosen.wanted) == ("texts", "./texts")
+
+
+def test_a_list_is_a_grid_of_data_sets(from_flags):
+    grids = "subsample(icd10cm, classes=[10, 100], seed=1),curve=topics(rows=[5,6])"
+    chosen = from_flags(learners="pa", datasets=grids)
+    assert [(d.name, dict(d.params), d.of) for d in chosen.datasets] == [
+        ("subsample(icd10cm, classes=10, seed=1)", {"dataset": "icd10cm", "classes": 10, "seed": 1}, "subsample"),
+        ("subsample(icd10cm, classes=100, seed=1)", {"dataset": "icd10cm", "classes": 100, "seed": 1}, "subsample"),
+        ("curve(rows=5)", {"rows": 5}, "topics"),
+        ("curve(rows=6)", {"rows": 6}, "topics"),
+    ]
+
+
+def test_parameters_for_a_grid_of_data_sets_are_for_all_of_it_and_for_one_if_it_is_named(from_file):
+    (learner,) = from_file("""
+    datasets = ["curve=topics(rows=[5, 6])"]
+
+    [[learners]]
+    name = "pa"
+    datasets."curve(rows=6)" = { C = 3, passes = 3 }
+    datasets.curve = { C = 2 }
+    """).learners
+    assert learner.by_dataset == {"curve(rows=5)": {"C": 2}, "curve(rows=6)": {"C": 3, "passes": 3}}
+
+
+def test_a_split_into_folds_has_a_trial_for_each_unless_told(from_flags):
+    assert from_flags(learners="pa", split="kfold:7").trials == 7
+    assert from_flags(learners="pa", split="kfold:7", trials=2, seed=14).trials == 2
+
+
 # -- whatever is malformed -------------------------------------------------------------------------------------------
 
 MALFORMED = [
@@ -237,7 +292,10 @@ MALFORMED = [
     ("learners = ['pa', 'pa(C=2)']", "two learners are labelled 'pa': give one another label"),
     ("learners = ['pa']\ndatasets = []", "datasets: Value should have at least 1 item"),
     ("learners = ['pa']\ndatasets = ['digits', 'digits']", "data set 'digits' stands twice"),
-    ("learners = ['pa']\ndatasets = ['x=digits']", "unknown key datasets[0].label: allowed here: name, params, repr"),
+    ("learners = ['pa']\ndatasets = ['x=digits', 'x=topics']", "data set 'x' stands twice"),
+    ("learners = ['pa']\n[[datasets]]\nlabel = 'x'", "datasets[0]: expected a name (`harness list datasets`) or"),
+    ("learners = ['pa']\ndatasets = ['topics(rows=[])']", "data set 'topics': the list of values for 'rows' is empty"),
+    ("learners = ['pa']\nsplit = 'kfold:5'\nseed = 7", "seed = 7 is in the middle of the folds of split 'kfold:5'"),
     (
         "learners = ['pa']\n[[datasets]]\nname = 'digits'\nrepresentation = 'idf'",
         "datasets[0].representation: Input should be 'raw', 'binary', 'tf' or 'tfidf' (got 'idf')",
@@ -245,7 +303,7 @@ MALFORMED = [
     ("learners = ['pa']\n[[datasets]]\nname = 'digits'\nsplit = 'half'", "datasets[0].split: split 'half' is unknown"),
     (
         "learners = ['pa']\nsplit = 'half'",
-        "split: split 'half' is unknown: expected 'holdout:SHARE' with 0 < SHARE < 1",
+        "split: split 'half' is unknown: expected 'holdout:SHARE' or 'stratified:SHARE' with 0",
     ),
     ("learners = ['pa']\nsplit = 0.1", "split: Input should be a valid string (got 0.1)"),
     ("learners = ['pa']\nrepresentation = 'bag'", "representation: Input should be 'raw', 'binary', 'tf' or 'tfidf'"),

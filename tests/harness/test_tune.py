@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.candidates import list_candidates
-from harness.data import _header, checked, keep, read_header
+from harness.data import checked, keep, read_header
 from harness.errors import ContractError, HarnessError, SpecError
 from harness.host import discover
 from harness.measure import Clock
@@ -187,25 +187,31 @@ def test_a_small_list_is_not_drawn_from_more_often_than_it_has_values():
     assert len(list_candidates("pa", {"C": [1, 2, 3]}, search, 0)) == 3
 
 
-def planned(tune, **other):
+@pytest.fixture(scope="module")
+def header(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "kept"
+    keep(checked("digits", Dataset(csr_array(drawn()[0]), drawn()[1], ("a", "b", "c", "d"))), folder)
+    return read_header(folder)
+
+
+def planned(header, tune, **other):
     raw = {"learners": ["pa", "small=pa(C=0.1)"], "datasets": ["digits"], "trials": 2, "tune": tune, **other}
     catalog = discover()
     resolved = resolve(build(raw, "file.toml"), catalog)
-    data = checked("digits", Dataset(csr_array(drawn()[0]), drawn()[1], ("a", "b", "c", "d")))
-    return plan(resolved, {"digits": _header(data, "f00d")})
+    return plan(resolved, {"digits": header})
 
 
-def test_a_learner_is_tuned_by_its_label_and_others_are_left_alone():
-    trials = planned({"params": {"small": {"passes": [1, 2]}}})
+def test_a_learner_is_tuned_by_its_label_and_others_are_left_alone(header):
+    trials = planned(header, {"params": {"small": {"passes": [1, 2]}}})
     tuned = {(trial.label, trial.number): trial.tune for trial in trials}
     assert tuned["pa", 0] is None
     assert tuned["small", 1]["candidates"] == [{"passes": 1}, {"passes": 2}]
     assert tuned["small", 0]["compute"] == "harness_metrics.ranking:r1"
 
 
-def test_what_is_tuned_decides_the_key_and_so_do_curves():
-    plain, tuned, more = (planned({"params": {"pa": {"C": grid}}})[0] for grid in ([1], [1, 2], [1, 2, 3]))
-    curved = planned({"params": {"pa": {"C": [1]}}}, curves=True)[0]
+def test_what_is_tuned_decides_the_key_and_so_do_curves(header):
+    plain, tuned, more = (planned(header, {"params": {"pa": {"C": grid}}})[0] for grid in ([1], [1, 2], [1, 2, 3]))
+    curved = planned(header, {"params": {"pa": {"C": [1]}}}, curves=True)[0]
     assert len({plain.key, tuned.key, more.key, curved.key}) == 4
 
 
@@ -226,6 +232,6 @@ def test_what_is_tuned_decides_the_key_and_so_do_curves():
         ({"params": {"pa": {"C": [1]}}, "time": "soon"}, "a time such as 90s"),
     ],
 )
-def test_a_bad_tune_table_is_refused_before_any_work(tune, told):
+def test_a_bad_tune_table_is_refused_before_any_work(header, tune, told):
     with pytest.raises(HarnessError, match=told):
-        planned(tune)
+        planned(header, tune)

@@ -1,0 +1,88 @@
+"""`harness compare`: what changed between two results folders, with paired tests and the settings that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.options import NameList, plugin_options
+from harness.cli.table import FORMATS, choose_columns
+from harness.errors import HarnessError
+from harness.expression import split_list
+from harness.host import Catalog, discover
+
+if TYPE_CHECKING:
+    from harness.compare import Hits
+    from harness.record import Record
+
+
+@click.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--metrics", type=NameList("metrics"), help="What to compare.  [default: the columns of a table]")
+@click.option("--learners", metavar="LABEL,LABEL", help="This learner of the first with that one of the second.")
+@click.option("--instances", is_flag=True, help="Also McNemar's test on the test rows, from the saved ranks.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@plugin_options
+def compare(
+    first: Path,
+    second: Path,
+    metrics: str | None,
+    learners: str | None,
+    instances: bool,
+    form: str,
+    folders: tuple[Path, ...],
+    disabled: tuple[str, ...],
+    debug: bool,
+) -> None:
+    """Compare two results folders: the first is before, the second after.
+
+    One folder may stand twice, to compare two of its learners: --learners pa,ooz.
+    """
+    from harness.compare import changes_grid, changes_of, pair_lines, settings_grid
+    from harness.lines import lines_of
+    from harness.render import GRID_RENDERERS
+    from harness.store import read_machines, read_records
+
+    catalog = discover(folders, disabled)
+    before, after = read_records(first), read_records(second)
+    columns = choose_columns(catalog, split_list(metrics) if metrics else None, [*before, *after])
+    pairs, alone = pair_lines(lines_of(before), lines_of(after), _two(learners))
+    if not pairs:
+        raise HarnessError(f"{first} and {second} have no learner on the same data, prepared alike: {'; '.join(alone)}")
+    hits = (_hits_in(first, catalog), _hits_in(second, catalog)) if instances else None
+    changes = changes_of(pairs, columns, hits)
+    render = GRID_RENDERERS[form]
+    click.echo(render(changes_grid(changes, f"{first} -> {second}", instances=instances)), nl=False)
+    if form in ("csv", "json"):  # one table, for programs
+        return
+    click.echo()
+    machines = read_machines(first) | read_machines(second)
+    compared = [[r for pair in pairs for r in pair[side].records] for side in (0, 1)]
+    click.echo(render(settings_grid(compared[0], compared[1], machines)), nl=False)
+    for line in alone:
+        click.echo(line)
+
+
+def _two(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    names = split_list(text)
+    if len(names) != 2:
+        raise HarnessError(f"--learners {text}: expected two labels, one for each folder, such as pa,ooz")
+    return names[0], names[1]
+
+
+def _hits_in(folder: Path, catalog: Catalog) -> Hits:
+    """Hit or miss of each test row of a record, from the ranks saved in a folder."""
+    from harness.rescore import dataset_opener, first_hits, ranks_of, rebuild_outcome
+
+    open_for = dataset_opener(catalog)
+
+    def hits(record: Record) -> Sequence[bool]:
+        return first_hits(rebuild_outcome(record, open_for(record), ranks_of(folder, record)))
+
+    return hits

@@ -1,0 +1,254 @@
+"""`harness data`: what lies in the data home, getting it there, checking it, clearing it."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from tabulate import tabulate
+
+from harness.cli.description import show_bytes, show_header, show_spec
+from harness.cli.options import OneName, data_home_option, plugin_options
+from harness.contract import DatasetSpec
+from harness.errors import HarnessError
+from harness.host import discover
+
+if TYPE_CHECKING:
+    from harness.executors.local import LocalExecutor
+    from harness.fetch import Watcher
+    from harness.intake import Intake
+
+SOMETHING_WRONG = 1
+NAME = OneName("datasets")
+
+
+@click.group()
+@data_home_option
+def data() -> None:
+    """Get data sets, look at them, check them and clear them away."""
+
+
+# -- looking ---------------------------------------------------------------------------------------------------------
+
+
+@data.command("list")
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@plugin_options
+def list_data(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+    """List the data sets, and how far each is from being run on."""
+    from harness.home import data_home
+    from harness.inventory import bytes_of, state_of
+
+    specs = sorted((entry.spec for entry in discover(folders, disabled).datasets), key=lambda spec: spec.name)
+    rows = [(spec.name, state_of(spec), bytes_of(spec.name), spec.licence, spec.summary) for spec in specs]
+    headers = ["name", "state", "bytes", "licence", "summary"]
+    if as_json:
+        click.echo(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=2))
+        return
+    shown = [(name, state, show_bytes(n_bytes), *rest) for name, state, n_bytes, *rest in rows]
+    widths = [None, None, None, 40, 50]
+    click.echo(tabulate(shown, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
+    click.echo(f"\nThe data home is {data_home()}.", err=True)
+
+
+@data.command()
+@click.argument("name", type=NAME)
+@click.option("--parse", "read", is_flag=True, help="Read the data set if it has not been, and tell what is in it.")
+@plugin_options
+def info(name: str, read: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+    """Tell all about a data set, or a file of your own: licence, citation, files, facts, what was found in it."""
+    from harness.dataset_choice import choice_of
+    from harness.inventory import default_form
+    from harness.resolve import resolve_dataset
+    from harness.runner import Listener, prepare_dataset
+
+    catalog = discover(folders, disabled)
+    registered = next((entry for entry in catalog.datasets if entry.spec.name == name), None)
+    if registered is not None and not read:
+        show_spec(registered)
+        show_header(default_form(registered), registered.spec)
+        return
+    dataset = resolve_dataset(choice_of(name), catalog)
+    show_spec(dataset.entry)
+    with _executor(folders) as executor:
+        header = prepare_dataset(dataset, executor, Listener())
+    show_header(header, dataset.entry.spec if dataset.entry is registered else None)
+
+
+# -- getting ---------------------------------------------------------------------------------------------------------
+
+
+@data.command()
+@click.argument("name", type=NAME)
+@click.option(
+    "--timeout",
+    "seconds",
+    type=click.FloatRange(0.1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Give up on a server that is silent for so long.",
+)
+@click.option("--attempts", type=click.IntRange(1), default=4, show_default=True, help="Ask each server so often.")
+@click.option("--accept-differences", is_flag=True, help="Keep data that is not as described, and mark it.")
+@plugin_options
+def fetch(
+    name: str,
+    seconds: float,
+    attempts: int,
+    accept_differences: bool,
+    folders: tuple[Path, ...],
+    disabled: tuple[str, ...],
+    debug: bool,
+) -> None:
+    """Download a data set into the data home. The same command again goes on where it broke off."""
+    from harness.fetch import Patience
+    from harness.home import raw_folder
+    from harness.intake import fetch as fetch_all
+
+    entry = discover(folders, disabled).dataset(name)
+    if raw_folder(entry.spec.name).exists():
+        again = f"`harness data clear {entry.spec.name} --raw` makes room to get them again"
+        click.echo(f"the raw files of {entry.spec.name} are there already, in {raw_folder(entry.spec.name)}; {again}")
+        return
+    patience = Patience(connect_seconds=min(seconds, 15.0), silence_seconds=seconds, attempts=attempts)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
+    with _executor(folders) as executor, _watching() as watcher:
+        intake = fetch_all(entry, executor, patience=patience, watcher=watcher, accept_differences=accept_differences)
+    _show_intake(intake, entry.spec)
+
+
+@data.command("import")
+@click.argument("name", type=NAME)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option("--accept-differences", is_flag=True, help="Keep data that is not as described, and mark it.")
+@plugin_options
+def import_files(
+    name: str,
+    files: tuple[Path, ...],
+    accept_differences: bool,
+    folders: tuple[Path, ...],
+    disabled: tuple[str, ...],
+    debug: bool,
+) -> None:
+    """Take files (or a folder of them) that you have into the data home, once what is inside has been checked."""
+    from harness.intake import gather, take_in
+
+    entry = discover(folders, disabled).dataset(name)
+    with _executor(folders) as executor:
+        intake = take_in(entry, gather(files), executor, accept_differences=accept_differences)
+    _show_intake(intake, entry.spec)
+
+
+def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
+    published = {file.name: file.sha256 for file in spec.files if file.sha256}
+    for file in intake.manifest.files:
+        if published.get(file.file, file.sha256) != file.sha256:
+            click.echo(f"{file.file} is not the published file, byte for byte; what is inside was checked", err=True)
+    for difference in intake.manifest.differences:
+        click.echo(f"accepted although it is not as described: {difference}", err=True)
+    n_bytes = sum(file.bytes for file in intake.manifest.files)
+    click.echo(f"{spec.name}: {len(intake.manifest.files):,} files, {show_bytes(n_bytes)}; {intake.header.found}")
+
+
+@contextmanager
+def _executor(folders: Sequence[Path]) -> Iterator[LocalExecutor]:
+    """Where loaders run: a process of their own, with the plugins' folders on its path."""
+    from harness.executors.local import LocalExecutor
+
+    with LocalExecutor(path=[str(folder.resolve()) for folder in folders], common=["harness.data"]) as executor:
+        yield executor
+
+
+@contextmanager
+def _watching() -> Iterator[Watcher]:
+    """A bar at a terminal, a line for each file elsewhere; troubles are told as they happen."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from harness.fetch import Watcher
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+    columns = (TextColumn("{task.description}"), BarColumn(24), DownloadColumn(), TransferSpeedColumn())
+    tasks: dict[str, Any] = {}
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+
+        def on_bytes(name: str, received: int, total: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name)
+                console.print(f"downloading {name}")
+            bar.update(tasks[name], completed=received, total=total)
+
+        yield Watcher(on_bytes, console.print)
+
+
+# -- checking and clearing -------------------------------------------------------------------------------------------
+
+
+@data.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...", type=NAME)
+@plugin_options
+def verify(names: tuple[str, ...], folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
+    """Hash raw files and parsed arrays again, of all data sets or of some; exit code 1 when something has changed."""
+    from harness.inventory import names_at_hand
+    from harness.inventory import verify as findings_of
+
+    catalog = discover(folders, disabled)
+    chosen = [catalog.dataset(name) for name in names] or list(catalog.datasets)
+    at_hand = set(names_at_hand(entry.spec.name for entry in chosen))
+    wrong = 0
+    for entry in chosen:
+        if entry.spec.name not in at_hand:
+            if names:
+                click.echo(f"{entry.spec.name}: nothing of it is in the data home")
+            continue
+        findings = list(findings_of(entry))
+        troubles = [finding for finding in findings if finding.trouble]
+        for finding in troubles:
+            click.echo(f"{entry.spec.name}: {finding.path} {finding.trouble}")
+        if not troubles:
+            click.echo(f"{entry.spec.name}: sound ({len(findings):,} checked)")
+        wrong += len(troubles)
+    return SOMETHING_WRONG if wrong else 0
+
+
+@data.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...", type=NAME)
+@click.option("--parsed", "only_parsed", is_flag=True, help="Only what was made from the raw files.")
+@click.option("--raw", "only_raw", is_flag=True, help="Only raw files and unfinished downloads.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@plugin_options
+def clear(
+    names: tuple[str, ...],
+    only_parsed: bool,
+    only_raw: bool,
+    yes: bool,
+    folders: tuple[Path, ...],
+    disabled: tuple[str, ...],
+    debug: bool,
+) -> None:
+    """Remove data sets, all or some, from the data home; never anything outside of it."""
+    from harness.home import data_home
+    from harness.inventory import belongings, names_at_hand, remove, size_of
+
+    catalog = discover(folders, disabled)
+    at_hand = names_at_hand(entry.spec.name for entry in catalog.datasets)
+    for name in set(names) - set(at_hand):
+        catalog.dataset(name)  # a name that nobody knows is an error, one that has nothing there is not
+    both = only_parsed == only_raw
+    paths = belongings(names or at_hand, raw=only_raw or both, parsed=only_parsed or both)
+    if not paths:
+        click.echo(f"nothing to remove in {data_home()}")
+        return
+    for path in paths:
+        click.echo(f"{show_bytes(size_of(path)):>10}  {path}")
+    if not yes and not click.confirm(f"Remove these {len(paths)}?"):
+        raise HarnessError("nothing was removed")
+    for path in paths:
+        remove(path)
+    click.echo(f"removed {len(paths)}")

@@ -1,0 +1,75 @@
+"""What `harness data info` tells of a data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.contract import DatasetSpec
+from harness.host import Entry
+
+if TYPE_CHECKING:
+    from harness.data import Header
+
+
+def show_spec(entry: Entry[DatasetSpec]) -> None:
+    """What its plugin says of a data set, and which raw files of it are there."""
+    from harness.home import raw_folder, read_manifest
+    from harness.inventory import bytes_of, state_of
+
+    spec = entry.spec
+    manifest = read_manifest(raw_folder(spec.name))
+    _say("name", spec.name)
+    _say("summary", spec.summary)
+    _say("from", f"{entry.origin.plugin} of {entry.origin}")
+    _say("state", f"{state_of(spec)}, {show_bytes(bytes_of(spec.name))} in the data home")
+    _say("licence", spec.licence)
+    _say("citation", spec.citation)
+    _say("made from", spec.obtain)
+    for file in spec.files:
+        _say("file", f"{file.name} (SHA-256 {file.sha256 or 'not known'})")
+        for url in file.urls:
+            _say("", f"at {url}")
+    if manifest is not None:
+        _say("raw files", str(raw_folder(spec.name)))
+        for raw in manifest.files[:20]:
+            _say("", f"{raw.file}, {raw.bytes:,} bytes, {raw.sha256}, {raw.origin}, {raw.when}")
+        if len(manifest.files) > 20:
+            _say("", f"and {len(manifest.files) - 20:,} more")
+        for difference in manifest.differences:
+            _say("accepted", difference)
+
+
+def show_header(header: Header | None, spec: DatasetSpec | None) -> None:
+    """What was found in a data set, with what was described beside it."""
+    facts = spec.facts if spec else {}
+    if header is None:
+        _say("described as", ", ".join(f"{fact:,} {name}" for name, fact in facts.items()))
+        _say("parsed", "not yet; --parse reads it")
+        return
+    _say("parsed", header.folder)
+    _say("fingerprint", header.fingerprint)
+    _say("found", header.found)
+    for name in ("rows", "features", "classes", "nonzeros", "empty_rows", "largest_class", "taxonomy_depth"):
+        value = getattr(header, name)
+        described = "" if name not in facts else f" (described as {facts[name]:,})"
+        _say(name.replace("_", " "), f"{'none' if value is None else format(value, ',')}{described}")
+    _say("multi-label", "yes" if header.multilabel else "no")
+    for name, (train, test) in header.splits.items():
+        _say("split", f"{name}: {train:,} + {test:,}")
+
+
+def _say(key: str, value: str) -> None:
+    if value:
+        click.echo(f"{key:<15} {value}")
+
+
+def show_bytes(n_bytes: int) -> str:
+    """Bytes for people: 14.5 MB."""
+    size = float(n_bytes)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} TB"

@@ -1,0 +1,210 @@
+"""Running an experiment, as `harness run` and `harness reproduce` do: plan, resume, run, tell what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.errors import DataError, HarnessError, SpecError, UnknownName
+from harness.host import Catalog
+
+if TYPE_CHECKING:
+    from harness.plan import Trial
+    from harness.record import Record
+    from harness.resolve import Resolved
+    from harness.spec import Experiment
+
+FAILED_TRIALS, INTERRUPTED = 1, 130
+COMMON = ("harness.trial", "sklearn.base")
+"""What every trial imports: the machinery, and what learners are made of."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What there is after a run."""
+
+    folder: Path
+    records: list[Record]
+    machines: dict[str, Any]
+    absent: dict[str, str] = field(default_factory=dict)
+    """Data sets that are not at hand, with the reason."""
+
+
+def plan_trials(resolved: Resolved, executor: Any) -> Sequence[Trial]:
+    """The trials of an experiment, its data read on the way."""
+    from harness.plan import plan
+    from harness.runner import Listener, prepare_data
+
+    return plan(resolved, prepare_data(resolved, executor, Listener()))
+
+
+def execute(
+    resolved: Resolved,
+    catalog: Catalog,
+    raw: dict[str, Any],
+    executor: Any,
+    flags: dict[str, Any],
+    *,
+    without_absent: bool = False,
+) -> Ran:
+    """Run what is not done yet and keep every result; `without_absent` goes on without data that is not at hand."""
+    from harness.cli.progress import RunProgress
+    from harness.cli.table import choose_columns
+    from harness.machine import describe_machine
+    from harness.plan import plan
+    from harness.runner import Conditions, Listener, as_planned, pending, run_trials
+    from harness.store import open_store, read_machines
+
+    experiment = resolved.experiment
+    machine = describe_machine()
+    limits = (experiment.threads, experiment.jobs, experiment.timeout_seconds, experiment.memory_bytes)
+    with RunProgress(choose_columns(catalog, experiment.metrics)) as progress:
+        executor.on_slow = lambda: progress.say("compiling kernels; this happens once, later runs find them ready")
+        listener = Listener(progress.on_data, progress.on_phase, progress.on_record)
+        resolved, headers, absent = _read_data(resolved, executor, listener, progress.say, without_absent)
+        trials = plan(resolved, headers)
+        folder = flags["out"] or Path("results") / default_name(trials, experiment)
+        with open_store(folder) as store:
+            store.describe(to_toml(raw), machine)
+            _reuse(flags["reuse"], trials, store, progress.say)
+            todo = pending(trials, store, retry_failed=flags["retry_failed"])
+            _announce(folder, trials, todo, store.records, experiment, progress.say)
+            progress.begin(len(todo))
+            try:
+                run_trials(todo, resolved.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
+            except KeyboardInterrupt:
+                progress.bar.stop()
+                executor.close()
+                kept = sum(trial.key in store.records for trial in trials)
+                click.echo(
+                    f"interrupted: {kept} of {len(trials)} trials are kept in {folder}; "
+                    "the same command goes on from there",
+                    err=True,
+                )
+                raise click.exceptions.Exit(INTERRUPTED) from None
+            records = [as_planned(store.records[trial.key], trial) for trial in trials]
+        return Ran(folder, records, read_machines(folder), absent)
+
+
+def _read_data(
+    resolved: Resolved, executor: Any, listener: Any, say: Any, without_absent: bool
+) -> tuple[Resolved, dict[str, Any], dict[str, str]]:
+    """The data sets that are at hand, their headers, and what is wrong with the others."""
+    from dataclasses import replace
+
+    from harness.runner import prepare_dataset
+
+    headers: dict[str, Any] = {}
+    absent: dict[str, str] = {}
+    for dataset in resolved.datasets:
+        name = dataset.choice.name
+        try:
+            headers[name] = prepare_dataset(dataset, executor, listener)
+        except DataError as error:
+            if not without_absent:
+                raise
+            absent[name] = str(error)
+        else:
+            if dataset.entry.spec.opens:  # nobody has vouched for a file of the user's: say how it was read
+                say(f"{name}: {headers[name].found}")
+    kept = tuple(dataset for dataset in resolved.datasets if dataset.choice.name in headers)
+    return replace(resolved, datasets=kept), headers, absent
+
+
+def end_code(ran: Ran) -> int:
+    """Say what failed, and give the exit code."""
+    failed = [record for record in ran.records if record.status != "ok"]
+    if failed:
+        text = f"{len(failed)} of {len(ran.records)} trials failed; tracebacks are in {ran.folder / 'records.jsonl'}"
+        click.echo(f"{text}, --retry-failed runs them again.", err=True)
+    return FAILED_TRIALS if failed else 0
+
+
+def experiment_path(name: str, catalog: Catalog) -> Path:
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return path
+    try:
+        entry = catalog.experiment(name)
+    except UnknownName as error:
+        raise UnknownName(f"{error}; a file's name ends in .toml") from None
+    package, _, file = entry.spec.resource.partition(":")
+    try:
+        return Path(str(resources.files(package) / file))
+    except ImportError as error:
+        raise SpecError(f"experiment {name!r} of {entry.origin}: {error}") from error
+
+
+def to_toml(raw: dict[str, Any]) -> str:
+    """The experiment as a file that `harness run` takes."""
+    import tomli_w
+
+    text = "# What was asked for: `harness run` takes this file.\n"
+    settings: dict[str, dict[str, Any]] = {}
+    for target, values in raw.get("set", {}).items():
+        for name, value in values.items():
+            if _fits_toml(value):
+                settings.setdefault(target, {})[name] = value
+            else:
+                text += f"# It also needs --set {target}.{name}={value!r}\n"
+    rest = {key: value for key, value in raw.items() if key != "set"}
+    return text + tomli_w.dumps(rest | ({"set": settings} if settings else {}))
+
+
+def _fits_toml(value: Any) -> bool:
+    """Whether a value comes back from TOML as it was: TOML has no none, and makes a list, a grid, of a tuple."""
+    import tomllib
+
+    import tomli_w
+
+    try:
+        return repr(tomllib.loads(tomli_w.dumps({"value": value}))["value"]) == repr(value)
+    except Exception:
+        return False
+
+
+def default_name(trials: Sequence[Trial], experiment: Experiment) -> str:
+    """A folder name decided by what is compared on what, so that the same command finds its folder again."""
+    from harness.plan import key_of
+
+    first = sorted(trial.key for trial in trials if trial.number == 0)
+    words = experiment.name or "-".join(sorted({learner.label for learner in experiment.learners}))
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in words)[:40]
+    return f"{safe}-{key_of({'trials': first})[:6]}"
+
+
+def _announce(
+    folder: Path,
+    trials: Sequence[Trial],
+    todo: Sequence[Trial],
+    records: dict[str, Record],
+    experiment: Experiment,
+    say: Any,
+) -> None:
+    done = [records[t.key] for t in trials if t.key in records and t not in todo]
+    if done:
+        failed = sum(record.status != "ok" for record in done)
+        text = f"{len(done)} of {len(trials)} trials are done already in {folder}"
+        say(text + (f", {failed} of them failed (--retry-failed runs those again)" if failed else ""))
+        others = [record for record in done if (record.threads, record.jobs) != (experiment.threads, experiment.jobs)]
+        if others:
+            say(f"{len(others)} of these were timed with other --threads or --jobs; another --out times them again")
+    say(f"{len(todo)} trials to run, results in {folder}" if todo else "nothing left to run")
+
+
+def _reuse(folders: Sequence[Path], trials: Sequence[Trial], store: Any, say: Any) -> None:
+    from harness.runner import reuse
+    from harness.store import read_ranks, read_records
+
+    for folder in folders:
+        if folder.resolve() == store.folder.resolve():
+            raise HarnessError(f"--reuse {folder} is the results folder itself: it resumes by itself")
+        earlier = {record.key: record for record in read_records(folder)}
+        taken = reuse(trials, earlier, store, partial(read_ranks, folder))
+        say(f"{taken} finished trials taken from {folder}")

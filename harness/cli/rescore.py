@@ -1,0 +1,44 @@
+"""`harness rescore`: metrics thought of later, from the saved ranks of a results folder, without training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.cli.options import NameList, plugin_options
+from harness.errors import StoreError
+from harness.expression import split_list
+from harness.host import discover
+from harness.metric import find_metric
+
+
+@click.command()
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "--metrics", required=True, type=NameList("metrics"), help="What to compute: r3,macro_f1,'mrr(depth=10)'."
+)
+@click.option("--again", is_flag=True, help="Also where a record has the value already.")
+@plugin_options
+def rescore(
+    results: Path, metrics: str, again: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool
+) -> None:
+    """Compute metrics from saved ranks and keep them in the records.
+
+    The true classes are drawn again from the data set and the split; data that has changed since is refused.
+    """
+    from harness.rescore import rescore as compute
+    from harness.store import RECORDS, open_store
+
+    catalog = discover(folders, disabled)
+    chosen = [find_metric(name, catalog) for name in split_list(metrics)]
+    if not (results / RECORDS).exists():  # else opening would make one
+        raise StoreError(f"{results} is not a results folder: it has no {RECORDS}")
+    with open_store(results) as store:
+        outcome = compute(store, chosen, catalog, again=again)
+    names = ", ".join(entry.spec.name for entry in chosen)
+    click.echo(f"{names}: computed for {outcome.changed} trials, {outcome.kept} had it already")
+    if outcome.failed:
+        click.echo(f"{outcome.failed} failed trials have no ranks and were left as they are")
+    for line in outcome.trouble:
+        click.echo(f"warning: {line}", err=True)
