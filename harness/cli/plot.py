@@ -56,15 +56,18 @@ def plot(
 
     records, _ = gather(results)
     records = _only(_only(records, "dataset", datasets), "label", learners)
-    panels = make_panels(kind, records, metric, across, discover(folders, disabled))
+    drawing = make_drawing(kind, records, metric, across, discover(folders, disabled))
     for path in out or [results[0] / f"{kind}.{form}" for form in ("png", "svg")]:
-        save_figure(panels, path)
+        save_figure(drawing, path)
         click.echo(f"wrote {path}", err=True)
 
 
-def make_panels(kind: str, records: Any, metric: str | None, across: str | None, catalog: Any) -> list[Any]:
-    """The panels that were asked for, their metrics looked up."""
+def make_drawing(kind: str, records: Any, metric: str | None, across: str | None, catalog: Any) -> Any:
+    """The panels or the diagram that were asked for, their metrics looked up."""
+    from harness.contest import rank_learners
     from harness.figures import panels
+    from harness.figures.diagram import Diagram
+    from harness.lines import lines_of
     from harness.metric import find_metric
 
     judged = find_metric(metric or ("train" if kind == "scaling" else "r1"), catalog).spec
@@ -78,7 +81,9 @@ def make_panels(kind: str, records: Any, metric: str | None, across: str | None,
         return panels.scaling_panels(records, judged, SIZES[across or "classes"])
     if kind == "pareto":
         return panels.pareto_panels(records, judged, find_metric(across or "train", catalog).spec)
-    return panels.KINDS[kind](records, judged)
+    if kind == "cd":
+        return Diagram(panels.title_of(judged), rank_learners(lines_of(records), judged))
+    return panels.bar_panels(records, judged)
 
 
 def _only(records: list[Any], field: str, names: str | None) -> list[Any]:

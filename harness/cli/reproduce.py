@@ -10,7 +10,7 @@ import click
 
 from harness.cli.executing import COMMON, Ran, end_code, execute, experiment_path
 from harness.cli.options import OneName, plugin_options
-from harness.cli.plot import make_panels
+from harness.cli.plot import make_drawing
 from harness.cli.table import choose_columns, show_table
 from harness.errors import HarnessError, SpecError
 from harness.host import Catalog, discover
@@ -191,12 +191,12 @@ def _draw(experiment: Experiment, ran: Ran, catalog: Catalog) -> list[Path]:
     written = []
     for figure in experiment.figures:
         try:
-            panels = make_panels(figure.kind, ran.records, figure.metric, figure.x, catalog)
+            drawing = make_drawing(figure.kind, ran.records, figure.metric, figure.x, catalog)
         except HarnessError as error:
             click.echo(f"figure {figure.name}: {error}", err=True)
             continue
         for form in FIGURE_FORMATS:
             path = ran.folder / f"{figure.name}.{form}"
-            save_figure(panels, path)
+            save_figure(drawing, path)
             written.append(path)
     return written

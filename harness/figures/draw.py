@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from harness.errors import HarnessError
+from harness.figures.diagram import Diagram, draw_diagram
 from harness.figures.panels import Panel, Series
 
 FORMATS = ("png", "svg", "pdf")
@@ -35,13 +36,13 @@ STYLE = {
 }
 
 
-def save_figure(panels: Sequence[Panel], path: Path) -> None:
-    """Draw the panels side by side into a file; its ending says which kind of file."""
+def save_figure(what: Sequence[Panel] | Diagram, path: Path) -> None:
+    """Draw panels side by side, or a diagram of ranks, into a file; its ending says which kind of file."""
     form = path.suffix.lstrip(".").lower()
     if form not in FORMATS:
         raise HarnessError(f"{path}: the file's ending must be one of {', '.join(FORMATS)}")
     with mpl.rc_context(STYLE):
-        figure = draw_panels(panels)
+        figure = draw_diagram(what) if isinstance(what, Diagram) else draw_panels(what)
         path.parent.mkdir(parents=True, exist_ok=True)
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}
         figure.savefig(path, format=form, metadata=undated[form])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -253,12 +253,3 @@ def _some(panels: list[Panel], otherwise: str) -> list[Panel]:
     if not panels:
         raise HarnessError(f"nothing to draw: {otherwise}")
     return panels
-
-
-KINDS: dict[str, Callable[..., list[Panel]]] = {
-    "curve": curve_panels,
-    "sweep": sweep_panels,
-    "scaling": scaling_panels,
-    "pareto": pareto_panels,
-    "bar": bar_panels,
-}
