@@ -6,6 +6,9 @@ methods of a `Generator`); all weights are integers, and picking by weight is a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -44,7 +47,33 @@ def pick(bits: Whole, sums: Whole) -> Whole:
     return np.searchsorted(sums, below(bits, sums[-1]), side="right").astype(np.uint64)
 
 
-def tally(items: Whole, lengths: NDArray[np.int64], width: int) -> csr_array:
+@dataclass(frozen=True)
+class Guide:
+    """The answers of `pick` by the leading bits of what it searches for, -1 where these do not decide: for many picks
+    one look-up then takes the place of most searches."""
+
+    sums: Whole
+    shift: np.uint64
+    known: NDArray[np.int32]
+
+    def pick(self, bits: Whole) -> NDArray[np.int32]:
+        """What `pick` gives."""
+        value = below(bits, self.sums[-1])
+        picked: NDArray[np.int32] = self.known[value >> self.shift]
+        open_ = np.flatnonzero(picked < 0)
+        picked[open_] = np.searchsorted(self.sums, value[open_], side="right")
+        return picked
+
+
+def guide(sums: Whole) -> Guide:
+    """A guide with at most 2**20 cells."""
+    shift = np.uint64(max(0, int(sums[-1]).bit_length() - 20))
+    edges = np.arange((int(sums[-1]) >> int(shift)) + 2, dtype=np.uint64) << shift
+    first = np.searchsorted(sums, edges, side="right")
+    return Guide(sums, shift, np.where(first[:-1] == first[1:], first[:-1], -1).astype(np.int32))
+
+
+def tally(items: Whole | NDArray[np.int32], lengths: NDArray[np.int64], width: int) -> csr_array:
     """How often each item occurs in each row, where `items` holds the rows' items one after the other."""
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     ones = np.ones(items.size, dtype=np.int32)
@@ -53,18 +82,38 @@ def tally(items: Whole, lengths: NDArray[np.int64], width: int) -> csr_array:
     return counts
 
 
-def grouped_classes(groups: int, classes: int) -> Taxonomy:
-    """The root, the groups, the classes; a group has large and small classes, as they take turns."""
-    names = [f"group-{position}" for position in range(groups)] + [f"class-{position}" for position in range(classes)]
-    group, class_ = np.arange(groups, dtype=np.int64), np.arange(classes, dtype=np.int64)
+def level_sizes(classes: int, depth: int) -> list[int]:
+    """How many nodes the levels of a class tree have below its root, the last one the classes: classes^(j / depth)."""
+    return [_root(classes**level, depth) for level in range(1, depth + 1)]
+
+
+def _root(n: int, k: int) -> int:
+    """The largest whole number whose k-th power is at most n, whatever the rounding of the first guess."""
+    root: int = round(n ** (1 / k))
+    while root**k > n:
+        root -= 1
+    while (root + 1) ** k <= n:
+        root += 1
+    return root
+
+
+def class_tree(sizes: list[int]) -> Taxonomy:
+    """The root, then the levels, the last one the classes; a group has large and small ones, as they take turns."""
+    names, parents, start = ["all"], [np.array([-1])], 0
+    for level, size in enumerate(sizes, start=1):
+        kind = "class" if level == len(sizes) else "group" if level == 1 else f"group-{level}"
+        names += [f"{kind}-{position}" for position in range(size)]
+        above = 1 if level == 1 else sizes[level - 2]
+        parents.append(start + np.arange(size) % above)
+        start += above
     return Taxonomy(
-        parent=np.concatenate([[-1], 0 * group, 1 + class_ % groups]),
-        class_node=1 + groups + class_,
-        node_names=("all", *names),
+        parent=np.concatenate(parents).astype(np.int64),
+        class_node=start + np.arange(sizes[-1], dtype=np.int64),
+        node_names=tuple(names),
     )
 
 
-def check_whole(name: str, given: dict[str, float], limits: dict[str, tuple[int, int]]) -> None:
+def check_whole(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[int, int]]) -> None:
     """Names the first parameter that is not a whole number within its limits, its value and what is allowed."""
     for parameter, (low, high) in limits.items():
         value = given[parameter]
@@ -72,7 +121,9 @@ def check_whole(name: str, given: dict[str, float], limits: dict[str, tuple[int,
             raise DataError(f"data set {name!r}: {parameter}={value!r}; allowed: a whole number from {low} to {high}")
 
 
-def check_share(name: str, parameter: str, value: float) -> None:
-    """Names the parameter if it is not a number from 0 to 1."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise DataError(f"data set {name!r}: {parameter}={value!r}; allowed: a number from 0 to 1")
+def check_number(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[float, float]]) -> None:
+    """The same for numbers of any kind."""
+    for parameter, (low, high) in limits.items():
+        value = given[parameter]
+        if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+            raise DataError(f"data set {name!r}: {parameter}={value!r}; allowed: a number from {low:g} to {high:g}")

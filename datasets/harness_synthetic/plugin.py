@@ -16,6 +16,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             representation="tfidf",
             licence="none needed: made from a seed",
             citation="no source: made by manyclass-harness",
+            facts={"rows": 2_000, "features": 1_000, "classes": 50, "taxonomy_depth": 2},
         ),
         DatasetSpec(
             name="zipf",
@@ -24,5 +25,25 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             representation="tfidf",
             licence="none needed: made from a seed",
             citation="no source: made by manyclass-harness",
+            facts={"rows": 40_000, "features": 60_000, "classes": 1_000, "taxonomy_depth": 2},
+        ),
+        DatasetSpec(
+            name="gaussians",
+            load="harness_synthetic.gaussians:load",
+            summary="made-up dense rows in the likeness of Aloi: 1,000 Gaussian classes, 128 non-negative dimensions",
+            representation="tf",
+            licence="none needed: made from a seed",
+            citation="no source: made by manyclass-harness",
+            facts={"rows": 108_000, "features": 128, "classes": 1_000},
+        ),
+        DatasetSpec(
+            name="hsvm-synthetic",
+            load="harness_synthetic.hsvm:load",
+            summary="the made-up task of the hierarchical SVM: a class tree with a random weight vector at each node",
+            representation="raw",
+            licence="none needed: made from a seed",
+            citation="the task: L. Cai, T. Hofmann: Hierarchical document categorization with support vector machines, "
+            "CIKM 2004; made by manyclass-harness",
+            facts={"rows": 2_000, "features": 20, "classes": 27, "taxonomy_depth": 3},
         ),
     ]

@@ -16,9 +16,9 @@ from harness_synthetic.draws import (
     LARGEST,
     Whole,
     below,
-    check_share,
+    check_number,
     check_whole,
-    grouped_classes,
+    class_tree,
     pick,
     raw,
     share,
@@ -54,7 +54,7 @@ def load(
         X=tally(tokens, np.full(rows, words), features).astype(np.float32),
         y=chosen[:, 0].astype(np.intp) if labels == 1 else _indicator(chosen, n_chosen, classes),
         class_names=tuple(f"class-{position}" for position in range(classes)),
-        taxonomy=grouped_classes(groups, classes),
+        taxonomy=class_tree([groups, classes]),
         found=f"{rows:,} rows, {features:,} features, {classes:,} classes, {groups:,} groups; seed {seed}",
     )
 
@@ -64,7 +64,7 @@ def _check(**given: float) -> None:
     limits = {"rows": (4, LARGEST), **counts, "seed": (0, 2**32 - 1)}
     check_whole("topics", given, limits | {"classes": (2, LARGEST)})
     check_whole("topics", given, {"labels": (1, int(given["classes"]))})
-    check_share("topics", "noise", given["noise"])
+    check_number("topics", given, {"noise": (0, 1)})
     if given["rows"] < 2 * given["classes"]:
         raise DataError(
             f"data set 'topics': rows={given['rows']}; allowed: at least two for each of the {given['classes']} classes"

@@ -1,4 +1,4 @@
-"""Made-up texts of any size, for speed and scaling: Zipf classes, Zipf words, long rows, classes in groups.
+"""Made-up texts of any size, for speed and scaling: Zipf classes, Zipf words, long rows, classes in a tree.
 
 Made block by block, so that a million rows fit in memory; a class's words come from a hash and need no table, so that
 a hundred thousand classes do. The same parameters give the same data on any machine; `draws` says how.
@@ -6,20 +6,24 @@ a hundred thousand classes do. The same parameters give the same data on any mac
 
 from __future__ import annotations
 
-from math import isqrt
+from collections.abc import Iterable
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
 from harness_synthetic.draws import (
     LARGEST,
+    Guide,
     Whole,
     below,
-    check_share,
+    check_number,
     check_whole,
-    grouped_classes,
+    class_tree,
+    guide,
+    level_sizes,
     pick,
     raw,
     share,
@@ -28,6 +32,9 @@ from harness_synthetic.draws import (
 )
 
 BLOCK_TOKENS = 4_000_000
+"""How many words are drawn at a time; it decides which bits make which word, so another number is other data."""
+CHUNK_TOKENS = 2**16
+"""How many words are made at a time, so that what is worked on stays in the processor's cache."""
 OWN_WORDS = 512
 """How many words a class, or a group of classes, calls its own; by their hash, so some are shared by chance."""
 
@@ -39,31 +46,34 @@ def load(
     features: int = 60_000,
     words: int = 170,
     noise: float = 0.9,
+    depth: int = 2,
     seed: int = 0,
 ) -> Dataset:
     """Rows of `words` words each, a fifth more or less; some occur twice, so a row has fewer non-zeros than words.
 
-    A share `noise` of the words comes from a background that all rows share; of the rest half from the row's class and
-    half from its group. Class sizes and word frequencies follow Zipf's law, and every class has a row.
+    A share `noise` of the words comes from a background that all rows share; the rest in equal shares from the row's
+    class and from each group that it is in: `depth` is that of the class tree, 1 means no groups and no tree. Class
+    sizes and word frequencies follow Zipf's law, and every class has a row.
     """
-    given: dict[str, float] = {"rows": rows, "classes": classes, "features": features, "words": words, "seed": seed}
+    given = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth, "seed": seed}
     counts = dict.fromkeys(("rows", "features", "words"), (1, LARGEST))
-    check_whole("zipf", given, {**counts, "classes": (2, LARGEST), "seed": (0, 2**32 - 1)})
-    check_share("zipf", "noise", noise)
+    check_whole("zipf", given, {**counts, "classes": (2, LARGEST), "depth": (1, 8), "seed": (0, 2**32 - 1)})
+    check_number("zipf", {"noise": noise}, {"noise": (0, 1)})
     if rows < classes:
         raise DataError(f"data set 'zipf': rows={rows}; allowed: at least one for each of the {classes} classes")
     bits = np.random.PCG64(seed)
-    groups = isqrt(classes)
+    sizes = level_sizes(classes, depth)
     y = _draw_classes(bits, rows, classes)
     step = max(1, BLOCK_TOKENS // words)
-    blocks = [_draw_rows(bits, y[i : i + step], groups, features, words, noise) for i in range(0, rows, step)]
-    X = vstack(blocks, format="csr")
+    common = guide(zipf_sums(features))
+    blocks = (_draw_rows(bits, y[i : i + step], sizes, common, words, noise) for i in range(0, rows, step))
+    X = _stacked(blocks, (rows, features), rows * (words + words // 5))
     mean = X.nnz / rows
     return Dataset(
-        X=csr_array(X),
+        X=X,
         y=y.astype(np.intp),
         class_names=tuple(f"class-{position}" for position in range(classes)),
-        taxonomy=grouped_classes(groups, classes),
+        taxonomy=class_tree(sizes) if depth > 1 else None,
         found=f"{rows:,} rows of {mean:.0f} non-zeros, {features:,} features, {classes:,} classes; seed {seed}",
     )
 
@@ -74,18 +84,38 @@ def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> Whole:
     return drawn[np.argsort(raw(bits, rows), kind="stable")]
 
 
-def _draw_rows(bits: np.random.PCG64, y: Whole, groups: int, features: int, words: int, noise: float) -> csr_array:
-    lengths = below(raw(bits, len(y)), 2 * (words // 5) + 1) + np.uint64(words - words // 5)
+def _draw_rows(
+    bits: np.random.PCG64, y: Whole, sizes: list[int], common_words: Guide, words: int, noise: float
+) -> csr_array:
+    features = len(common_words.sums)
+    lengths = (below(raw(bits, len(y)), 2 * (words // 5) + 1) + np.uint64(words - words // 5)).astype(np.int64)
     total = int(lengths.sum())
-    token_class = np.repeat(y, lengths.astype(np.int64))
-    chance = raw(bits, total)
-    from_group = (chance & np.uint64(1)).astype(bool)
-    # Topics: the groups are 0 to groups - 1, class c is groups + c and belongs to group c modulo groups.
-    topic = np.where(from_group, token_class % np.uint64(groups), token_class + np.uint64(groups))
-    own = _hash(topic * np.uint64(OWN_WORDS) + pick(raw(bits, total), zipf_sums(OWN_WORDS)), features)
-    background = pick(raw(bits, total), zipf_sums(features))
-    tokens = np.where(share(chance, noise), background, own)
-    return tally(tokens, lengths.astype(np.int64), features).astype(np.float32)
+    token_class = np.repeat(y.astype(np.uint32), lengths)
+    chance, own, background = raw(bits, total), raw(bits, total), raw(bits, total)
+    own_sums = zipf_sums(OWN_WORDS)
+    tokens = np.empty(total, dtype=np.int32)
+    for start in range(0, total, CHUNK_TOKENS):
+        part = slice(start, start + CHUNK_TOKENS)
+        common = share(chance[part], noise)
+        tokens[part][common] = common_words.pick(background[part][common])
+        told = ~common
+        topic = _topics(token_class[part][told].astype(np.uint64), chance[part][told], sizes)
+        tokens[part][told] = _hash(topic * np.uint64(OWN_WORDS) + pick(own[part][told], own_sums), features)
+    return tally(tokens, lengths, features)
+
+
+def _topics(member: Whole, chance: Whole, sizes: list[int]) -> Whole:
+    """Whose word it is: the class's own or, up to the root, that of a group; by lower bits than `share` looks at.
+
+    Topics are the nodes below the root, level by level. Node i of a level is in group i modulo the size of the level
+    above.
+    """
+    steps_up = (chance & np.uint64(2**11 - 1)) % np.uint64(len(sizes))
+    topic = member + np.uint64(sum(sizes[:-1]))
+    for up in range(1, len(sizes)):
+        member = member % np.uint64(sizes[-1 - up])
+        topic = np.where(steps_up == np.uint64(up), member + np.uint64(sum(sizes[: -1 - up])), topic)
+    return topic
 
 
 def _hash(value: Whole, bound: int) -> Whole:
@@ -94,3 +124,17 @@ def _hash(value: Whole, bound: int) -> Whole:
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return below(z ^ (z >> np.uint64(31)), bound)
+
+
+def _stacked(blocks: Iterable[csr_array], shape: tuple[int, int], most: int) -> csr_array:
+    """The blocks below each other, each let go once copied; room for `most` non-zeros costs nothing unless used."""
+    data: NDArray[np.float32] = np.empty(most, dtype=np.float32)
+    indices: NDArray[np.int32] = np.empty(most, dtype=np.int32)
+    indptr: NDArray[np.int64] = np.zeros(shape[0] + 1, dtype=np.int64)
+    row = end = 0
+    for block in blocks:
+        data[end : end + block.nnz], indices[end : end + block.nnz] = block.data, block.indices
+        indptr[row + 1 : row + 1 + block.shape[0]] = end + block.indptr[1:]
+        row, end = row + block.shape[0], end + block.nnz
+    narrow = np.int32 if end < 2**31 else np.int64  # a wide indptr would make scipy widen the indices too
+    return csr_array((data[:end], indices[:end], indptr.astype(narrow)), shape=shape)

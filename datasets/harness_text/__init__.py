@@ -1,1 +1,1 @@
-"""Data sets of text, as term counts: diagnosis terms, newsgroups, newswire, and the words of six novels."""
+"""Data sets of text, as term counts: diagnoses, newsgroups, newswire, novels, web pages, patents, laws, requests."""

@@ -5,6 +5,10 @@ before and the three after it, each with its position, and the nine conjunctions
 to each other, the word itself passed over: five pairs and four triples. They do not reach across the ends of a novel.
 Features that occur once in all six novels tell nothing and are left out unless `singletons` is set.
 
+Texts come by file, packed or not, or from Project Gutenberg, whose words before and after a text are left out. What is
+counted there changes as the texts are revised; the figures of this project are of 724,859 words, 14,072 different ones,
+the paper has 749 thousand and 17.4 thousand.
+
 The paper says "their conjunctions", about 15 features in all. Of the readings that give 15, this one leaves 11.2 a word
 without singletons, as a reference implementation that meets the published accuracy has; pairs across leave 12.0.
 """
@@ -27,8 +31,7 @@ RAW = RawFiles(
     dataset="austen",
     needed="the folder with the plain texts (.txt or .txt.gz) of Jane Austen's six novels from Project Gutenberg, "
     "numbers 105, 121, 141, 158, 161 and 1342",
-    folder="austen",
-    wanted=re.compile(r"^([^/]+)\.txt(?:\.gz)?$"),
+    wanted=re.compile(r"(?:^|/)([^/]+)\.txt$"),
 )
 REACH = 3
 """How many words either side are looked at."""
@@ -43,7 +46,7 @@ def load(*, source: str | None = None, singletons: bool = False) -> Dataset:
     titles = [match[1] for match, _ in files]
     twice = sorted({title for title in titles if titles.count(title) > 1})
     if twice:
-        raise DataError(f"data set 'austen': {twice[0]} is there twice, as .txt and as .txt.gz: remove one")
+        raise DataError(f"data set 'austen': {twice[0]}.txt is there twice, in two folders: remove one")
     novels = [words_of(content) for _, content in files]
     vocabulary, words = np.unique(list(itertools.chain(*novels)), return_inverse=True)
     X = context(words, np.array([len(novel) for novel in novels]), singletons=singletons)

@@ -1,1 +1,1 @@
-"""Data sets of plain feature vectors: handwritten digits."""
+"""Data sets of plain feature vectors: digits, spoken and printed letters, pictures."""

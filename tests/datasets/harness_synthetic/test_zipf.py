@@ -1,6 +1,7 @@
 """The zipf texts: the same everywhere for a seed, shaped as asked, whatever the blocks they are made in."""
 
 import hashlib
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -24,20 +25,28 @@ def test_seed_0_gives_the_pinned_data():
     assert digest(zipf.load(**SMALL)) == "758b2727a4eec93d6863e487adb1a777835e4123d4b8058c48397927cbd26b4a"
 
 
+def test_a_deeper_tree_gives_the_pinned_data():
+    assert digest(zipf.load(**SMALL, depth=3)) == "eba32becb4a8c624772ce94e0aa27790e0bf8dfcf7bf74983ca608d81eeb80ec"
+
+
 def test_another_seed_gives_other_data():
     assert digest(zipf.load(**SMALL, seed=1)) != digest(zipf.load(**SMALL))
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(2, 40), st.integers(0, 60), st.integers(1, 300), st.integers(1, 30), st.floats(0, 1))
-def test_any_allowed_parameters_give_data_of_the_shape_asked(classes, more, features, words, noise):
-    data = zipf.load(rows=classes + more, classes=classes, features=features, words=words, noise=noise)
+@given(
+    st.integers(2, 40), st.integers(0, 60), st.integers(1, 300), st.integers(1, 30), st.floats(0, 1), st.integers(1, 5)
+)
+def test_any_allowed_parameters_give_data_of_the_shape_asked(classes, more, features, words, noise, depth):
+    data = zipf.load(rows=classes + more, classes=classes, features=features, words=words, noise=noise, depth=depth)
     assert data.X.shape == (classes + more, features)
     assert set(data.y.tolist()) == set(range(classes))
     lengths = np.asarray(data.X.sum(axis=1)).ravel()
     assert lengths.min() >= words - words // 5
     assert lengths.max() <= words + words // 5
-    assert data.taxonomy.depth == 2
+    assert (data.X.dtype, data.X.indices.dtype) == (np.float32, np.int32)
+    assert data.X.has_canonical_format
+    assert (data.taxonomy.depth if depth > 1 else data.taxonomy) == (depth if depth > 1 else None)
 
 
 def test_rows_differ_in_length_around_the_number_asked():
@@ -50,6 +59,49 @@ def test_class_sizes_fall_as_zipf_has_it():
     sizes = np.bincount(zipf.load(rows=20_000, classes=100, features=100, words=5).y)
     assert 1.7 < sizes[0] / sizes[1] < 2.3
     assert 7 < sizes[0] / sizes[9] < 13
+
+
+def test_word_frequencies_fall_as_zipf_has_it():
+    counts = np.asarray(zipf.load(rows=20_000, classes=2, features=1000, words=50, noise=1.0).X.sum(axis=0)).ravel()
+    assert counts[0] / counts[1] == pytest.approx(2, rel=0.05)
+    assert counts[0] / counts[99] == pytest.approx(100, rel=0.1)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_classes_share_words_as_far_as_they_share_groups(depth):
+    data = zipf.load(rows=3000, classes=27, features=100_000, words=60, noise=0.0, depth=depth)
+    words = [set(data.X[data.y == c].indices.tolist()) for c in range(27)]
+    ancestors = [{c} for c in range(27)]
+    if depth > 1:
+        tree = data.taxonomy
+        for node, above in zip(tree.class_node, ancestors, strict=True):
+            while node > 0:
+                above.add(f"node {node}")
+                node = tree.parent[node]  # noqa: PLW2901 (climbs)
+    shared = {}
+    for a in range(27):
+        for b in range(a):
+            shared.setdefault(len(ancestors[a] & ancestors[b]), []).append(len(words[a] & words[b]))
+    means = [np.mean(shared[n]) for n in sorted(shared)]
+    assert len(means) == depth
+    assert means[0] < 20  # by the chance of the hash
+    assert all(more > less + 100 for less, more in pairwise(means))
+
+
+def test_many_blocks_and_many_classes_make_one_matrix(monkeypatch):
+    monkeypatch.setattr(zipf, "BLOCK_TOKENS", 5_000)
+    data = zipf.load(rows=30_000, classes=20_000, features=1_000_000, words=5)
+    assert data.X.shape == (30_000, 1_000_000)
+    assert data.X.has_canonical_format
+    assert np.diff(data.X.indptr).min() >= 1
+    assert set(data.y.tolist()) == set(range(20_000))
+    assert len(data.taxonomy.class_node) == 20_000
+
+
+def test_the_size_of_the_chunks_does_not_matter(monkeypatch):
+    whole = digest(zipf.load(**SMALL))
+    monkeypatch.setattr(zipf, "CHUNK_TOKENS", 777)
+    assert digest(zipf.load(**SMALL)) == whole
 
 
 def test_the_classes_can_be_learnt_but_not_without_error():
@@ -70,6 +122,7 @@ def test_the_classes_can_be_learnt_but_not_without_error():
         ({"classes": 1}, "classes=1; allowed: a whole number from 2"),
         ({"words": 0}, "words=0; allowed: a whole number from 1"),
         ({"noise": 1.5}, "noise=1.5; allowed: a number from 0 to 1"),
+        ({"depth": 0}, "depth=0; allowed: a whole number from 1 to 8"),
         ({"seed": -1}, "seed=-1; allowed: a whole number from 0"),
     ],
 )

@@ -7,28 +7,21 @@ from pathlib import Path
 
 import pytest
 
-BESIDE = Path(__file__).resolve().parents[4] / "shared" / "data"
-"""A folder beside the checkout that may hold the raw files; HARNESS_RAW may name another one."""
-GIVEN = os.environ.get("HARNESS_RAW")
-
-
-@pytest.fixture(autouse=True)
-def no_raw_folder(monkeypatch):
-    """Tests find raw files only where they put them."""
-    monkeypatch.delenv("HARNESS_RAW", raising=False)
+SHARED = Path(os.environ.get("HARNESS_SHARED") or Path(__file__).resolve().parents[4] / "shared")
+"""A folder beside the checkout that may hold the raw files; HARNESS_SHARED names another one."""
 
 
 @pytest.fixture
-def real(monkeypatch):
-    """Lets loaders find the real files of a data set; skips the test where they are not at hand."""
+def real():
+    """The folder with the real files of a data set, as a source; skips the test where they are not at hand."""
 
-    def allow(folder):
-        home = Path(GIVEN) if GIVEN else BESIDE
-        if not (home / folder).is_dir():
-            pytest.skip(f"the real files are not at hand: set HARNESS_RAW to a folder that holds {folder}/")
-        monkeypatch.setenv("HARNESS_RAW", str(home))
+    def find(folder):
+        path = SHARED / "data" / folder
+        if not path.is_dir():
+            pytest.skip(f"the real files are not at hand: HARNESS_SHARED must name a folder that holds data/{folder}/")
+        return str(path)
 
-    return allow
+    return find
 
 
 @pytest.fixture

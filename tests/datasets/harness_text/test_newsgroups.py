@@ -2,16 +2,25 @@
 
 import gzip
 import os
+import pickle
 import tarfile
+import zlib
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_files
+from sklearn.datasets._twenty_newsgroups import (  # the oracle
+    strip_newsgroup_footer,
+    strip_newsgroup_header,
+    strip_newsgroup_quoting,
+)
 
+from harness import raw
 from harness.data import folder_of
 from harness.errors import DataError
 from harness.host import discover
-from harness_text import newsgroups, raw
-from harness_text.plugin import harness_datasets
+from harness_text import newsgroups
 
 MESSAGES = {
     "20news-bydate-train/comp.graphics/101": b"From: someone\nSubject: Rays\n\nTracing rays, tracing the rays.\n",
@@ -58,6 +67,28 @@ def test_the_tree_has_the_first_word_of_the_name_above_the_group(pack):
     assert tree.class_node.tolist() == [3, 4, 5]
 
 
+def test_the_tree_by_subject_has_one_top_for_religion_and_one_for_politics():
+    groups = ["alt.atheism", "comp.graphics", "misc.forsale", "soc.religion.christian", "talk.politics.guns"]
+    tree = newsgroups.tree_of([*groups, "talk.religion.misc"], "subject")
+    assert tree.node_names[1:5] == ("comp", "forsale", "politics", "religion")
+    above = [tree.node_names[tree.parent[node]] for node in tree.class_node]
+    assert above == ["religion", "comp", "forsale", "religion", "politics", "religion"]
+
+
+lines = st.lists(
+    st.sampled_from(["word", "", "--", "> quoted", "a wrote:", "|", " ", "In article x", "--\t"]), max_size=8
+)
+
+
+@given(lines.map("\n".join))
+def test_footers_and_quotes_are_stripped_by_the_rules_of_scikit_learn(text):
+    assert newsgroups.text_of(text, "keep", "strip", "keep") == strip_newsgroup_footer(text)
+    assert newsgroups.text_of(text, "keep", "keep", "strip") == strip_newsgroup_quoting(text)
+    assert newsgroups.text_of(text, "strip", "keep", "keep") == strip_newsgroup_header(text)
+    everything = strip_newsgroup_quoting(strip_newsgroup_footer(strip_newsgroup_header(text)))
+    assert newsgroups.text_of(text, "strip", "strip", "strip") == everything
+
+
 def test_the_folder_the_archive_unpacks_to_gives_the_same(pack, lay):
     packed, plain = load(pack(MESSAGES)), load(lay(MESSAGES))
     unzipped = load(pack({f"./{name}": text for name, text in MESSAGES.items()}, "plain.tar", "w"))
@@ -66,22 +97,68 @@ def test_the_folder_the_archive_unpacks_to_gives_the_same(pack, lay):
         assert packed.y.tolist() == other.y.tolist()
 
 
+def cached(folder):
+    """What scikit-learn's fetcher keeps of these folders, made as it does."""
+    parts = {part: load_files(folder / f"20news-bydate-{part}", encoding="latin1") for part in ("train", "test")}
+    return zlib.compress(pickle.dumps(parts))
+
+
+def test_the_copy_that_scikit_learn_keeps_gives_the_same(pack, lay, tmp_path, monkeypatch):
+    packed, content = load(pack(MESSAGES)), cached(lay(MESSAGES))
+    (tmp_path / newsgroups.CACHE_FILE).write_bytes(content)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    for source in (tmp_path / newsgroups.CACHE_FILE, newsgroups.SCIKIT_LEARN):
+        kept = load(source)
+        assert (packed.X != kept.X).nnz == 0
+        assert (packed.y.tolist(), packed.found) == (kept.y.tolist(), kept.found)
+    named = str(tmp_path / newsgroups.CACHE_FILE)
+    assert newsgroups.stamp(source=newsgroups.SCIKIT_LEARN) == newsgroups.stamp(source=named)
+
+
+class Harmful:
+    def __reduce__(self):
+        return os.system, ("true",)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (zlib.compress(pickle.dumps({"train": Harmful(), "test": {}})), "which scikit-learn's copy does not"),
+        (zlib.compress(pickle.dumps({"train": {}})), "KeyError"),
+        (zlib.compress(pickle.dumps([1]))[:-3], "it is torn"),
+        (b"no such file", "error: Error -3"),
+    ],
+)
+def test_another_pickle_is_never_run_and_refused(tmp_path, content, reason):
+    path = tmp_path / newsgroups.CACHE_FILE
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=f"20news-bydate_py3.pkz cannot be read .*{reason}"):
+        load(path)
+
+
+def test_a_message_that_is_there_twice_is_refused(lay):
+    folder = lay(MESSAGES)
+    (folder / newsgroups.CACHE_FILE).write_bytes(cached(folder))
+    with pytest.raises(DataError, match="a message is there twice"):
+        load(folder)
+
+
 def test_files_beside_the_messages_are_passed_over(pack):
     more = {"README": b"x", "20news-bydate-train/.DS_Store": b"x", "20news-bydate-train/rec.autos/._9": b"x"}
     assert load(pack(MESSAGES | more)).X.shape[0] == len(MESSAGES)
 
 
 def test_what_was_found_is_said_beside_what_is_described(pack):
-    assert load(pack(MESSAGES)).found.startswith("2 + 2 messages (described as 11,314 + 7,532), 3 groups, ")
+    assert load(pack(MESSAGES)).found.startswith(
+        "2 (described as 11,314) + 2 (described as 7,532) messages, 3 groups, "
+    )
 
 
-def test_the_raw_folder_is_found_by_the_environment(pack, lay, monkeypatch, tmp_path):
-    monkeypatch.setenv("HARNESS_RAW", str(tmp_path / "raw"))
-    lay(MESSAGES, "raw/20newsgroups")
-    assert newsgroups.load().X.shape[0] == 4
-    few = {name: text for name, text in MESSAGES.items() if not name.endswith("5")}
-    pack(few).rename(tmp_path / "raw" / "20newsgroups" / newsgroups.RAW.archive)
-    assert newsgroups.load().X.shape[0] == 3  # the archive, when it is there
+def test_without_a_source_the_data_home_is_looked_at(pack, monkeypatch, tmp_path):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "home"))
+    (tmp_path / "home" / "raw" / "newsgroups").mkdir(parents=True)
+    pack(MESSAGES).rename(tmp_path / "home" / "raw" / "newsgroups" / newsgroups.RAW.archive)
+    assert newsgroups.load().X.shape[0] == len(MESSAGES)
 
 
 def test_the_parsed_form_is_renewed_when_the_source_changes(lay):
@@ -109,12 +186,10 @@ def refusal(path):
 
 
 def test_without_a_source_the_error_says_what_to_get_from_whom_and_how_to_name_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path))
     for ask in (newsgroups.load, newsgroups.stamp):
-        with pytest.raises(DataError, match="no source was given, and HARNESS_RAW is not set; it is made from 20news"):
+        with pytest.raises(DataError, match="raw/newsgroups does not exist; it is made from 20news-bydate"):
             ask()
-    monkeypatch.setenv("HARNESS_RAW", str(tmp_path))
-    with pytest.raises(DataError, match="20newsgroups does not exist"):
-        newsgroups.load()
     assert "nowhere.tar.gz does not exist" in refusal(tmp_path / "nowhere.tar.gz")
 
 
@@ -163,27 +238,9 @@ def test_a_torn_archive_is_refused(pack):
     assert "cannot be read (EOFError: " in refusal(path)
 
 
-def test_other_values_of_headers_are_refused(pack):
-    with pytest.raises(DataError, match="headers is 'some', expected one of strip, keep"):
-        load(pack(MESSAGES), headers="some")
-
-
-def test_every_data_set_states_licence_and_citation():
-    specs = {spec.name: spec for spec in harness_datasets()}
-    assert specs.keys() >= {"newsgroups", "reuters21578", "austen"}
-    assert all(spec.licence and spec.citation and spec.summary for spec in specs.values())
-    assert [specs[name].representation for name in ("newsgroups", "reuters21578", "austen")] == ["tf", "tf", "binary"]
-
-
-# -- the real one ----------------------------------------------------------------------------------------------------
-
-
-def test_the_real_archive_has_the_counts_of_its_description(real):
-    real("20newsgroups")
-    data = newsgroups.load()
-    assert data.X.shape == (18_846, 58_741)
-    assert data.found == "11,314 + 7,532 messages, 20 groups, 58,741 words"
-    assert [len(part) for part in data.splits["bydate"]] == [11_314, 7_532]
-    assert np.unique(data.y).tolist() == list(range(20))
-    assert data.taxonomy.node_names[1:8] == ("alt", "comp", "misc", "rec", "sci", "soc", "talk")
-    assert data.taxonomy.depth == 2
+def test_other_values_of_parameters_are_refused(pack):
+    for name in ("headers", "footers", "quotes"):
+        with pytest.raises(DataError, match=f"{name} is 'some', expected one of strip, keep"):
+            load(pack(MESSAGES), **{name: "some"})
+    with pytest.raises(DataError, match="taxonomy is 'five', expected one of first-word, subject"):
+        load(pack(MESSAGES), taxonomy="five")

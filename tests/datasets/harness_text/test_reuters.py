@@ -1,6 +1,5 @@
-"""Reuters-21578: its SGML with all its quirks, the two subsets, and what is refused."""
+"""Reuters-21578: its SGML with all its quirks, the three subsets, and what is refused."""
 
-import numpy as np
 import pytest
 
 from harness.errors import DataError
@@ -133,6 +132,17 @@ def test_modapte90_keeps_all_labels_of_topics_that_occur_in_both_parts(source):
     assert (train.tolist(), test.tolist()) == ([0, 1], [2, 3, 4])
 
 
+def test_r52_keeps_stories_with_one_topic_that_occurs_so_in_both_parts(source, pack):
+    with pytest.raises(DataError, match="9 stories give 1 topics for 'r52'"):
+        reuters.load(source=source, subset="r52")  # of single topics, only earn is trained and tested
+    more = story("gold", whole("Gold", "sold"), split="TEST") + story("grain", whole("Grain", "sown"))
+    data = reuters.load(source=str(pack(raw_bytes(COLLECTION | {"reut2-002.sgm": more}), "more.tar.gz")), subset="r52")
+    assert data.class_names == ("earn", "gold", "grain")
+    assert [data.class_names[label] for label in data.y] == ["earn", "earn", "grain", "gold", "gold", "grain"]
+    train, test = data.splits["modapte"]
+    assert (train.tolist(), test.tolist()) == ([0, 3, 5], [1, 2, 4])
+
+
 def test_words_of_few_stories_of_the_subset_get_no_column(source):
     assert reuters.load(source=source, min_df=2).X.shape[1] < reuters.load(source=source).X.shape[1]
 
@@ -145,9 +155,9 @@ def test_a_folder_gives_the_same_as_the_archive(source, lay):
 
 
 def test_what_cannot_be_used_is_refused(source, lay, pack):
-    with pytest.raises(DataError, match="subset is 'r8', expected one of top10, modapte90"):
+    with pytest.raises(DataError, match="subset is 'r8', expected one of top10, modapte90, r52"):
         reuters.load(source=source, subset="r8")
-    with pytest.raises(DataError, match=r"no source was given.*reuters21578\.tar\.gz from David D\. Lewis's page"):
+    with pytest.raises(DataError, match=r"does not exist.*reuters21578\.tar\.gz from David D\. Lewis's page"):
         reuters.load()
     with pytest.raises(DataError, match="holds none of the files"):
         reuters.load(source=str(lay({"README.txt": b"about"})))
@@ -155,29 +165,3 @@ def test_what_cannot_be_used_is_refused(source, lay, pack):
         reuters.load(source=str(pack({"../reut2-000.sgm": b""}, "bad.tar.gz")))
     with pytest.raises(DataError, match="0 stories give 0 topics"):
         reuters.load(source=str(pack({"reut2-000.sgm": b""}, "empty.tar.gz")))
-
-
-# -- the real one ----------------------------------------------------------------------------------------------------
-
-
-def test_the_ten_largest_topics_give_9400_stories(real):
-    real("reuters21578")
-    data = reuters.load()
-    assert data.X.shape == (9_400, 26_875)
-    assert set(data.class_names) == {
-        *("acq", "corn", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade", "wheat"),
-    }
-    assert np.bincount(data.y).min() > 0
-
-
-def test_modapte_has_9603_and_3299_stories_and_90_topics(real):
-    real("reuters21578")
-    files = reuters.RAW.read(None)
-    stories = [story for match, content in files for story in reuters.read(match[1], content.decode("latin-1"))]
-    assert len(stories) == 21_578
-    assert [sum(story.part == part for story in stories) for part in ("train", "test")] == [9_603, 3_299]
-    data = reuters.load(subset="modapte90")
-    assert len(data.class_names) == 90
-    assert [len(part) for part in data.splits["modapte"]] == [7_770, 3_019]
-    assert data.y.shape == (10_789, 90)
-    assert data.y.sum(axis=1).min() == 1

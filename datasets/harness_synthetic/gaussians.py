@@ -1,0 +1,47 @@
+"""Dense rows in the likeness of Aloi: many Gaussian classes of equal size in a few non-negative dimensions.
+
+Class means are drawn from a standard normal distribution, rows around them with standard deviation `noise`; what falls
+below zero becomes zero, which leaves about half of the values. With the default noise a linear learner makes next to no
+error, while a tree that splits the classes at random fails on most rows. The same parameters give the same data on any
+machine; `normals` says how.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from harness import Dataset
+from harness.errors import DataError
+from harness_synthetic.draws import check_number, check_whole, raw
+from harness_synthetic.normals import Reals, normals
+
+BLOCK_VALUES = 2**22
+
+
+def load(
+    *, rows: int = 108_000, classes: int = 1_000, features: int = 128, noise: float = 0.5, seed: int = 0
+) -> Dataset:
+    """Rows in random order; class sizes differ by one at most."""
+    given = {"rows": rows, "classes": classes, "features": features, "seed": seed}
+    limits = {"rows": (2, 2**26), "classes": (2, 2**20), "features": (1, 2**16), "seed": (0, 2**32 - 1)}
+    check_whole("gaussians", given, limits)
+    check_number("gaussians", {"noise": noise}, {"noise": (0, 100)})
+    if rows < classes:
+        raise DataError(f"data set 'gaussians': rows={rows}; allowed: at least one for each of the {classes} classes")
+    bits = np.random.PCG64(seed)
+    y = (np.arange(rows) % classes)[np.argsort(raw(bits, rows), kind="stable")]
+    means = normals(bits, classes * features).reshape(classes, features)
+    step = max(1, BLOCK_VALUES // features)
+    X = vstack([_around(bits, means[y[i : i + step]], noise) for i in range(0, rows, step)], format="csr")
+    return Dataset(
+        X=csr_array(X),
+        y=y,
+        class_names=tuple(f"class-{position}" for position in range(classes)),
+        found=f"{rows:,} rows of {X.nnz / rows:.0f} non-zeros, {features:,} features, {classes:,} classes; seed {seed}",
+    )
+
+
+def _around(bits: np.random.PCG64, centres: Reals, noise: float) -> csr_array:
+    values = centres + noise * normals(bits, centres.size).reshape(centres.shape)
+    return csr_array(np.maximum(values, 0.0).astype(np.float32))

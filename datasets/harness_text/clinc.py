@@ -1,0 +1,93 @@
+"""CLINC150: requests to a voice assistant by intent, with the ten domains above the 150 intents.
+
+Tokens are lower-cased runs of letters and digits; nothing is left out, since requests are short. Requests that are out
+of scope ("oos_...") belong to no intent and stay out. Format: data_full.json maps "train", "val" and "test" to lists of
+[request, intent]; domains.json maps each domain to its intents.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles
+from harness.tokens import count_terms
+from harness_text.classes import beside, part_splits, positions, tree_of_paths
+
+RAW = RawFiles(
+    dataset="clinc150",
+    needed="data_full.json and domains.json of github.com/clinc/oos-eval",
+    wanted=re.compile(r"(?:^|/)(data_full|domains)\.json$"),
+    archive="oos-eval.zip",
+)
+PARTS = {"train": "train", "val": "validation", "test": "test"}
+PUBLISHED = {"train": 15_000, "val": 3_000, "test": 4_500}
+
+
+def load(*, source: str | None = None) -> Dataset:
+    """The three parts one after the other; the splits are "train-test", "train-validation" and so on."""
+    files = {match[1]: _parsed(match.string, content) for match, content in RAW.read(source)}
+    for name in ("data_full", "domains"):
+        if name not in files:
+            raise DataError(f"data set 'clinc150': {name}.json is not there, expected {RAW.needed}")
+    domain = _domains(files["domains"])
+    requests = [(part, text, intent) for part in PARTS for text, intent in _requests(files["data_full"], part, domain)]
+    intents = sorted(domain)
+    counts, _ = count_terms(text for _, text, _ in requests)
+    sizes = {part: sum(p == part for p, _, _ in requests) for part in PARTS}
+    shown = " + ".join(beside(sizes[part], PUBLISHED[part]) for part in PARTS)
+    return Dataset(
+        X=counts,
+        y=positions((intent for _, _, intent in requests), intents),
+        class_names=tuple(intents),
+        taxonomy=tree_of_paths("clinc150", [(domain[intent], intent) for intent in intents]),
+        splits=part_splits([PARTS[part] for part, _, _ in requests]),
+        found=f"{shown} requests, {len(intents)} intents, {len(set(domain.values()))} domains, "
+        f"{counts.shape[1]:,} words",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the files without reading them."""
+    return RAW.stamp(source)
+
+
+def _parsed(name: str, content: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"data set 'clinc150': {name} is not JSON ({error}): get it again") from error
+    if not isinstance(parsed, dict):
+        raise DataError(f"data set 'clinc150': {name} holds a {type(parsed).__name__}, expected a mapping")
+    return parsed
+
+
+def _domains(domains: dict[str, Any]) -> dict[str, str]:
+    """The domain of each intent."""
+    domain: dict[str, str] = {}
+    for name, intents in domains.items():
+        for intent in _listed("domains.json", name, intents):
+            if intent in domain:
+                raise DataError(f"data set 'clinc150': domains.json has {intent!r} in two domains")
+            domain[str(intent)] = name
+    return domain
+
+
+def _requests(data: dict[str, Any], part: str, domain: dict[str, str]) -> list[tuple[str, str]]:
+    """The requests of a part and their intents."""
+    rows = _listed("data_full.json", part, data.get(part))
+    for number, row in enumerate(rows):
+        if not (isinstance(row, list) and len(row) == 2 and all(isinstance(text, str) for text in row)):
+            raise DataError(f"data set 'clinc150': data_full.json, {part}[{number}]: expected [request, intent]")
+        if row[1] not in domain:
+            raise DataError(f"data set 'clinc150': data_full.json, {part}[{number}]: {row[1]!r} is in no domain")
+    return [(text, intent) for text, intent in rows]
+
+
+def _listed(file: str, key: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise DataError(f"data set 'clinc150': {file}: expected a list under {key!r}, found {type(value).__name__}")
+    return value

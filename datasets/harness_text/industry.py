@@ -1,0 +1,64 @@
+"""Industry sector: web pages of companies to the branch of industry that they are in, with the tree of sectors.
+
+Read from the archive of Carnegie Mellon's text learning group: a folder "sector", in it folders for sectors and, below
+them, for branches ("...industry"), in these a file a page. A page's text is what is left of its HTML: headers that the
+server sent, scripts, comments and tags are left out. Tokens are lower-cased runs of at least two letters, without
+scikit-learn's English stop words and without tokens of fewer than `min_df` pages (2: tokens of one page tell nothing).
+
+The same pages in LIBSVM's form, with its own terms and no names, are the data set `sector`.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from harness import Dataset
+from harness.raw import RawFiles
+from harness.tokens import WORDS, count_terms, english_stop_words
+from harness_text.classes import positions, tree_of_paths
+
+RAW = RawFiles(
+    dataset="industry",
+    needed="sector.tar.gz, the industry sector data of Carnegie Mellon's text learning group (collected by Market "
+    "Guide and A. McCallum), or the folder sector/ that it unpacks to",
+    wanted=re.compile(r"^(.*\.industry)/([^/]+)$"),
+    archive="sector.tar.gz",
+)
+_HEADERS = re.compile(r"\A(?:HTTP/[^\n]*\n)?(?:[A-Za-z][A-Za-z-]*:[^\n]*\n)+\n")
+_MARK_UP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+
+def load(*, source: str | None = None, min_df: int = 2) -> Dataset:
+    """Pages by branch and name; a class is named by its path below sector/."""
+    files = RAW.read(source)
+    pages = sorted(((branch_of(match[1]), match[2], content) for match, content in files), key=lambda page: page[:2])
+    classes = sorted({branch for branch, _, _ in pages})
+    texts = (text_of(content) for _, _, content in pages)
+    counts, _ = count_terms(texts, WORDS, stop_words=english_stop_words(), min_df=min_df)
+    tree = tree_of_paths("sector", [tuple(branch.split("/")) for branch in classes])
+    tops = {branch.partition("/")[0] for branch in classes}
+    return Dataset(
+        X=counts,
+        y=positions((branch for branch, _, _ in pages), classes),
+        class_names=tuple(classes),
+        taxonomy=tree,
+        found=f"{len(pages):,} pages, {len(classes)} branches below {len(tops)} tops, {counts.shape[1]:,} words",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the archive or folder without reading it."""
+    return RAW.stamp(source)
+
+
+def branch_of(folder: str) -> str:
+    """The path of a branch below sector/, wherever that lies; the whole where the path begins below it."""
+    return folder.removeprefix("sector/").rpartition("/sector/")[2]
+
+
+def text_of(content: bytes) -> str:
+    """A page without what the server and the mark-up say."""
+    text = content.decode("latin-1").replace("\r\n", "\n")
+    return html.unescape(_MARK_UP.sub(" ", _HEADERS.sub("", text)))

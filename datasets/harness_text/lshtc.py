@@ -1,0 +1,153 @@
+"""LSHTC1, the first PASCAL challenge of large-scale hierarchical text classification: web pages of the Open Directory.
+
+Two releases, each a data set: `lshtc1-dryrun` (1,139 classes) and `lshtc1` (the large one, 12,294 classes). Each comes
+with the class tree, cat_hier.txt, a line a class with the path from a top of the directory down to it, and with folders
+whose names begin with Task1 (pages as crawled) and Task2 (train and validate on the directory's short descriptions,
+test on crawled pages), in these train.txt, validation.txt and test.txt: lines "class feature:count ...".
+
+Feature 0 is not a term and is dropped; features are stemmed terms without their names, numbered far apart, so those
+that never occur are dropped as well. Splits are named by the parts there are: "train-test", "train-validation",
+"validation-test" and, with all three, "trainvalidation-test". Where the training part of task 1 is missing,
+"validation-test" trains on the validation part. A part with the class 0 throughout, as the challenge gave out its test
+pages, has no labels to test against and is left out.
+
+The directory has several tops; a root is put above them. A node that lies below two others is two nodes of the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import IO, Any
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles
+from harness.sparse_text import SparseText, drop_unused_columns, read_svmlight
+from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
+from harness_text.sparse_parts import single_labels, stacked
+
+TASKS = (1, 2)
+UNLABELLED = "0"
+_WANTED = re.compile(r"(?:^|/)(?:Task(\d)[^/]*/(train|validation|test)|(cat_hier))\.txt$")
+
+
+@dataclass(frozen=True)
+class Release:
+    """One of the two releases, as the challenge describes it."""
+
+    raw: RawFiles
+    n_classes: int
+    sizes: dict[str, int]
+
+
+def _raw(name: str, release: str) -> RawFiles:
+    return RawFiles(
+        dataset=name,
+        needed=f"the folder or archive of the {release} of LSHTC1 from the PASCAL challenge (lshtc.iit.demokritos.gr): "
+        "cat_hier.txt and the folders Task1 and Task2 with train.txt, validation.txt and test.txt",
+        wanted=_WANTED,
+        archive=f"{release}.tar.gz",
+    )
+
+
+DRY_RUN = Release(_raw("lshtc1-dryrun", "dry-run"), 1_139, {"train": 4_463, "validation": 1_860, "test": 1_858})
+LARGE = Release(_raw("lshtc1", "large"), 12_294, {"train": 93_805, "validation": 34_905, "test": 34_880})
+
+
+def load(*, source: str | None = None, task: int = 1) -> Dataset:
+    """The large release."""
+    return _load(LARGE, source, task)
+
+
+def load_dry_run(*, source: str | None = None, task: int = 1) -> Dataset:
+    """The dry run."""
+    return _load(DRY_RUN, source, task)
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the files of the large release without reading them."""
+    return LARGE.raw.stamp(source)
+
+
+def stamp_dry_run(*, source: str | None = None, **_: Any) -> str:
+    """Names the files of the dry run without reading them."""
+    return DRY_RUN.raw.stamp(source)
+
+
+def _load(release: Release, source: str | None, task: int) -> Dataset:
+    """The parts one after the other, rows in the order of the files, classes in the order of the tree's file."""
+    name = release.raw.dataset
+    check_choice(name, "task", task, TASKS)
+    paths, parts = _read(release, source, task)
+    labels = {part: single_labels(name, f"{part}.txt", read) for part, read in parts.items()}
+    left_out = [part for part in parts if set(labels[part]) == {UNLABELLED}]
+    there = [part for part in release.sizes if part in parts and part not in left_out]
+    if not there:
+        raise DataError(f"data set {name!r}: task {task} has no labelled part; it is made from {release.raw.needed}")
+    for part in there:
+        _check_labels(name, part, labels[part], paths)
+    sizes = ", ".join(f"{part} {beside(len(labels[part]), release.sizes[part])}" for part in there)
+    missing = [f"no {part}" for part in release.sizes if part not in parts]
+    missing += [f"{part} left out, it has no labels" for part in left_out]
+    X = drop_unused_columns(stacked([parts[part] for part in there], first_feature=1))
+    return Dataset(
+        X=X,
+        y=positions((label for part in there for label in labels[part]), list(paths)),
+        class_names=tuple(paths),
+        taxonomy=tree_of_paths("directory", list(paths.values())),
+        splits=part_splits([part for part in there for _ in labels[part]]),
+        found=f"task {task}: {'; '.join([sizes, *missing])}; {beside(len(paths), release.n_classes)} classes, "
+        f"{len({node for path in paths.values() for node in path}):,} nodes in the tree, {X.shape[1]:,} terms",
+    )
+
+
+def _read(release: Release, source: str | None, task: int) -> tuple[dict[str, ClassPath], dict[str, SparseText]]:
+    """The path of each class, and the parts of the task."""
+    paths: dict[str, ClassPath] = {}
+    parts: dict[str, SparseText] = {}
+    for match, stream in release.raw.open_each(source):
+        if match[3]:
+            paths = read_paths(release.raw.dataset, match.string, stream)
+        elif int(match[1]) == task:
+            if match[2] in parts:
+                raise DataError(f"data set {release.raw.dataset!r}: {match[2]}.txt of task {task} is there twice")
+            parts[match[2]] = read_svmlight(stream, name=match.string)
+    if not paths:
+        raise DataError(f"data set {release.raw.dataset!r}: cat_hier.txt is not there, or empty")
+    _check_release(release, len(paths))
+    return paths, parts
+
+
+def _check_release(release: Release, n_classes: int) -> None:
+    """The two releases are in the same form: tell a user who gives one for the other."""
+    for other in (DRY_RUN, LARGE):
+        if other is not release and other.n_classes == n_classes:
+            raise DataError(
+                f"data set {release.raw.dataset!r}: a tree of {n_classes:,} classes is that of the data set "
+                f"{other.raw.dataset!r}: `harness data import {other.raw.dataset} FILE...`"
+            )
+
+
+def read_paths(dataset: str, name: str, stream: IO[bytes]) -> dict[str, ClassPath]:
+    """The path to each class, by the class, which is its last node."""
+    paths: dict[str, ClassPath] = {}
+    for number, line in enumerate(stream, 1):
+        path = tuple(line.decode("latin-1").split())
+        where = f"data set {dataset!r}: {name}, line {number}"
+        if not path:
+            continue
+        if not all(node.isdigit() for node in path):
+            raise DataError(f"{where}: expected the numbers of a path, found {line[:60]!r}")
+        if path[-1] in paths:
+            raise DataError(f"{where}: the class {path[-1]} is there twice: expected one path a class")
+        if len(set(path)) < len(path):
+            raise DataError(f"{where}: a node is its own ancestor")
+        paths[path[-1]] = path
+    return paths
+
+
+def _check_labels(dataset: str, part: str, labels: list[str], paths: dict[str, ClassPath]) -> None:
+    for number, label in enumerate(labels, 1):
+        if label not in paths:
+            raise DataError(f"data set {dataset!r}: {part}.txt, row {number}: the class {label} is not in cat_hier.txt")

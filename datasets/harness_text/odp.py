@@ -1,0 +1,95 @@
+"""ODP: pages of the Open Directory to their categories, 105 thousand of them, as the LOMtree paper uses it.
+
+Takes odp_train and odp_test, packed or not, in one of two forms:
+- odp_train.vw, odp_test.vw: Vowpal Wabbit's, "category | feature:value ...", as the paper's authors pass it on;
+  a feature without a value counts 1, a namespace after the bar and whatever stands between category and bar is ignored;
+- odp_train.txt, odp_test.txt: LIBSVM's, "category feature:value ...".
+Features are whole numbers. With a file cat_hier.txt, as LSHTC1 has one (a line a category with the numbers of the path
+down to it), there is a class tree, which must hold every category that occurs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import IO, Any, cast
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles
+from harness.sparse_text import SparseText, drop_unused_columns, read_svmlight
+from harness_text.classes import ClassPath, part_splits, positions, tree_of_paths
+from harness_text.lshtc import read_paths
+from harness_text.sparse_parts import by_number, single_labels, stacked
+
+RAW = RawFiles(
+    dataset="odp",
+    needed="odp_train.vw.gz and odp_test.vw.gz from hunch.net/~vw, or the same in LIBSVM's form as odp_train.txt and "
+    "odp_test.txt",
+    wanted=re.compile(r"(?:^|/)(?:odp_(train|test)\.(vw|txt)|(cat_hier)\.txt)$"),
+)
+PARTS = ("train", "test")
+
+
+def load(*, source: str | None = None) -> Dataset:
+    """The training part, then the test part; "train-test" is their split."""
+    read, paths = _read(source)
+    parts = [part for part in PARTS if part in read]
+    labels = {part: single_labels("odp", f"odp_{part}", read[part]) for part in parts}
+    row_labels = [label for part in parts for label in labels[part]]
+    classes = by_number(row_labels)
+    lost = [label for label in classes if paths and label not in paths]
+    if lost:
+        raise DataError(f"data set 'odp': the category {lost[0]} is not in cat_hier.txt ({len(lost):,} such)")
+    X = drop_unused_columns(stacked([read[part] for part in parts]))
+    return Dataset(
+        X=X,
+        y=positions(row_labels, classes),
+        class_names=tuple(classes),
+        taxonomy=tree_of_paths("directory", [paths[label] for label in classes]) if paths else None,
+        splits=part_splits([part for part in parts for _ in labels[part]]),
+        found=f"{' + '.join(f'{len(labels[part]):,}' for part in parts)} pages ({' + '.join(parts)}), "
+        f"{len(classes):,} categories, {X.shape[1]:,} features",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the files without reading them."""
+    return RAW.stamp(source)
+
+
+def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPath]]:
+    """The parts that are there, at least one, and the path of each category, if there is a tree."""
+    read: dict[str, SparseText] = {}
+    paths: dict[str, ClassPath] = {}
+    for match, stream in RAW.open_each(source):
+        if match[3]:
+            paths = read_paths("odp", match.string, stream)
+            continue
+        if match[1] in read:
+            raise DataError(f"data set 'odp': the {match[1]} part is there twice: remove one file")
+        lines = cast(IO[bytes], _FromVowpalWabbit(stream)) if match[2] == "vw" else stream
+        read[match[1]] = read_svmlight(lines, name=match.string)
+    if not read:
+        raise DataError(f"data set 'odp': there is a tree, but no page; it is made from {RAW.needed}")
+    return read, paths
+
+
+class _FromVowpalWabbit:
+    """A stream of Vowpal Wabbit's lines, given out as LIBSVM's, line by line, so that errors keep their numbers."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream = stream
+
+    def readlines(self, hint: int) -> list[bytes]:
+        return [self._line(line) for line in self.stream.readlines(hint)]
+
+    def _line(self, line: bytes) -> bytes:
+        head, bar, features = line.partition(b"|")
+        if not bar:
+            return line
+        if features[:1].strip():  # a namespace: it stands right after the bar
+            features = features.partition(b" ")[2]
+        words = features.split()
+        if features.count(b":") < len(words):
+            words = [word if b":" in word else word + b":1" for word in words]
+        return b" ".join([*head.split()[:1], *words])

@@ -1,0 +1,119 @@
+"""WIPO-alpha: English patent applications to main groups of the International Patent Classification (IPC).
+
+Takes the collection as the World Intellectual Property Organization gives it out: folders "train" and "test", below
+them an XML file an application (archives of these are read as they are):
+
+    <record ...>
+      <ipcs ed="7" mc="D21B00106"> <ipc ic="..."/> ... </ipcs>     mc: the main code, subclass, main group, subgroup
+      <tis><ti xml:lang="EN">title</ti></tis>
+      <abs><ab xml:lang="EN">abstract</ab></abs>
+      <cls><cl xml:lang="EN">claims</cl></cls>
+      <txts><txt xml:lang="EN">description</txt></txts>
+    </record>
+
+The class is the main group of the main code; the tree above it is section, class, subclass. `section` is one letter,
+A to H, each a problem of its own as in Cai and Hofmann (2004), or "all". `text` says what is read, any of title,
+abstract, claims, description, separated by commas; title and claims are what that paper indexes. Tokens are lower-cased
+runs of at least two letters without scikit-learn's English stop words; the paper's own tokens are not known in detail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.entities import entitydefs
+from typing import IO, Any
+from xml.etree import ElementTree
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles
+from harness.tokens import WORDS, count_terms, english_stop_words
+from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
+
+RAW = RawFiles(
+    dataset="wipo-alpha",
+    needed="the WIPO-alpha collection of the World Intellectual Property Organization (on request from its IPC "
+    "categorization page): the folders train and test with an XML file an application, or archives of them",
+    wanted=re.compile(r"(?:^|/)(train|test)/((?:.*/)?[^/]+\.xml)$", re.IGNORECASE),
+    archive="wipo-alpha.zip",
+)
+SECTIONS = (*"ABCDEFGH", "all")
+ELEMENTS = {"title": "ti", "abstract": "ab", "claims": "cl", "description": "txt"}
+_BY_SECTION = ((694, 10_962), (1_172, 14_690), (852, 16_245), (160, 1_710), (230, 3_027), (675, 6_685), (470, 10_302))
+PUBLISHED = dict(zip(SECTIONS, (*_BY_SECTION, (403, 11_629), (4_656, 75_250)), strict=True))
+"""Categories and documents of each section in Cai and Hofmann (2004), and their sums."""
+_CODE = re.compile(r"([A-H])(\d\d)([A-Z])(?:(\d{3})\d{2,6}|\s*(\d{1,4})\s*/\s*\d+)")
+
+
+@dataclass(frozen=True, order=True)
+class Application:
+    """A patent application, as far as it is used here; applications sort as the rows do, the training part first."""
+
+    tested: bool
+    file: str
+    path: ClassPath
+    """Section, class, subclass, main group."""
+    text: str
+
+
+def load(*, source: str | None = None, section: str = "all", text: str = "title,claims") -> Dataset:
+    """Applications by part and file; "train-test" is the split of the collection."""
+    check_choice("wipo-alpha", "section", section, SECTIONS)
+    wanted = [name.strip() for name in text.split(",")]
+    for name in wanted:
+        check_choice("wipo-alpha", "text", name, tuple(ELEMENTS))
+    applications = sorted(read(source, section, [ELEMENTS[name] for name in wanted]))
+    paths = sorted({application.path for application in applications})
+    if not paths:
+        raise DataError(f"data set 'wipo-alpha': no application has a main code in section {section}")
+    classes = [path[-1] for path in paths]
+    counts, _ = count_terms((a.text for a in applications), WORDS, stop_words=english_stop_words())
+    n_classes, n_rows = PUBLISHED[section]
+    return Dataset(
+        X=counts,
+        y=positions((application.path[-1] for application in applications), classes),
+        class_names=tuple(classes),
+        taxonomy=tree_of_paths("IPC", paths),
+        splits=part_splits(["test" if application.tested else "train" for application in applications]),
+        found=f"section {section}: {beside(len(applications), n_rows)} applications, "
+        f"{beside(len(classes), n_classes)} main groups, {counts.shape[1]:,} words",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the archive or folder without reading it."""
+    return RAW.stamp(source)
+
+
+def read(source: str | None, section: str, elements: list[str]) -> Iterator[Application]:
+    """The applications of a section, one at a time: the collection is larger than memory should hold."""
+    for match, stream in RAW.open_each(source):
+        root = _parsed(match.string, stream)
+        path = _path(match.string, root)
+        if section in ("all", path[0]):
+            said = ["".join(part.itertext()) for element in elements for part in root.iter(element)]
+            yield Application(match[1].lower() == "test", match[2], path, "\n".join(said))
+
+
+def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
+    parser = ElementTree.XMLParser()
+    parser.entity.update(entitydefs)  # the collection's DTD, which is not read, names them
+    try:
+        return ElementTree.parse(stream, parser).getroot()
+    except ElementTree.ParseError as error:
+        raise DataError(f"data set 'wipo-alpha': {name} is not well-formed XML ({error}): get it again") from error
+
+
+def _path(name: str, root: ElementTree.Element) -> ClassPath:
+    codes = root.find("ipcs")
+    said = codes.get("mc", "") if codes is not None else ""
+    code = _CODE.fullmatch(said.strip())
+    if code is None:
+        raise DataError(
+            f"data set 'wipo-alpha': {name}: expected <ipcs mc=\"...\"> with a main code such as D21B00106, "
+            f"found {said!r}"
+        )
+    section, class_, subclass = code[1], code[1] + code[2], code[1] + code[2] + code[3]
+    return section, class_, subclass, f"{subclass} {int(code[4] or code[5])}"

@@ -1,0 +1,146 @@
+"""WordNet's noun glosses: each gloss to the hypernym of the synset that it explains, in the tree of hypernyms.
+
+A synset's class is its first hypernym, for an instance (a person, a place) what it is an instance of. Classes with
+fewer than `min_class_size` glosses are left out with their glosses. The tree holds the classes and all that is above
+them, along first hypernyms, so classes are inner nodes as often as leaves. Glosses are taken whole, examples included;
+tokens are lower-cased runs of at least two letters without scikit-learn's English stop words.
+
+Read from data.noun (the database of release 3.0), from the folder or archive that holds it, or from the Debian package
+wordnet-base.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from typing import IO, Any
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles, open_raw, tar_members
+from harness.tokens import WORDS, count_terms, english_stop_words
+from harness_text.classes import beside, path_to, positions, tree_of_paths
+
+RAW = RawFiles(
+    dataset="wordnet",
+    needed="data.noun of WordNet 3.0 (in WNdb-3.0.tar.gz from Princeton University), or Debian's package "
+    "wordnet-base_3.0 that carries it",
+    wanted=re.compile(r"(?:^|/)(data\.noun|wordnet-base_[^/]+\.deb)$"),
+    archive="WNdb-3.0.tar.gz",
+)
+PUBLISHED = 82_115
+"""Noun synsets of release 3.0."""
+_HYPERNYMS = ("@", "@i")
+_AR_MAGIC = b"!<arch>\n"
+
+
+@dataclass(frozen=True)
+class Synset:
+    """A line of data.noun, as far as it is used here."""
+
+    number: str
+    word: str
+    above: str | None
+    """The first hypernym's number."""
+    gloss: str
+
+
+def load(*, source: str | None = None, min_class_size: int = 10) -> Dataset:
+    """Glosses in the order of the file, classes by name; a name is the synset's first word and number."""
+    synsets = {synset.number: synset for synset in read(source)}
+    size = Counter(synset.above for synset in synsets.values() if synset.above)
+    missing = sorted(size.keys() - synsets.keys())
+    if missing:
+        raise DataError(f"data set 'wordnet': data.noun has no synset {missing[0]}, which it names as a hypernym")
+    chosen = [(s.gloss, s.above) for s in synsets.values() if s.above and size[s.above] >= min_class_size]
+    names = {number: f"{synset.word}.{number}" for number, synset in synsets.items()}
+    classes = sorted({above for _, above in chosen}, key=names.__getitem__)
+    root, parent = _rooted(synsets.values())
+    paths = [path_to(number, parent, root="", where="data set 'wordnet': data.noun")[1:] for number in classes]
+    counts, _ = count_terms((gloss for gloss, _ in chosen), WORDS, stop_words=english_stop_words())
+    return Dataset(
+        X=counts,
+        y=positions((above for _, above in chosen), classes),
+        class_names=tuple(names[number] for number in classes),
+        taxonomy=tree_of_paths(names[root], [tuple(names[number] for number in path) for path in paths]),
+        found=f"{len(chosen):,} glosses of {beside(len(synsets), PUBLISHED)} synsets, {len(classes):,} classes with "
+        f"at least {min_class_size}, {counts.shape[1]:,} words",
+    )
+
+
+def stamp(*, source: str | None = None, **_: Any) -> str:
+    """Names the file without reading it."""
+    return RAW.stamp(source)
+
+
+def _rooted(synsets: Any) -> tuple[str, dict[str, str]]:
+    """The one synset without a hypernym, and what is above each, with "" above that one."""
+    parent = {synset.number: synset.above or "" for synset in synsets}
+    roots = [number for number, above in parent.items() if not above]
+    if len(roots) != 1:
+        raise DataError(f"data set 'wordnet': data.noun has {len(roots)} synsets without a hypernym, expected one")
+    return roots[0], parent
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def read(source: str | None) -> list[Synset]:
+    """The synsets of data.noun, wherever it lies."""
+    for match, stream in RAW.open_each(source):
+        if match[1] == "data.noun":
+            return list(_synsets(match.string, stream))
+        for name, member in _of_package(match.string, stream):
+            if name.endswith("/data.noun"):
+                return list(_synsets(f"{match.string}, {name}", member))
+        raise DataError(f"data set 'wordnet': the package {match.string} holds no data.noun: is it wordnet-base?")
+    return []
+
+
+def _of_package(name: str, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files that a Debian package installs: members of the tar archive `data.tar.*` in an ar archive."""
+    if stream.read(len(_AR_MAGIC)) != _AR_MAGIC:
+        raise DataError(f"data set 'wordnet': {name} is no Debian package: expected an ar archive")
+    while len(header := stream.read(60)) == 60:
+        member, size = header[:16].decode("latin-1").strip(" /"), header[48:58].strip()
+        content = stream.read(int(size)) if size.isdigit() else b""
+        if not size.isdigit() or len(content) < int(size) or header[58:] != b"`\n":
+            raise DataError(f"data set 'wordnet': {name} is torn at its member {member!r}: get it again")
+        stream.read(int(size) % 2)
+        if member.startswith("data.tar"):
+            with open_raw(BytesIO(content), name=f"{name}, {member}") as unpacked:
+                try:
+                    yield from tar_members(unpacked, name)
+                except tarfile.TarError as error:
+                    raise DataError(f"data set 'wordnet': {name}, {member} is no tar archive ({error})") from error
+
+
+def _synsets(name: str, stream: IO[bytes]) -> Iterator[Synset]:
+    """Line by line; the licence at the top is set in by blanks."""
+    for number, line in enumerate(stream, 1):
+        text = line.decode("latin-1")
+        if text.strip() and not text.startswith(" "):
+            try:
+                yield _synset(text)
+            except (ValueError, IndexError):
+                raise DataError(
+                    f"data set 'wordnet': {name}, line {number}: expected a noun synset as in wndb(5), "
+                    f"found {text[:60].strip()!r}"
+                ) from None
+
+
+def _synset(line: str) -> Synset:
+    """offset file type n_words(hex) [word id]... n_pointers [symbol offset type source/target]... | gloss."""
+    head, bar, gloss = line.partition("|")
+    fields = head.split()
+    after_words = 4 + 2 * int(fields[3], 16)
+    n_pointers = int(fields[after_words])
+    pointers = fields[after_words + 1 :]
+    if not bar or fields[2] != "n" or not fields[0].isdigit() or len(pointers) != 4 * n_pointers:
+        raise ValueError
+    above = (pointers[i + 1] for i in range(0, len(pointers), 4) if pointers[i] in _HYPERNYMS)
+    return Synset(number=fields[0], word=fields[4], above=next(above, None), gloss=gloss.strip())

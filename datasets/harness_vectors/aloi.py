@@ -1,0 +1,41 @@
+"""Aloi: pictures of a thousand small objects, 108 views of each, in LIBSVM form.
+
+LIBSVM brings no split: the papers hold out a tenth at random.
+"""
+
+from __future__ import annotations
+
+import re
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles
+from harness_vectors.libsvm import joined, numbered, read_part
+
+RAW = RawFiles(
+    dataset="aloi",
+    needed="aloi.bz2 (or aloi.scale.bz2) from the LIBSVM data page, unpacked or not",
+    wanted=re.compile(r"(?:^|/)(aloi(?:\.scale)?)$"),
+)
+FEATURES = 128
+
+
+def load(*, source: str | None = None) -> Dataset:
+    """Every picture with its 128 features as the file has them, scaled by LIBSVM's keepers or not."""
+    parts = [(match[1], read_part("aloi", match.string, stream)) for match, stream in RAW.open_each(source)]
+    if len(parts) > 1:
+        files = " and ".join(name for name, _ in parts)
+        raise DataError(f"data set 'aloi': found {files}, which hold the same pictures; name one of them as source")
+    X, classes = joined("aloi", [part for _, part in parts], FEATURES)
+    names, y = numbered(classes)
+    return Dataset(
+        X=X,
+        y=y,
+        class_names=names,
+        found=f"{X.shape[0]:,} pictures of {len(names):,} objects, {FEATURES} features, from {parts[0][0]}",
+    )
+
+
+def stamp(*, source: str | None = None) -> str:
+    """Names the file without reading it."""
+    return RAW.stamp(source)

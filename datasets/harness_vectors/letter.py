@@ -1,0 +1,83 @@
+"""Letter: printed capital letters in 16 measurements, in LIBSVM's scaled form or as the UCI repository has them.
+
+LIBSVM's form gives the split "libsvm" (letter.scale trains, letter.scale.t tests). For UCI's the donor's own test gives
+"uci": the first 16,000 rows train, the rest test. LIBSVM's class numbers are kept as they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import RawFiles
+from harness_vectors.libsvm import Part, joined, numbered, read_part
+
+NEEDED = (
+    "letter.scale and letter.scale.t from the LIBSVM data page, or letter-recognition.data (or the zip with it) "
+    "from the UCI Machine Learning Repository (data set 59)"
+)
+RAW = RawFiles(
+    dataset="letter",
+    needed=NEEDED,
+    wanted=re.compile(r"(?:^|/)(letter\.scale|letter\.scale\.t|letter-recognition\.data)$"),
+    archive="letter+recognition.zip",
+)
+FEATURES = 16
+UCI_TRAIN = 16_000
+"""How many rows the donor trained on."""
+
+
+def load(*, source: str | None = None) -> Dataset:
+    """All letters, the training rows of the given split first."""
+    parts = {match[1]: _part(match, stream) for match, stream in RAW.open_each(source)}
+    if sorted(parts) == ["letter-recognition.data"]:
+        split, (X, classes) = "uci", parts["letter-recognition.data"]
+        n_train = UCI_TRAIN
+    elif sorted(parts) == ["letter.scale", "letter.scale.t"]:
+        split, (X, classes) = "libsvm", joined("letter", [parts["letter.scale"], parts["letter.scale.t"]], FEATURES)
+        n_train = parts["letter.scale"][0].shape[0]
+    else:
+        raise DataError(f"data set 'letter': found {', '.join(sorted(parts))}; expected {NEEDED}")
+    names, y = numbered(classes)
+    rows = np.arange(len(y))
+    return Dataset(
+        X=X,
+        y=y,
+        class_names=names,
+        splits={split: (rows[:n_train], rows[n_train:])},
+        found=f"{n_train:,} + {len(y) - n_train:,} letters of {len(names)} classes, {FEATURES} features ({split})",
+    )
+
+
+def stamp(*, source: str | None = None) -> str:
+    """Names the files without reading them."""
+    return RAW.stamp(source)
+
+
+def _part(match: re.Match[str], stream: IO[bytes]) -> Part:
+    return _uci(match.string, stream) if match[1].endswith(".data") else read_part("letter", match.string, stream)
+
+
+def _uci(name: str, stream: IO[bytes]) -> Part:
+    """Rows of `LETTER,m1,...,m16`."""
+    lines = stream.read().decode("ascii", errors="replace").split()
+    values: NDArray[np.float32] = np.empty((len(lines), FEATURES), dtype=np.float32)
+    for i, line in enumerate(lines):
+        letter, *measures = line.split(",")
+        try:
+            values[i] = np.array(measures, dtype=np.float32)
+        except ValueError as error:
+            raise DataError(
+                f"data set 'letter': {name}, line {i + 1}: expected a letter and {FEATURES} numbers, "
+                f"found {line[:60]!r}"
+            ) from error
+        lines[i] = letter
+    if len(lines) <= UCI_TRAIN:
+        raise DataError(f"data set 'letter': {name} holds {len(lines):,} rows; the first {UCI_TRAIN:,} only train")
+    return csr_array(values), np.array(lines)

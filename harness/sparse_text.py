@@ -1,0 +1,222 @@
+"""Sparse rows written as text: the svmlight / LIBSVM format and that of the Extreme Classification Repository (XMC).
+
+A row is a line: labels separated by commas (or none), then `id:value` pairs in any order. Files are read in chunks of
+lines, so that memory is bounded by what is kept, not by the text. Columns are the ids as they are written; where they
+are few among many, or begin at 1, `drop_unused_columns` makes them dense.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CHUNK_BYTES = 4 * 2**20
+LARGEST_ID = 2**32 - 1
+_BOM = b"\xef\xbb\xbf"
+_INT32 = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class SparseText:
+    """Rows and their labels as written. Column j of X holds the feature whose id is j."""
+
+    X: csr_array
+    """float32, columns of a row in order; values of an id that a row repeats are added up, zeros are left out."""
+    labels: tuple[tuple[str, ...], ...]
+    """The labels of each row, in the order of the file; () where there are none."""
+    n_labels: int | None = None
+    """How many labels the first line promises, in the format that has one (XMC)."""
+
+
+def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
+    """Reads `label[,label...] [qid:n] id:value ... [# comment]` lines; `name` is what errors call the file.
+
+    Blank lines and lines of comment are skipped; query ids are ignored; a line may lack labels or features.
+    """
+    gathered = _Gathered(name)
+    for first_line, lines in _chunks(stream):
+        if any(b"#" in line for line in lines):
+            lines = [line.partition(b"#")[0] for line in lines]  # noqa: PLW2901 (the same lines, cleaned)
+        numbered = [(first_line + i, line) for i, line in enumerate(lines) if not line.isspace() and line]
+        gathered.take(numbered)
+    return gathered.finish()
+
+
+def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
+    """Reads a line `rows features labels`, then so many lines `label[,label...] id:value ...`, ids from 0.
+
+    A blank line is a row with neither labels nor features. DataError when the first line promises something else.
+    """
+    header = stream.readline().removeprefix(_BOM)
+    counts = header.split()
+    if len(counts) != 3 or not all(count.isdigit() for count in counts):
+        raise DataError(
+            f"{name}, line 1: expected three counts 'rows features labels' (XMC format), found {_shown(header)}"
+        )
+    rows, features, labels = map(int, counts)
+    gathered = _Gathered(name, label_limit=labels)
+    for first_line, lines in _chunks(stream, first_line=2):
+        gathered.take(
+            [(first_line + i, line) for i, line in enumerate(lines) if first_line + i < rows + 2 or line.strip()]
+        )
+    read = gathered.finish(features)
+    if read.X.shape[0] != rows:
+        raise DataError(f"{name}: line 1 promises {rows:,} rows, found {read.X.shape[0]:,}: is the file whole?")
+    return SparseText(read.X, read.labels, labels)
+
+
+def drop_unused_columns(X: csr_array) -> csr_array:
+    """The columns that hold something, in order. No learner can tell: a feature that never occurs says nothing."""
+    if X.shape[1] > 2**26:
+        ids, columns = np.unique(X.indices, return_inverse=True)
+        width = len(ids)
+    else:
+        used = np.zeros(X.shape[1], dtype=np.bool_)
+        used[X.indices] = True
+        columns, width = (np.cumsum(used) - 1)[X.indices], int(used.sum())
+    dense = csr_array((X.data, columns.astype(np.int32), X.indptr.astype(np.int32)), shape=(X.shape[0], width))
+    dense.has_canonical_format = X.has_canonical_format
+    return dense
+
+
+def _chunks(stream: IO[bytes], first_line: int = 1) -> Iterator[tuple[int, list[bytes]]]:
+    """Whole lines, about CHUNK_BYTES of them at a time, with the number of the first."""
+    while lines := stream.readlines(CHUNK_BYTES):
+        if first_line == 1:
+            lines[0] = lines[0].removeprefix(_BOM)
+        yield first_line, lines
+        first_line += len(lines)
+
+
+@dataclass
+class _Gathered:
+    """What has been read so far, chunk after chunk."""
+
+    name: str
+    label_limit: int | None = None
+    labels: list[tuple[str, ...]] = field(default_factory=list)
+    row_sizes: list[NDArray[np.int64]] = field(default_factory=list)
+    ids: list[NDArray[np.int64]] = field(default_factory=list)
+    values: list[NDArray[np.float32]] = field(default_factory=list)
+    known: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
+
+    def take(self, lines: list[tuple[int, bytes]]) -> None:
+        """Adds a row for each line."""
+        pairs = []
+        for number, line in lines:
+            head, rest = _cut(line)
+            labels = self.known.get(head)
+            if labels is None:
+                labels = self.known[head] = self._labels(head, number)
+            self.labels.append(labels)
+            pairs.append(rest)
+        sizes = np.fromiter((rest.count(b":") for rest in pairs), dtype=np.int64, count=len(pairs))
+        numbers = _numbers(b" ".join(pairs), int(sizes.sum()))
+        if numbers is None:
+            raise self._culprit([number for number, _ in lines], pairs)
+        ids, values = numbers
+        self.ids.append(ids.astype(np.int32) if ids.max(initial=0) <= _INT32 else ids)
+        self.values.append(values)
+        self.row_sizes.append(sizes)
+
+    def finish(self, features: int | None = None) -> SparseText:
+        """All rows as one matrix; as wide as the largest id unless told."""
+        ids = np.concatenate([*self.ids, np.empty(0, dtype=np.int32)])
+        values = np.concatenate([*self.values, np.empty(0, dtype=np.float32)])
+        self.ids.clear()
+        self.values.clear()
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([*self.row_sizes, np.empty(0, dtype=np.int64)]))])
+        width = int(ids.max(initial=-1)) + 1
+        if features is not None and width > features:
+            raise DataError(f"{self.name}: line 1 promises {features:,} features, found one with the id {width - 1}")
+        X = csr_array((values, ids, indptr), shape=(len(indptr) - 1, width if features is None else features))
+        X.sum_duplicates()  # also sorts the columns of each row
+        X.eliminate_zeros()
+        return SparseText(X, tuple(self.labels))
+
+    def _labels(self, head: bytes, number: int) -> tuple[str, ...]:
+        try:
+            labels = tuple(label.strip() for label in head.decode().split(",")) if head else ()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{self.name}, line {number}: the labels {_shown(head)} are not UTF-8") from error
+        if any(not label or len(label.split()) > 1 for label in labels):
+            raise DataError(
+                f"{self.name}, line {number}: expected labels separated by commas, then id:value pairs, "
+                f"found {_shown(head)} before the first pair"
+            )
+        limit = self.label_limit
+        if limit is not None and not all(label.isdigit() and int(label) < limit for label in labels):
+            raise DataError(f"{self.name}, line {number}: expected labels from 0 to {limit - 1}, found {_shown(head)}")
+        return labels
+
+    def _culprit(self, numbers: list[int], pairs: list[bytes]) -> DataError:
+        """The error that names the first line whose pairs cannot be read."""
+        at = next(i for i, rest in enumerate(pairs) if _numbers(rest, rest.count(b":")) is None)
+        bad = next(pair for pair in pairs[at].split() if _numbers(pair, 1) is None)
+        return DataError(
+            f"{self.name}, line {numbers[at]}: expected id:value with a whole id from 0 to {LARGEST_ID} "
+            f"and a finite value, found {_shown(bad)}"
+        )
+
+
+def _cut(line: bytes) -> tuple[bytes, bytes]:
+    """The labels and the pairs of a line: the pairs begin with the word that has the first colon."""
+    colon = line.find(b":")
+    if colon < 0:
+        return line.strip(), b""
+    words = line[:colon].split()
+    if line[colon - 1 : colon].isspace() or not words:  # an id is missing; the pairs say so
+        return line[:colon].strip(), line[colon:]
+    first = line.rindex(words[-1], 0, colon)
+    head, pairs = line[:first].strip(), line[first:]
+    if words[-1] == b"qid":
+        pairs = b"".join(pairs.split(None, 1)[1:])
+    return head, pairs
+
+
+def _numbers(text: bytes, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
+    """Ids and values of `count` pairs; None when the text holds anything else."""
+    if not count:
+        return (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)) if not text.strip() else None
+    if not _has_a_colon_in_each_word(text, count):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # how some releases of numpy report what cannot be read
+        try:
+            numbers = np.fromstring(text.replace(b":", b" ").decode("ascii"), dtype=np.float64, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+    if len(numbers) != 2 * count or not np.isfinite(numbers).all():
+        return None
+    ids = numbers[::2].astype(np.int64)
+    if (ids != numbers[::2]).any() or ids.min() < 0 or ids.max() > LARGEST_ID:
+        return None
+    with np.errstate(over="ignore"):
+        values = numbers[1::2].astype(np.float32)
+    return (ids, values) if np.isfinite(values).all() else None
+
+
+def _has_a_colon_in_each_word(text: bytes, count: int) -> bool:
+    characters = np.frombuffer(text, dtype=np.uint8)
+    filled = characters > 32
+    starts = np.flatnonzero(filled & np.concatenate([[True], ~filled[:-1]]))
+    colons = np.flatnonzero(characters == ord(":"))
+    return len(starts) == count and bool(
+        (np.searchsorted(starts, colons, side="right") == np.arange(1, count + 1)).all()
+    )
+
+
+def _shown(text: bytes) -> str:
+    """A piece of the file, short enough for a message."""
+    shown = text[:60].decode(errors="replace").strip()
+    return repr(shown + ("..." if len(text) > 60 else ""))

@@ -1,0 +1,48 @@
+"""Where files are: what tells their content apart, and how the flags in messages are spelled."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.errors import DataError
+from harness_files.places import files_below, find_parts, option, stamp
+
+
+def test_the_stamp_changes_with_size_time_and_place_of_every_file(write, folder):
+    write("a.csv", "x")
+    write("tree.csv", "y")
+    stamps = [stamp(path="a.csv", taxonomy="tree.csv", text="t")]
+    write("a.csv", "xx")
+    stamps.append(stamp(path="a.csv", taxonomy="tree.csv"))
+    os.utime("tree.csv", ns=(1, 1))
+    stamps.append(stamp(path="a.csv", taxonomy="tree.csv"))
+    write("b.csv", "xx")
+    stamps.append(stamp(path="b.csv", taxonomy="tree.csv"))
+    assert len(set(stamps)) == 4
+    assert stamp(path="b.csv", taxonomy="tree.csv", text="other") == stamps[-1]
+
+
+def test_the_stamp_of_a_folder_is_that_of_all_files_in_it(write):
+    write("in/a/1", "x")
+    first = stamp(path="in")
+    write("in/b/2", "x")
+    second = stamp(path="in")
+    write("in/.hidden", "x")
+    assert first != second == stamp(path="in")
+
+
+def test_files_come_in_a_fixed_order(write):
+    for name in ("in/b/1", "in/a/2", "in/a/10"):
+        write(name, "")
+    assert [file.as_posix() for file in files_below(Path("in"))] == ["in/a/10", "in/a/2", "in/b/1"]
+
+
+def test_a_folder_without_both_parts_is_refused(write):
+    write("in/train.csv", "x")
+    with pytest.raises(DataError, match=r"in is a folder: expected one file train\.\* and one test\.\* in it"):
+        find_parts("in", None)
+
+
+def test_a_flag_goes_by_the_stem():
+    assert option("text", "COLUMN", "in/my.titles.csv.gz") == "--set \"my.titles.text='COLUMN'\""

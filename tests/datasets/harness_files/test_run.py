@@ -1,0 +1,46 @@
+"""`harness run --data FILE` and `harness check FILE`, as a user would."""
+
+import subprocess
+import sys
+
+from harness.store import read_records
+
+TITLES = "title,category\n" + "".join(f"w{i % 4} w{i % 7} of{i % 4},c{i % 4}\n" for i in range(80))
+
+
+LEARNER = "sklearn.naive_bayes:MultinomialNB"
+"""One that has nothing to compile."""
+
+
+def harness(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "harness", *arguments], capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def test_a_file_and_parts_of_it_run_under_their_own_names(write, folder):
+    write("jobs.csv", TITLES.replace("title,category", "one,two"))
+    command = ("run", "--learners", LEARNER, "--trials", "1", "--out", "out", "--split", "stratified:0.25")
+    columns = ("--set", "jobs.text='one'", "--set", "jobs.label='two'")
+    ended = harness(*command, *columns, "--data", "jobs.csv,subsample(jobs.csv(text=one, label=two), classes=[2,3])")
+    assert ended.returncode == 0, ended.stderr
+    assert "jobs: 80 rows of jobs.csv (CSV), text from 'one', label from 'two', 4 classes" in ended.stderr
+    found = {r.dataset: (r.n_train, r.n_test, r.n_classes) for r in read_records(folder / "out")}
+    assert found == {
+        "jobs": (60, 20, 4),
+        "subsample(jobs, classes=2)": (30, 10, 2),
+        "subsample(jobs, classes=3)": (45, 15, 3),
+    }
+
+
+def test_a_file_with_columns_of_other_names_says_what_to_set(write):
+    write("jobs.csv", TITLES.replace("title,category", "one,two"))
+    ended = harness("run", "--learners", LEARNER, "--data", "jobs.csv")
+    assert ended.returncode == 2
+    assert "--set \"jobs.text='COLUMN'\" --set \"jobs.label='COLUMN'\"" in ended.stderr
+
+
+def test_a_file_can_be_checked_like_any_data_set(write):
+    ended = harness("check", write("mine.csv", TITLES))
+    assert ended.returncode == 0, ended.stdout
+    assert "6 ok" in ended.stdout

@@ -1,0 +1,62 @@
+"""Folders of texts: the folder is the class, as for scikit-learn; folders in folders are a tree."""
+
+import gzip
+
+import pytest
+from sklearn.datasets import load_files
+
+from harness.errors import DataError
+from harness_files.texts import load
+
+
+def test_the_classes_are_those_of_scikit_learn(write):
+    for name, text in {"sport/1.txt": "ball goal", "sport/2": "ball", "food/1.txt": "bread"}.items():
+        write(f"mine/{name}", text)
+    theirs = load_files("mine", encoding="utf-8")
+    write("mine/sport/.hidden", "no")
+    data = load(path="mine")
+    assert list(data.class_names) == theirs.target_names
+    assert data.X.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [1, 0, 0]]
+    assert data.y.tolist() == [0, 1, 1]
+    assert data.taxonomy is None
+    assert data.found == "3 texts, 2 classes, 3 words"
+
+
+def test_folders_in_folders_are_a_tree_and_files_may_be_packed(write):
+    write("mine/sport/ball/1", "x")
+    write("mine/sport/ice/1.gz", gzip.compress(b"y"))
+    write("mine/food/1", "z")
+    data = load(path="mine/")
+    assert data.class_names == ("food", "sport/ball", "sport/ice")
+    assert data.taxonomy.depth == 2
+    assert data.X.shape == (3, 3)
+
+
+def test_train_and_test_folders_are_a_split(write):
+    for name in ("train/a/1", "train/b/1", "test/a/1"):
+        write(f"mine/{name}", name)
+    data = load(path="mine")
+    assert data.class_names == ("a", "b")
+    assert [part.tolist() for part in data.splits["test"]] == [[1, 2], [0]]
+
+
+@pytest.mark.parametrize(
+    ("files", "trouble"),
+    [
+        ({"mine/loose": "x", "mine/a/1": "y"}, "mine/loose lies outside of any class"),
+        ({"mine/.hidden": "x"}, "mine holds no texts"),
+        ({"mine/train/1": "x", "mine/test/a/1": "x"}, "a text lies in train or test itself"),
+        ({"mine/a/1": b"caf\xe9"}, "mine/a/1, line 1: byte 4 (0xe9) is not utf-8"),
+    ],
+)
+def test_a_folder_that_is_laid_out_otherwise_is_named(write, files, trouble):
+    for name, text in files.items():
+        write(name, text)
+    with pytest.raises(DataError) as caught:
+        load(path="mine")
+    assert trouble in str(caught.value)
+
+
+def test_a_file_is_no_folder(write):
+    with pytest.raises(DataError, match="one is a file: expected a folder that holds a folder for each class"):
+        load(path=write("one", "x"))

@@ -1,0 +1,73 @@
+"""What the loaders share: trees from paths and from parents, labels, splits by part."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import DataError
+from harness_text.classes import beside, indicator, part_splits, path_to, positions, tree_of_paths
+
+names = st.text("ab", min_size=1, max_size=2)
+paths = st.lists(st.lists(names, min_size=1, max_size=4).map(tuple), min_size=1, max_size=8, unique=True)
+
+
+def climbed(tree, node):
+    """The names from below the root down to a node."""
+    return () if tree.parent[node] < 0 else (*climbed(tree, tree.parent[node]), tree.node_names[node])
+
+
+@given(paths)
+def test_climbing_the_tree_from_a_class_gives_its_path(paths):
+    tree = tree_of_paths("root", paths)
+    for path, node in zip(paths, tree.class_node, strict=True):
+        assert climbed(tree, node) == path
+    assert tree.node_names[0] == "root"
+    assert tree.depth == max(map(len, paths))
+    assert len(tree.parent) == 1 + len({path[:i] for path in paths for i in range(1, len(path) + 1)})
+
+
+def test_parents_come_before_their_children_so_the_host_takes_the_tree():
+    tree = tree_of_paths("root", [("b", "x"), ("a",), ("a", "x")])
+    assert tree.node_names == ("root", "a", "b", "x", "x")
+    assert tree.parent.tolist() == [-1, 0, 0, 1, 2]
+    assert tree.class_node.tolist() == [4, 1, 3]
+
+
+def test_a_path_is_climbed_from_parents_and_what_leads_nowhere_is_named():
+    parent = {"c15": "ccat", "ccat": "root", "lost": "nowhere", "a": "b", "b": "a"}
+    assert path_to("c15", parent, root="root", where="f") == ("ccat", "c15")
+    with pytest.raises(
+        DataError, match="f: 'nowhere', above 'lost', has no parent: expected every node to reach 'root'"
+    ):
+        path_to("lost", parent, root="root", where="f")
+    with pytest.raises(DataError, match="f: 'b', above 'a', is its own ancestor"):
+        path_to("a", parent, root="root", where="f")
+
+
+@given(st.lists(st.sets(st.sampled_from("abcd")), max_size=6))
+def test_the_indicator_has_a_one_for_each_label_that_is_a_class(rows):
+    matrix = indicator(rows, ["a", "b", "c"])
+    assert matrix.shape == (len(rows), 3)
+    assert [{"abc"[j] for j in matrix[[i]].indices} for i in range(len(rows))] == [row - {"d"} for row in rows]
+
+
+def test_labels_become_positions():
+    assert positions(["b", "a", "b"], ["a", "b"]).tolist() == [1, 0, 1]
+
+
+@given(st.lists(st.sampled_from(["train", "validation", "test"]), min_size=1, max_size=12))
+def test_splits_train_on_an_earlier_part_and_test_on_a_later_one(parts):
+    splits = part_splits(parts)
+    there = [part for part in ("train", "validation", "test") if part in parts]
+    assert len(splits) == {1: 0, 2: 1, 3: 4}[len(there)]
+    for name, (train, test) in splits.items():
+        first, second = name.split("-")
+        assert {parts[row] for row in test} == {second}
+        assert {parts[row] for row in train} == ({"train", "validation"} if first == "trainvalidation" else {first})
+        assert len(test) == parts.count(second)
+    assert set(part_splits(["validation", "test"])) == {"validation-test"}
+
+
+def test_counts_are_said_beside_their_description_only_where_they_differ():
+    assert beside(1_139, 1_139) == "1,139"
+    assert beside(3, 12_294) == "3 (described as 12,294)"

@@ -1,0 +1,90 @@
+"""WIPO-alpha: XML records, main groups in the tree of the IPC, sections and fields to choose, and what is refused."""
+
+import pytest
+
+from harness.errors import DataError
+from harness_text import wipo
+
+RECORD = """<?xml version="1.0" encoding="iso-8859-1"?>
+<!DOCTYPE record SYSTEM "../../ipctraining.dtd">
+<record cy="WO" an="US0006635" pn="WO005555020000914" dnum="0055550" kind="A1">
+<ipcs ed="7" mc="{code}"><ipc ic="B65H01028"></ipc></ipcs>
+<tis><ti xml:lang="EN">{title}</ti></tis>
+<abs><ab xml:lang="EN">An abstract of pulp.</ab></abs>
+<cls><cl xml:lang="EN">1. A {claim} &eacute; of <b>fibres</b>.</cl></cls>
+<txts><txt xml:lang="EN">Described at length.</txt></txts>
+</record>
+"""
+
+
+def record(code, title="Paper machine", claim="press"):
+    return RECORD.format(code=code, title=title, claim=claim).encode("latin-1")
+
+
+FILES = {
+    "wipo-alpha/train/D/21/B/1.xml": record("D21B00106"),
+    "wipo-alpha/train/D/21/B/2.xml": record("D21B00112", title="Pulp"),
+    "wipo-alpha/train/A/3.xml": record("A01B 33/02", title="Plough"),
+    "wipo-alpha/test/D/4.xml": record("D01F00900"),
+    "wipo-alpha/readme.html": b"about",
+}
+
+
+def load(lay, files=FILES, **more):
+    return wipo.load(source=str(lay(files)), **more)
+
+
+def test_the_class_is_the_main_group_below_subclass_class_and_section(lay):
+    data = load(lay)
+    assert data.class_names == ("A01B 33", "D01F 9", "D21B 1")
+    assert data.y.tolist() == [0, 2, 2, 1]  # the training part by file, then the test part
+    assert data.taxonomy.depth == 4
+    assert data.taxonomy.node_names[:6] == ("IPC", "A", "D", "A01", "D01", "D21")
+    assert [part.tolist() for part in data.splits["train-test"]] == [[0, 1, 2], [3]]
+    assert data.found.startswith(
+        "section all: 4 (described as 75,250) applications, 3 (described as 4,656) main groups"
+    )
+
+
+def test_a_section_is_a_problem_of_its_own(lay):
+    data = load(lay, section="D")
+    assert data.class_names == ("D01F 9", "D21B 1")
+    assert data.found.startswith("section D: 3 (described as 1,710) applications, 2 (described as 160) main groups")
+
+
+def test_title_and_claims_are_read_unless_other_fields_are_asked_for(lay):
+    assert load(lay, section="A").X.sum() == 3  # plough; press, fibres
+    assert load(lay, section="A", text="title").X.sum() == 1
+    assert load(lay, section="A", text="abstract, description").X.sum() == 4
+
+
+def test_an_archive_gives_the_same_as_the_folder(lay, pack):
+    packed = wipo.load(source=str(pack(FILES)))
+    assert (packed.X != load(lay).X).nnz == 0
+
+
+def test_the_published_counts_of_the_sections_add_up():
+    sections = [wipo.PUBLISHED[section] for section in "ABCDEFGH"]
+    assert tuple(map(sum, zip(*sections, strict=True))) == wipo.PUBLISHED["all"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (record("D21B00106")[:-20], r"train/x\.xml is not well-formed XML"),
+        (record("X21B00106"), "expected <ipcs mc=.*> with a main code such as D21B00106, found 'X21B00106'"),
+        (b"<record/>", "with a main code such as D21B00106, found ''"),
+    ],
+)
+def test_damaged_records_are_named(lay, content, reason):
+    with pytest.raises(DataError, match=reason):
+        load(lay, {"train/x.xml": content})
+
+
+def test_other_values_of_parameters_are_refused(lay):
+    with pytest.raises(DataError, match="section is 'I', expected one of A, B"):
+        load(lay, section="I")
+    with pytest.raises(DataError, match="text is 'body', expected one of title, abstract, claims, description"):
+        load(lay, text="title,body")
+    with pytest.raises(DataError, match="no application has a main code in section H"):
+        load(lay, section="H")
