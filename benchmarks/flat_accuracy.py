@@ -1,16 +1,16 @@
 """How accurate the flat learners are beside KDD 2008: runs benchmarks/flat_accuracy.toml and writes its table.
 
-    python benchmarks/flat_accuracy.py --raw FOLDER
+    python benchmarks/flat_accuracy.py [--raw FOLDER]
 
-FOLDER holds the raw files in 20newsgroups, reuters21578 and austen. Every trial goes through `harness run`, so that a
-second call only runs what is missing. Learners that are not installed are left out, and the table says so.
+FOLDER holds the raw files in 20newsgroups, reuters21578 and austen, which are then imported; without it they must be in
+the data home (`harness data list`). Every trial goes through `harness run`, so that a second call only runs what is
+missing. Learners that are not installed are left out, and the table says so.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import os
 import subprocess
 import sys
 import tempfile
@@ -34,6 +34,7 @@ from harness.store import read_machines, read_records
 HERE = Path(__file__).resolve().parent
 EXPERIMENT = HERE / "flat_accuracy.toml"
 PUBLISHED = HERE / "published_kdd2008.csv"
+FOLDERS = {"newsgroups": "20newsgroups", "reuters21578": "reuters21578", "austen": "austen"}
 FLOORS = {
     "newsgroups": {"ooz": 0.880, "ema": 0.885, "ff": 0.885, "pa": 0.860, "mmp": 0.810},
     "reuters21578": {"ooz": 0.935, "pa": 0.928, "ema": 0.920, "ff": 0.915, "mmp": 0.905},
@@ -45,7 +46,7 @@ FLOORS = {
 def main() -> None:
     options = read_options()
     if options.raw:
-        os.environ["HARNESS_RAW"] = str(options.raw)
+        bring(options.raw)
     experiment = tomllib.loads(EXPERIMENT.read_text()) | ({"trials": options.trials} if options.trials else {})
     installed = {entry.spec.name for entry in discover().learners}
     missing = [learner["name"] for learner in experiment["learners"] if learner["name"] not in installed]
@@ -62,10 +63,17 @@ def main() -> None:
     print(page)
 
 
+def bring(raw: Path) -> None:
+    """Take the raw files into the data home."""
+    for name, folder in FOLDERS.items():
+        command = [sys.executable, "-m", "harness", "data", "import", name, str(raw / folder)]
+        subprocess.run(command, check=True)
+
+
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="The accuracy of the flat learners beside the published one.")
     parser.add_argument("--trials", type=int, help="trials of each learner (default: the experiment's)")
-    parser.add_argument("--raw", type=Path, help="folder of the raw files (default: HARNESS_RAW)")
+    parser.add_argument("--raw", type=Path, help="folder of raw files to import first")
     parser.add_argument("--out", type=Path, default=Path("results/flat-accuracy"), help="default: %(default)s")
     return parser.parse_args()
 

@@ -23,6 +23,7 @@ Need = Literal["nonnegative", "taxonomy", "dense"]
 Ability = Literal["multilabel"]
 KINDS = ("flat", "tree", "other")
 REPRESENTATIONS = ("raw", "binary", "tf", "tfidf")
+FACTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
 
 
 # -- what the hooks return -------------------------------------------------------------------------------------------
@@ -77,11 +78,18 @@ class DatasetSpec:
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Mapping[str, Any] | None = None
     files: tuple[RawFile, ...] = ()
-    """What it is made from, for a data set that is fetched or imported; none for one that is made or carried along."""
+    """What it is made from, for a data set that is fetched or imported; none for one that is made or carried along.
+    Its loader and its stamp take `source`: a file or folder to read instead of the data home's, or None."""
     obtain: str = ""
     """What to get and from whom, in words, for the user who brings the files."""
     facts: Mapping[str, int] = field(default_factory=dict)
-    """What must be found with the default parameters: rows, features, classes, nonzeros, taxonomy_depth."""
+    """What must be found with the default parameters, by the names in FACTS."""
+    opens: tuple[str, ...] = ()
+    """Endings of the user's files that it reads, such as ".csv", or "/" for folders; its loader takes `path`."""
+    recognises: str | None = None
+    """"module:function" that tells from a path whether the content is its own, where the ending does not decide."""
+    wraps: str = ""
+    """The parameter that gets another data set, loaded, for one made from any: `subsample(icd10cm)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +99,7 @@ class MetricSpec:
     name: str
     compute: str
     title: str = ""
+    """The column's heading; for a family with {parameter} where a parameter's value stands."""
     summary: str = ""
     direction: Literal["higher", "lower"] = "higher"
     unit: Literal["share", "seconds", "bytes", "count"] = "share"
@@ -100,6 +109,16 @@ class MetricSpec:
     """Whether the value depends on the machine, so that two machines never share a column by accident."""
     shown: bool = True
     """Whether tables show it unless asked for other columns."""
+    always: bool = True
+    """Whether every trial computes it; one that costs time or deep ranks waits until it is asked for."""
+    single: bool = False
+    """Whether the trial must time the ranking of rows one at a time."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """For a family: what `compute` takes by keyword, with defaults; `name(parameter=value)` sets them."""
+    short: str = ""
+    """For a family: a pattern with one parameter that is a whole number: with "r{k}", r7 is rk(k=7)."""
+    depth_parameter: str = ""
+    """For a family: the parameter that is the depth, where one is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +128,8 @@ class ExperimentSpec:
     name: str
     resource: str
     summary: str = ""
+    published: str = ""
+    """"package:file.csv" with the numbers that were published of it, for `harness table --against published`."""
 
 
 # -- what a data set gives -------------------------------------------------------------------------------------------
@@ -166,6 +187,10 @@ class Outcome:
     edges_per_feature: float | None = None
     peak_bytes: int | None = None
     taxonomy: Taxonomy | None = None
+    single_seconds: NDArray[np.float64] | None = None
+    """Wall seconds of ranking some test rows one at a time; None unless a metric asked for it."""
+    places: NDArray[np.int32] | None = None
+    """In the shape of `ranks`: the rank with ties at their worst, where scores are known and tie; else None."""
 
 
 # -- what a learner may have beyond fit and predict ------------------------------------------------------------------

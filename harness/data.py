@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, issparse
 
 from harness.contract import Dataset, DatasetSpec, Taxonomy
 from harness.errors import DataError
-from harness.home import HOME_VARIABLE, data_home
+from harness.home import HOME_VARIABLE, data_home, how_to_get, parsed_root, raw_folder
 from harness.host import Entry
 from harness.signature import import_target
 
@@ -55,7 +55,7 @@ def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:
     spec = entry.spec
     decisive = [LAYOUT, spec.name, spec.version, entry.origin.distribution, entry.origin.version, _stamp(spec, params)]
     text = json.dumps([*decisive, sorted(params.items())], default=repr)
-    return data_home() / "parsed" / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return parsed_root() / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def _stamp(spec: DatasetSpec, params: Mapping[str, Any]) -> str:
@@ -63,7 +63,22 @@ def _stamp(spec: DatasetSpec, params: Mapping[str, Any]) -> str:
     if spec.stamp is None:
         return ""
     stamp = import_target(spec.stamp)
-    return str(stamp(**params) if inspect.signature(stamp).parameters else stamp())
+    try:
+        return str(stamp(**params) if inspect.signature(stamp).parameters else stamp())
+    except DataError as error:
+        if not (spec.files or spec.obtain) or params.get("source") is not None or raw_folder(spec.name).exists():
+            raise
+        raise DataError(f"data set {spec.name!r} is not in the data home {data_home()}: {how_to_get(spec)}") from error
+
+
+def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
+    """What was found where the data set's own description says something else."""
+    found = {name: getattr(header, name) for name in facts}
+    return tuple(
+        f"{name} {fact:,} expected, {found[name] if found[name] is None else format(found[name], ',')} found"
+        for name, fact in facts.items()
+        if fact != found[name]
+    )
 
 
 def read_header(folder: Path) -> Header | None:
@@ -84,7 +99,8 @@ def parse_job(payload: dict[str, Any], send: Any) -> tuple[dict[str, str], None]
     """A job: load a data set through its plugin, check it and keep it; gives an error's text, or none."""
     send("loading")
     try:
-        loaded = import_target(payload["load"])(**payload["params"])
+        inside = {name: open_dataset(Path(folder)) for name, folder in payload.get("inner", {}).items()}
+        loaded = import_target(payload["load"])(**{**payload["params"], **inside})
         send("checking")
         keep(checked(payload["name"], loaded), Path(payload["folder"]))
     except Exception as error:
@@ -102,11 +118,13 @@ def checked(name: str, data: Dataset) -> Dataset:
     """The data set in canonical form: CSR of float32, duplicates summed, labels in range; DataError otherwise."""
     if not isinstance(data, Dataset):
         raise DataError(f"data set {name!r}: its loader gave {type(data).__name__}, expected harness.Dataset")
-    X = csr_array(data.X, dtype=np.float32, copy=True)
+    X = csr_array(data.X, dtype=np.float32)
     if X.ndim != 2:
         raise DataError(f"data set {name!r}: X has shape {X.shape}, expected rows x features")
-    X.sum_duplicates()
-    X.eliminate_zeros()
+    if not X.has_canonical_format or not X.data.all():  # else a copy would only double the memory
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
     bad = np.flatnonzero(~np.isfinite(X.data))
     if bad.size:
         row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
@@ -115,7 +133,7 @@ def checked(name: str, data: Dataset) -> Dataset:
             "remove or replace NaN and infinite values"
         )
     if max(X.nnz, X.shape[1]) < 2**31:
-        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     classes = len(data.class_names)
     if classes < 2:
         raise DataError(f"data set {name!r} has {classes} class: at least two are needed to compare learners")
@@ -188,7 +206,7 @@ def _checked_given(name: str, split: str, parts: Any, rows: int) -> tuple[Any, A
 def keep(data: Dataset, folder: Path) -> None:
     """Write all arrays beside each other and move the folder into place in one step."""
     node_names = data.taxonomy.node_names if data.taxonomy else ()
-    header = asdict(_header(data, fingerprint_of(data)))
+    header = asdict(header_of(data, fingerprint_of(data)))
     del header["folder"]
     header |= {"class_names": data.class_names, "node_names": node_names}
     try:
@@ -236,10 +254,11 @@ def _arrays(data: Dataset) -> dict[str, Any]:
     return arrays
 
 
-def _header(data: Dataset, fingerprint: str) -> Header:
+def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
+    """What a header says of this data."""
     labels = data.y.indices if issparse(data.y) else data.y
     return Header(
-        folder="",
+        folder=folder,
         fingerprint=fingerprint,
         rows=data.X.shape[0],
         features=data.X.shape[1],

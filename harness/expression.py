@@ -12,14 +12,15 @@ from typing import Any
 
 from harness.errors import SpecError
 
-_HEAD = re.compile(r"(?:(?P<label>[^=():,\s]+)\s*=\s*)?(?P<name>[\w.:+-]+)\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
+_NAME = r"""(?P<name>[\w.:+/~-]+|'[^']+'|"[^"]+")"""
+_HEAD = re.compile(rf"(?:(?P<label>[^=():,\s]+)\s*=\s*)?{_NAME}\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w.+-]*")
 _PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
 _RANGE = re.compile(r"\d+:\d+")
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
 
 
-_INNER = re.compile(r"[A-Za-z][\w.:-]*\s*(\(|$)")
+_INNER = re.compile(r"""(?:[A-Za-z./~][\w.:+/~-]*|'[^']+'|"[^"]+")\s*(\(|$)""")
 INNER = "learner"
 """The parameter that a first argument without a name stands for: the learner inside, as it is written."""
 
@@ -55,12 +56,12 @@ def split_list(text: str) -> list[str]:
     return [item.strip() for item in items if item.strip()]
 
 
-def parse(text: str) -> Expression:
-    """Take one expression apart."""
+def parse(text: str, inner: str = INNER) -> Expression:
+    """Take one expression apart; `inner` is what its first argument is called when it has no name."""
     match = _HEAD.fullmatch(text.strip())
     if not match:
         raise SpecError(f"cannot read {text!r}: expected name, name(parameter=value) or label=name(parameter=value)")
-    return Expression(match["name"], match["label"], _arguments(text, match["arguments"] or ""))
+    return Expression(match["name"].strip(_QUOTES), match["label"], _arguments(text, match["arguments"] or "", inner))
 
 
 def parse_value(text: str) -> Any:
@@ -78,13 +79,13 @@ def parse_value(text: str) -> Any:
         raise SpecError(f"cannot read the value {text!r}: expected a Python literal, a bare word or a path") from None
 
 
-def _arguments(whole: str, text: str) -> dict[str, Any]:
+def _arguments(whole: str, text: str, inner: str) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for position, item in enumerate(split_list(text)):
         name, equals, value = item.partition("=")
         if not equals or not name.strip().isidentifier():
             if position == 0 and _INNER.match(item):
-                params[INNER] = item
+                params[inner] = item
                 continue
             raise SpecError(f"cannot read {item!r} in {whole!r}: expected parameter=value")
         if name.strip() in params:

@@ -16,7 +16,7 @@ def records_frame(records: Iterable[Record]) -> Any:
     rows = []
     for record in records:
         fields = asdict(record)
-        for long in ("traceback", "output", "threads_in_force", "versions"):
+        for long in ("traceback", "output", "threads_in_force", "versions", "rescored", "curve", "tuning"):
             del fields[long]
         scores, params = fields.pop("scores"), fields.pop("params")
         rows.append({**fields, **{f"param_{name}": value for name, value in params.items()}, **scores})

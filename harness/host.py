@@ -23,6 +23,7 @@ import pluggy
 
 from harness import hooks
 from harness.contract import (
+    FACTS,
     KINDS,
     REPRESENTATIONS,
     Ability,
@@ -56,7 +57,9 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 _SETS: dict[str, tuple[str, ...]] = {"needs": get_args(Need), "supports": get_args(Ability)}
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("summary", "title", "licence", "citation", "short", "depth_parameter", "published"), (str,)),
-    "wraps": (str,),
+    **dict.fromkeys(("wraps", "obtain"), (str,)),
+    "files": (tuple,),
+    "facts": (Mapping,),
     **dict.fromkeys(("depth", "version"), (int,)),
     **dict.fromkeys(("timed", "shown", "always", "single"), (bool,)),
     **dict.fromkeys(("preload", "opens"), (tuple, list)),
@@ -264,6 +267,8 @@ def _validate(hook: str, spec: Any) -> None:
         expected = _expected(key, value)
         if expected:
             raise HarnessError(f"{hook}: {spec.name}.{key} is {value!r}, expected {expected}")
+    if set(getattr(spec, "facts", ())) - set(FACTS):
+        raise HarnessError(f"{hook}: {spec.name}.facts is {spec.facts!r}, expected numbers for {', '.join(FACTS)}")
 
 
 def _expected(key: str, value: Any) -> str | None:

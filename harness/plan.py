@@ -46,6 +46,8 @@ class Trial:
     number: int
     seed: int
     depth: int
+    dataset_source: str = ""
+    """The registered data set or the file, which may go by another name in `dataset`."""
     curves: bool = False
     """Whether the test part is ranked after each pass as well."""
     tune: Mapping[str, Any] | None = None
@@ -173,6 +175,7 @@ def _trial(
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,
         dataset=dataset.choice.name,
+        dataset_source=dataset.choice.wanted,
         dataset_params=dict(dataset.choice.params),
         data_folder=header.folder,
         fingerprint=header.fingerprint,

@@ -159,10 +159,8 @@ def _matches(number: Published, line: Line) -> bool:
     """Whether a line is what was published: data set, label and, where it is given, the representation."""
     first = line.records[0]
     of_dataset = first.dataset == number.dataset or first.dataset.startswith(f"{number.dataset}(")  # one of a grid
-    return of_dataset and first.label == number.learner and number.representation in (
-        "",
-        first.representation,
-    )
+    alike = number.representation in ("", first.representation)
+    return of_dataset and alike and first.label == number.learner
 
 
 def _signed(difference: float, metric: MetricSpec) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,15 @@ from harness.errors import ContractError
 
 BLOCK_VALUES = 4_000_000
 """Scores held at once: a block of rows, never a full rows x classes matrix for many classes."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Ranks that were made here of a learner's scores, so that it is known which of them tie."""
+
+    ranks: np.ndarray
+    places: np.ndarray | None
+    """The rank of each listed class with ties at their worst: how many classes score as much; None without ties."""
 
 
 def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
@@ -28,6 +38,8 @@ def as_classes(learner: Any, answer: Any, by: str, rows: int, k: int, n_classes:
     """The answer as class positions of the data set: int32, k columns, -1 pads. ContractError says what is wrong."""
     if by == "predict":
         return _from_predict(answer, rows, k, n_classes)
+    if isinstance(answer, Scored):
+        answer = answer.ranks
     positions = check_ranks(answer, rows, k, _class_count(learner))
     classes = np.asarray(learner.classes_)
     if classes.ndim != 1 or not np.issubdtype(classes.dtype, np.integer) or not _within(classes, n_classes):
@@ -35,6 +47,11 @@ def as_classes(learner: Any, answer: Any, by: str, rows: int, k: int, n_classes:
     if classes.size == 0 or np.unique(classes).size != classes.size:
         raise ContractError(f"classes_ must name each class of fit once, got {classes!r}")
     return np.where(positions >= 0, classes[positions], -1).astype(np.int32)
+
+
+def places_in(answer: Any) -> np.ndarray | None:
+    """The ranks with ties at their worst, where scores are known and any of them tie."""
+    return answer.places if isinstance(answer, Scored) else None
 
 
 def check_ranks(answer: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
@@ -70,8 +87,23 @@ def top_k(scores: np.ndarray, k: int) -> np.ndarray:
     return np.pad(order.astype(np.int32), ((0, 0), (0, k - kept)), constant_values=-1)
 
 
-def _rank_scores(learner: Any, method: str, X: Any, k: int) -> np.ndarray:
-    parts = [np.empty((0, k), np.int32)]
+def worst_places(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """For each class listed in `ranks`, best first, the number of classes that score as much or more; 0 for pads."""
+    rows, k = ranks.shape
+    kept = min(k, scores.shape[1])
+    places = np.zeros((rows, k), np.int32)
+    if kept == 0:
+        return places
+    listed = np.take_along_axis(scores, ranks[:, :kept], axis=1)
+    places[:, kept - 1] = (scores >= listed[:, -1:]).sum(axis=1)  # the last one may tie with some that are not listed
+    for place in range(kept - 1, 0, -1):
+        tied = listed[:, place - 1] == listed[:, place]
+        places[:, place - 1] = np.where(tied, places[:, place], place)
+    return places
+
+
+def _rank_scores(learner: Any, method: str, X: Any, k: int) -> Scored:
+    parts, places = [np.empty((0, k), np.int32)], [np.empty((0, k), np.int32)]
     for block in _blocks(X, _class_count(learner)):
         scores = getattr(learner, method)(block)
         if isinstance(scores, list):
@@ -84,7 +116,10 @@ def _rank_scores(learner: Any, method: str, X: Any, k: int) -> np.ndarray:
         if np.isnan(scores).any():
             raise ContractError(f"{method} gave NaN")
         parts.append(top_k(scores, k))
-    return np.concatenate(parts)
+        places.append(worst_places(scores, parts[-1]))
+    ranks, worst = np.concatenate(parts), np.concatenate(places)
+    tied = (worst != np.where(ranks >= 0, np.arange(1, k + 1), 0)).any()
+    return Scored(ranks, worst if tied else None)
 
 
 def _from_predict(predicted: Any, rows: int, k: int, n_classes: int) -> np.ndarray:

@@ -1,121 +1,138 @@
-"""Raw files that the user has: finding them, reading folders and archives in memory, saying what is missing.
+"""Raw files of a data set: finding them, reading folders, archives and packed files, saying what is missing.
 
-Nothing is ever unpacked to disk. Archives whose members would leave their folder, or that are links or devices, or that
-unpack to more than any of these data sets holds, are refused.
+They are where `source=` says, or else in the data home, where `harness data fetch` and `harness data import` put them.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import os
 import re
-import tarfile
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from harness.errors import DataError
-from harness.home import raw_folder
+from harness.home import MANIFEST, raw_folder, read_manifest
+from harness.unpack import UNREADABLE, kind_of, members_of, open_raw, tar_members, unreadable, without_suffix
 
-RAW_VARIABLE = "HARNESS_RAW"
-MOST_BYTES = 2**30
-_GZIP = b"\x1f\x8b"
-_UNREADABLE = (tarfile.TarError, EOFError, OSError, zlib.error, ValueError)
+__all__ = ["RawFiles", "open_raw", "tar_members"]
+
+MOST_BYTES = 2**33
+"""What the files of one data set may come to in memory."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RawFiles:
     """What a data set is made from."""
 
     dataset: str
     needed: str
     """What to get and from whom, in words."""
-    folder: str
-    """Where it is below the folder that HARNESS_RAW names."""
     wanted: re.Pattern[str]
-    """Which files inside are read: searched for in their paths, written with slashes."""
+    """Which files inside are read: searched for in their paths, written with slashes. What a packing adds to a name
+    (.gz, .bz2, .xz, .zst) may be there or not."""
     archive: str | None = None
-    """The name of the tar archive that holds them, if they come in one."""
+    """The name of the tar or zip archive that holds them, if they come in one."""
 
     def locate(self, source: str | None) -> Path:
-        """The file or folder that was given, or else the one below HARNESS_RAW."""
-        home = os.environ.get(RAW_VARIABLE)
-        if source is not None:
-            path = Path(source).expanduser()
-        elif home:
-            folder = Path(home) / self.folder
-            path = folder / self.archive if self.archive and (folder / self.archive).exists() else folder
-        else:
-            path = raw_folder(self.dataset)
+        """The file or folder that was given, or else the data home's folder."""
+        path = raw_folder(self.dataset) if source is None else Path(source).expanduser()
         if not path.exists():
             raise DataError(self._say(f"{path} does not exist"))
         return path
 
     def stamp(self, source: str | None) -> str:
-        """Names the raw content by the sizes and times of its files, without reading them."""
+        """Names the raw content without reading it: by the hashes in the data home's manifest, or by size and time."""
         path = self.locate(source)
-        files = self._files(path) if path.is_dir() else {path.name: path}
+        manifest = read_manifest(path) if source is None else None
+        if manifest is not None:
+            manifest.check_sizes(path)
+            return manifest.stamp()
+        files = self._chosen(path)
         facts = [(name, file.stat().st_size, file.stat().st_mtime_ns) for name, file in files.items()]
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def read(self, source: str | None) -> list[tuple[re.Match[str], bytes]]:
         """The wanted files, by what `wanted` found in their paths, in the order of these."""
+        found: dict[str, tuple[re.Match[str], bytes]] = {}
+        n_bytes = 0
+        with self._telling(source):
+            for match, stream in self.open_each(source):
+                if match.string in found:
+                    raise DataError(f"{match.string} is there twice, perhaps packed and unpacked: remove one")
+                content = _drain(stream, match.string, MOST_BYTES - n_bytes)
+                n_bytes += len(content)
+                found[match.string] = match, content
+        return [found[name] for name in sorted(found)]
+
+    def open_each(self, source: str | None) -> Iterator[tuple[re.Match[str], IO[bytes]]]:
+        """The wanted files as unpacked streams, each to be read before the next, in the order they are met."""
         path = self.locate(source)
+        empty = True
+        with self._telling(source):
+            for name, stream in self._streams(path):
+                if match := self._match(name):
+                    empty = False
+                    with open_raw(stream, name=f"{path}, {name}" if path.name != name else str(path)) as unpacked:
+                        yield match, unpacked
+            if empty:
+                raise DataError(f"{path} holds none of the files")
+
+    @contextmanager
+    def _telling(self, source: str | None) -> Iterator[None]:
+        """Adds to every error what the data set is made from."""
         try:
-            found = self._from_folder(path) if path.is_dir() else self._from_archive(path)
-        except _UNREADABLE as error:
-            raise DataError(self._say(f"{path} cannot be read ({type(error).__name__}: {error})")) from error
-        if not found:
-            raise DataError(self._say(f"{path} holds none of the files"))
-        return [(match, found[name]) for name in sorted(found) if (match := self.wanted.search(name))]
+            yield
+        except DataError as error:
+            if str(error).startswith(f"data set {self.dataset!r}: "):
+                raise
+            raise DataError(self._say(str(error))) from error
+        except UNREADABLE as error:
+            raise DataError(self._say(str(unreadable(self.locate(source), error)))) from error
 
-    def _files(self, folder: Path) -> dict[str, Path]:
-        files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-        return {name: path for name, path in files.items() if self._wants(name)}
+    def _streams(self, path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+        """Every file at hand and its name: of a folder, of the archives in it, of an archive, or the file itself."""
+        for name, file in self._chosen(path).items():
+            kind = kind_of(file)
+            if kind == "plain" and self._match(name):
+                with open(file, "rb") as stream:
+                    yield name, stream
+            elif kind != "plain" or self.archive is not None:
+                yield from members_of(file, kind)
+            else:
+                raise DataError(f"{path} is a file, expected a folder or an archive with the files")
 
-    def _wants(self, name: str) -> bool:
-        return bool(self.wanted.search(name)) and not name.rpartition("/")[2].startswith(".")
-
-    def _from_folder(self, folder: Path) -> dict[str, bytes]:
-        return {name: self._content(path) for name, path in self._files(folder).items()}
-
-    def _from_archive(self, path: Path) -> dict[str, bytes]:
-        if self.archive is None:
-            raise DataError(self._say(f"{path} is a file, expected a folder"))
-        found = {}
-        with tarfile.open(fileobj=BytesIO(self._content(path)), mode="r:") as archive:
-            for member in archive:
-                self._check(path, member)
-                if member.isreg() and self._wants(member.name):
-                    found[member.name] = cast(IO[bytes], archive.extractfile(member)).read()
-        return found
-
-    def _check(self, path: Path, member: tarfile.TarInfo) -> None:
-        if member.name.startswith("/") or ".." in member.name.split("/"):
-            raise DataError(self._say(f"{path} is refused: its member {member.name!r} would leave the folder"))
-        if not (member.isreg() or member.isdir()):
-            raise DataError(self._say(f"{path} is refused: its member {member.name!r} is a link or device"))
-
-    def _content(self, path: Path) -> bytes:
-        """A whole file, unpacked when it is gzipped."""
-        if not path.is_file():
+    def _chosen(self, path: Path) -> dict[str, Path]:
+        """The files to look at: one that was named, or in a folder those that are wanted, or else its archives."""
+        if path.is_file():
+            return {path.name: path}
+        if not path.is_dir():
             raise DataError(self._say(f"{path} is neither a file nor a folder"))
-        with open(path, "rb") as file:
-            packed = file.read(len(_GZIP)) == _GZIP
-        content = bytearray()
-        with gzip.open(path) if packed else open(path, "rb") as stream:
-            while part := stream.read(2**20):
-                content += part
-                if len(content) > MOST_BYTES:
-                    raise DataError(self._say(f"{path} is refused: it unpacks to more than {MOST_BYTES:,} bytes"))
-        return bytes(content)
+        files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if file.is_file()}
+        files.pop(MANIFEST, None)
+        wanted = {name: file for name, file in files.items() if self._match(name)}
+        at_the_top = {name: file for name, file in files.items() if "/" not in name and not name.startswith(".")}
+        return wanted or {name: file for name, file in at_the_top.items() if kind_of(file) != "plain"}
+
+    def _match(self, name: str) -> re.Match[str] | None:
+        if name.rpartition("/")[2].startswith("."):
+            return None
+        return self.wanted.search(name) or self.wanted.search(without_suffix(name))
 
     def _say(self, trouble: str) -> str:
         return (
             f"data set {self.dataset!r}: {trouble}; it is made from {self.needed}: "
-            f"name it with --set \"{self.dataset}.source='PATH'\", "
-            f"or keep it in {self.folder}/ below the folder that {RAW_VARIABLE} names"
+            f"`harness data import {self.dataset} FILE...` takes the files you have into the data home, "
+            f"or name them for one run with --set \"{self.dataset}.source='PATH'\""
         )
+
+
+def _drain(stream: IO[bytes], name: str, most_bytes: int) -> bytes:
+    content = bytearray()
+    while part := stream.read(2**16):
+        content += part
+        if len(content) > most_bytes:
+            raise DataError(f"{name} is refused: with all before it unpacks to more than {MOST_BYTES:,} bytes")
+    return bytes(content)

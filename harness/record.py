@@ -50,6 +50,8 @@ class Record:
     """Test rows none of whose classes was in the training part: no learner can get them right."""
     empty_test_rows: int | None = None
     """Test rows without a single feature."""
+    dataset_source: str = ""
+    """The registered data set or the file behind `dataset`, which may be a label."""
     ranked_by: str | None = None
     """What gave the ranks: rank, decision_function, predict_proba or predict."""
     index_source: str | None = None

@@ -7,31 +7,15 @@ import html
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tabulate import tabulate
 
 from harness.contract import MetricSpec
-from harness.stats import Summary
+from harness.format import format_value
+from harness.grid import Grid
 from harness.table import Cell, Row, Table
-
-_TIMES = ((3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_COUNTS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_BYTES = ((1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B"))
-
-
-def format_value(summary: Summary, metric: MetricSpec) -> str:
-    """Mean ± sd in the metric's unit, the way the papers write them: 0.862 ± 0.004, 31 min, 226k."""
-    if metric.unit == "share":
-        return f"{summary.mean:.3f}" + (f" ± {summary.sd:.3f}" if summary.sd is not None else "")
-    scales = {"seconds": _TIMES, "count": _COUNTS, "bytes": _BYTES}[metric.unit]
-    size = abs(summary.mean)
-    scale, suffix = next(((s, u) for s, u in scales if size >= s), scales[-1])
-    space = " " if metric.unit == "seconds" else ""
-    mean, sd = summary.mean / scale, None if summary.sd is None else summary.sd / scale
-    digits = 0 if abs(mean) >= 100 else 1 if abs(mean) >= 10 else 2  # three figures of the mean; as fine for the sd
-    spread = "" if sd is None else f" ± {sd:.{digits}f}"
-    return f"{mean:.{digits}f}{spread}{space}{suffix}"
 
 
 def _text(cell: Cell, metric: MetricSpec, mark: Callable[[str], str], missing: str = "-") -> str:
@@ -39,7 +23,7 @@ def _text(cell: Cell, metric: MetricSpec, mark: Callable[[str], str], missing: s
         return cell.failed
     if cell.summary is None:
         return missing
-    text = format_value(cell.summary, metric)
+    text = format_value(replace(cell.summary, sd=cell.spread), metric)
     return mark(text) if cell.best else text
 
 
@@ -184,11 +168,13 @@ def render_html(table: Table) -> str:
             f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         )
     foot = "".join(f"<p>{html.escape(line)}</p>\n" for line in table.foot)
+    return _page("\n".join(parts), foot)
+
+
+def _page(body: str, foot: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>harness: comparison</title>\n'
-        f"<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
-        + "\n".join(parts)
-        + f"\n<footer>\n{foot}</footer>\n</body>\n</html>\n"
+        f"<style>\n{_STYLE}\n</style>\n</head>\n<body>\n{body}\n<footer>\n{foot}</footer>\n</body>\n</html>\n"
     )
 
 
@@ -206,4 +192,55 @@ RENDERERS: dict[str, Callable[[Table], str]] = {
     "csv": render_csv,
     "json": render_json,
     "html": render_html,
+}
+
+
+# -- grids -----------------------------------------------------------------------------------------------------------
+
+
+def _grid_terminal(grid: Grid) -> str:
+    body = tabulate(grid.rows, grid.columns, tablefmt="simple", disable_numparse=True)
+    return "\n".join([f"{grid.title}\n", f"{body}\n", *grid.foot]) + "\n"
+
+
+def _grid_markdown(grid: Grid) -> str:
+    rows = [[_escape_markdown(text) for text in row] for row in grid.rows]
+    body = tabulate(rows, [_escape_markdown(c) for c in grid.columns], tablefmt="pipe", disable_numparse=True)
+    foot = (f"{_escape_markdown(line)}  " for line in grid.foot)
+    return "\n".join([f"### {_escape_markdown(grid.title)}\n", f"{body}\n", *foot]) + "\n"
+
+
+def _grid_latex(grid: Grid) -> str:
+    lines = [f"% {grid.title}", *(f"% {line}" for line in grid.foot)]
+    lines += [rf"\begin{{tabular}}{{{'l' * len(grid.columns)}}}", r"\toprule"]
+    heading, *rows = (" & ".join(map(_escape_latex, row)) + r" \\" for row in (grid.columns, *grid.rows))
+    return "\n".join([*lines, heading, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _grid_csv(grid: Grid) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(grid.values[0]) if grid.values else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(grid.values)
+    return out.getvalue()
+
+
+def _grid_json(grid: Grid) -> str:
+    content = {"title": grid.title, "rows": grid.values, "foot": grid.foot}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _grid_html(grid: Grid) -> str:
+    body = tabulate(grid.rows, grid.columns, tablefmt="html", disable_numparse=True)
+    foot = "".join(f"<p>{html.escape(line)}</p>\n" for line in grid.foot)
+    return _page(f"<h2>{html.escape(grid.title)}</h2>\n{body}", foot)
+
+
+GRID_RENDERERS: dict[str, Callable[[Grid], str]] = {
+    "terminal": _grid_terminal,
+    "markdown": _grid_markdown,
+    "latex": _grid_latex,
+    "csv": _grid_csv,
+    "json": _grid_json,
+    "html": _grid_html,
 }

@@ -12,12 +12,14 @@ from types import ModuleType
 from typing import Any
 
 from harness.contract import Ability, DatasetSpec, LearnerSpec, MetricSpec, Need
+from harness.dataset_choice import DatasetChoice, choice_of, is_file
 from harness.errors import SpecError, UnknownName
 from harness.expression import parse
 from harness.host import Catalog, Entry, Origin
 from harness.metric import find_metric
-from harness.signature import import_parameters, import_target, read_parameters
-from harness.spec import DatasetChoice, Experiment, LearnerChoice
+from harness.opening import find_opener
+from harness.signature import REQUIRED, import_parameters, import_target, read_parameters
+from harness.spec import Experiment, LearnerChoice
 
 MINIMUM_DEPTH = 10
 """Ranks kept a row, so that metrics thought of later can be computed without training again."""
@@ -47,8 +49,12 @@ class ResolvedLearner:
         return self.inner[text] if text is not None else None
 
     def spec_with(self, params: Mapping[str, Any]) -> LearnerSpec:
-        """What this learner is, needs and supports, with the learner inside taken into account."""
+        """What this learner is, needs and supports, with the learner inside taken into account.
+
+        What it brings itself, by a parameter of that name, is no need: `hsvm(taxonomy="cluster")`.
+        """
         spec, inside = self.entry.spec, self.inside(params)
+        spec = replace(spec, needs=frozenset(need for need in spec.needs if params.get(need) is None))
         if inside is None:
             return spec
         other = inside.spec_with(inside.choice.params)
@@ -67,6 +73,8 @@ class ResolvedDataset:
     choice: DatasetChoice
     entry: Entry[DatasetSpec]
     params: Mapping[str, Any]
+    inner: ResolvedDataset | None = None
+    """The data set inside, for one made from another."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +94,7 @@ class Resolved:
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     """Look up every learner, data set, metric and parameter name; the first unknown one is an error."""
     learners = [_resolve_learner(learner, catalog) for learner in experiment.learners]
-    datasets = []
-    for dataset in experiment.datasets:
-        entry = catalog.dataset(dataset.name)
-        known = parameters_of(entry.spec)
-        _check_params(f"data set {dataset.name!r}", dataset.params, known)
-        datasets.append(ResolvedDataset(dataset, entry, {**known, **dataset.params}))
+    datasets = [resolve_dataset(dataset, catalog) for dataset in experiment.datasets]
     # Almost every metric known is computed in every trial, so that choosing columns later costs nothing.
     metrics = [entry for entry in catalog.metrics if entry.spec.always]
     asked = [find_metric(name, catalog) for name in experiment.metrics or ()]
@@ -99,6 +102,27 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in metrics)])
     judge = find_metric(experiment.tune.metric, catalog).spec if experiment.tune else None
     return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge)
+
+
+def resolve_dataset(choice: DatasetChoice, catalog: Catalog) -> ResolvedDataset:
+    """Look up one data set, a file's opener, or what is inside of one made from another, and all parameters."""
+    if is_file(choice.wanted) and all(entry.spec.name != choice.wanted for entry in catalog.datasets):
+        entry = find_opener(choice.wanted, catalog)
+        choice = replace(choice, params={"path": choice.wanted, **choice.params})
+    else:
+        entry = catalog.dataset(choice.wanted)
+    known, wraps = parameters_of(entry.spec), entry.spec.wraps
+    _check_params(f"data set {choice.name!r}", choice.params, known)
+    params = {**known, **choice.params}
+    for name, value in params.items():
+        if value is REQUIRED:
+            example = f"{entry.spec.name}(NAME)" if name == wraps else f"{entry.spec.name}({name}=VALUE)"
+            raise SpecError(f'data set {choice.name!r} needs a value for {name!r}, as in --data "{example}"')
+    if not wraps:
+        return ResolvedDataset(choice, entry, params)
+    inner = resolve_dataset(choice_of(str(params[wraps])), catalog)
+    spec = replace(entry.spec, representation=inner.entry.spec.representation)
+    return ResolvedDataset(choice, replace(entry, spec=spec), params, inner)
 
 
 def _resolve_learner(choice: LearnerChoice, catalog: Catalog) -> ResolvedLearner:

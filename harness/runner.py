@@ -47,32 +47,37 @@ class Listener:
 
 def prepare_data(resolved: Resolved, executor: LocalExecutor, listener: Listener) -> dict[str, Header]:
     """The header of every data set, parsing those that are not kept yet, each in a process of its own."""
-    headers = {}
-    for dataset in resolved.datasets:
-        folder = _folder(dataset)
-        header = read_header(folder)
-        if header is None:
-            listener.on_data(dataset.choice.name)
-            header = _parse(dataset, folder, executor)
-        headers[dataset.choice.name] = header
-    return headers
+    return {d.choice.name: prepare_dataset(d, executor, listener) for d in resolved.datasets}
 
 
-def _folder(dataset: ResolvedDataset) -> Path:
+def prepare_dataset(dataset: ResolvedDataset, executor: LocalExecutor, listener: Listener) -> Header:
+    """The header of one data set, parsing it, and before it the one inside, unless it is kept."""
+    inside = prepare_dataset(dataset.inner, executor, listener) if dataset.inner else None
+    folder = _folder(dataset, inside)
+    header = read_header(folder)
+    if header is None:
+        listener.on_data(dataset.choice.name)
+        header = _parse(dataset, inside, folder, executor)
+    return header
+
+
+def _folder(dataset: ResolvedDataset, inside: Header | None) -> Path:
+    content = {dataset.entry.spec.wraps: inside.fingerprint} if inside else {}
     try:
-        return folder_of(dataset.entry, dataset.params)
+        return folder_of(dataset.entry, {**dataset.params, **content})
     except DataError:
         raise
     except Exception as error:
         raise DataError(f"data set {dataset.choice.name!r}: {type(error).__name__}: {error}") from error
 
 
-def _parse(dataset: ResolvedDataset, folder: Path, executor: LocalExecutor) -> Header:
+def _parse(dataset: ResolvedDataset, inside: Header | None, folder: Path, executor: LocalExecutor) -> Header:
     name = dataset.choice.name
     payload = {
         "name": name,
         "load": dataset.entry.spec.load,
         "params": dict(dataset.choice.params),
+        "inner": {dataset.entry.spec.wraps: inside.folder} if inside else {},
         "folder": str(folder),
     }
     for _, end in executor.run([Job(PARSE_TARGET, payload)]):
@@ -114,7 +119,8 @@ def run_trials(
     listener: Listener,
 ) -> None:
     """Run the trials; each one's record is in the store before the next one's is."""
-    targets = {entry.spec.name: entry.spec.compute for entry in metrics}
+    wanted = [entry.spec for entry in metrics]
+    targets, single = {spec.name: spec.compute for spec in wanted}, any(spec.single for spec in wanted)
     shared: dict[str, Any] = {
         "versions": describe_versions(),
         "commit": read_commit(),
@@ -125,7 +131,7 @@ def run_trials(
     started: dict[str, str] = {}
 
     def job(trial: Trial) -> Job:
-        payload = {"trial": as_payload(trial), "metrics": targets, "threads": conditions.threads}
+        payload = {"trial": as_payload(trial), "metrics": targets, "single": single, "threads": conditions.threads}
         return Job(TRIAL_TARGET, payload, conditions.timeout_seconds, conditions.memory_bytes)
 
     def on_phase(job: Job, phase: str) -> None:
@@ -157,6 +163,7 @@ def as_planned(record: Record, trial: Trial) -> Record:
 def _planned(trial: Trial) -> dict[str, Any]:
     names = (
         *("key", "label", "learner", "learner_kind", "learner_distribution", "learner_version", "dataset"),
+        "dataset_source",
         *("fingerprint", "representation", "split", "number", "seed", "depth"),
     )
     # What comes back from a plain JSON line must equal what went in, so values are made plain here.

@@ -140,7 +140,7 @@ def build(raw: Mapping[str, Any], source: str) -> Experiment:
     names = [dataset.name for dataset in datasets]
     for name in names:
         if names.count(name) > 1:
-            raise SpecError(f"{source}: data set {name!r} stands twice in datasets: give one another label (label=...)")
+            raise SpecError(f"{source}: data set {name!r} stands twice in datasets: give one a label, as in other=NAME")
     return Experiment(
         learners=learners,
         datasets=datasets,

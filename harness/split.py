@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.int64]
 
-ALLOWED = "'holdout:SHARE' with 0 < SHARE < 1, or 'given' / 'given:NAME' for a split that the data set brings"
+ALLOWED = (
+    "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' with K of 2 or more, "
+    "or 'given' / 'given:NAME' for a split that the data set brings"
+)
 
 
 def check_split(split: str) -> str:
@@ -26,13 +29,15 @@ def check_split(split: str) -> str:
     kind, _, detail = split.partition(":")
     if kind == "given":
         return split
+    if kind == "kfold" and detail.isascii() and detail.isdigit() and int(detail) >= 2:
+        return f"kfold:{int(detail)}"
     try:
-        share = float(detail) if kind == "holdout" else 0.0
+        share = float(detail) if kind in ("holdout", "stratified") else 0.0
     except ValueError:
         share = 0.0
     if not 0 < share < 1:
         raise SpecError(f"split {split!r} is unknown: expected {ALLOWED}")
-    return f"holdout:{share}"
+    return f"{kind}:{share}"
 
 
 def settle_split(split: str, given: Mapping[str, object]) -> str:
@@ -41,29 +46,85 @@ def settle_split(split: str, given: Mapping[str, object]) -> str:
     return f"given:{_given_name(detail, given)}" if kind == "given" else split
 
 
+def folds_of(split: str) -> int | None:
+    """How many trials go once through all rows: K for a k-fold split, None for any other."""
+    kind, _, detail = split.partition(":")
+    return int(detail) if kind == "kfold" else None
+
+
 def split_sizes(split: str, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    """How many rows train and test, without drawing the split; DataError when either part would be empty."""
+    """How many rows train and test, without drawing the split, of folds the least; DataError when a part is empty."""
     kind, _, detail = split.partition(":")
     if kind == "given":
         train, test = given[_given_name(detail, given)]
+    elif kind == "kfold":
+        train, test = rows - -(-rows // int(detail)), rows // int(detail)
     else:
         test = round(float(detail) * rows)
         train = rows - test
     if min(train, test) < 1:
         empty = "test" if test < 1 else "training"
-        raise DataError(f"split {split!r} of {rows} rows leaves the {empty} part empty: choose another share")
+        other = "number of folds" if kind == "kfold" else "share"
+        raise DataError(f"split {split!r} of {rows} rows leaves the {empty} part empty: choose another {other}")
     return train, test
 
 
-def split_rows(split: str, rows: int, seed: int, given: Mapping[str, tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
-    """Training and test rows. The training part comes shuffled: data files are often sorted by class."""
+def split_rows(
+    split: str,
+    rows: int,
+    seed: int,
+    given: Mapping[str, tuple[Rows, Rows]],
+    labels: object = None,
+) -> tuple[Rows, Rows]:
+    """Training and test rows. The training part comes shuffled: data files are often sorted by class.
+
+    A k-fold split with seed s tests on fold s mod K of shuffle s div K, so that K seeds from a multiple of K on test
+    every row once. A stratified one needs the labels: class positions, one a row.
+    """
     kind, _, detail = split.partition(":")
     if kind == "given":
         train, test = given[_given_name(detail, given)]
         return np.asarray(train)[shuffled(len(train), seed)], np.asarray(test)
-    test_rows = round(float(detail) * rows)
-    order = shuffled(rows, seed)
-    return order[test_rows:], order[:test_rows]
+    if kind == "kfold":
+        order = shuffled(rows, seed // int(detail))
+        tests = np.arange(rows) % int(detail) == seed % int(detail)
+    elif kind == "stratified":
+        order = shuffled(rows, seed)
+        tests = _stratified(float(detail), _one_label_a_row(labels, rows)[order], seed)
+    else:
+        order = shuffled(rows, seed)
+        tests = np.arange(rows) < round(float(detail) * rows)
+    return order[~tests], order[tests]
+
+
+def _one_label_a_row(labels: object, rows: int) -> NDArray[np.int64]:
+    if not isinstance(labels, np.ndarray) or labels.shape != (rows,):
+        raise DataError("a stratified split needs one label a row: use holdout:SHARE for multi-label data")
+    return labels
+
+
+def _stratified(share: float, labels: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:
+    """Which rows test, given the labels in shuffled order: of every class its share, up or down to a whole number.
+
+    A class too small to have a row on either side by its share goes into one pool with all such, which is treated like
+    a class. What rounding down leaves over goes to the largest remainders, ties by chance, so that the total is that
+    of a plain hold-out.
+    """
+    counts = np.bincount(labels)
+    enough = counts * min(share, 1 - share) >= 1
+    stratum = np.where(enough, np.arange(len(counts)), len(counts))[labels]
+    sizes = np.bincount(stratum, minlength=len(counts) + 1)
+    wanted = share * sizes
+    tests = np.floor(wanted).astype(np.int64)
+    left = max(0, round(share * len(labels)) - int(tests.sum()))
+    chance = shuffled(len(sizes), seed)
+    by_remainder = chance[np.argsort(-(wanted - tests)[chance], kind="stable")]
+    tests[by_remainder[:left]] += 1
+    together = np.argsort(stratum, kind="stable")
+    first = np.cumsum(sizes) - sizes
+    place = np.empty(len(labels), dtype=np.int64)
+    place[together] = np.arange(len(labels)) - first[stratum[together]]
+    return np.asarray(place < tests[stratum])
 
 
 def shuffled(rows: int, seed: int) -> Rows:

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.contract import KINDS, MetricSpec
+from harness.contract import MetricSpec
 from harness.errors import HarnessError
+from harness.lines import Line, lines_of, rivals_of, test_share, values_of
 from harness.record import Record
-from harness.stats import FEWEST_PAIRS, Summary, indistinguishable_from_best, summarise
+from harness.stats import (
+    TESTS,
+    USUAL_RATIO,
+    Summary,
+    binomial_half_width,
+    indistinguishable_from_best,
+    summarise,
+    t_half_width,
+)
 
 By = Literal["dataset", "learner"]
 
 
-_BY_TEST = (
-    "; marked: the best, and all that a paired sign test (exact, ties dropped, Holm-corrected, 5%) cannot tell from it"
-)
-_BY_MEAN = f"; marked: the best mean (fewer than {FEWEST_PAIRS} paired trials are too few to test)"
-_MARKED: dict[frozenset[bool], str] = {
-    frozenset(): "",
-    frozenset({True}): _BY_TEST,
-    frozenset({False}): _BY_MEAN,
-    frozenset({True, False}): f"{_BY_TEST}; with fewer than {FEWEST_PAIRS} paired trials, the best mean alone",
+Spread = Literal["sd", "t", "binomial"]
+_SPREADS = {
+    "sd": "Mean ± sample standard deviation over trials",
+    "t": "Mean ± half of Student's 95% interval over trials",
+    "binomial": "Mean ± half of the binomial 95% interval, 1.96 sqrt(e (1 - e) / n) with n test rows, for shares; "
+    "± sample standard deviation over trials for the rest",
 }
-"""What a mark means, by whether marks rest on a test: none of them, all, or some."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Cell:
     summary: Summary | None
     failed: str = ""
     best: bool = False
+    spread: float | None = None
+    """What stands behind the ±: the standard deviation, or half of an interval."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,6 @@ class Table:
     foot: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Line:
-    learner: str
-    kind: str
-    dataset: str
-    detail: str
-    records: tuple[Record, ...]
-
-
 def make_table(
     records: Iterable[Record],
     metrics: Sequence[MetricSpec],
@@ -84,12 +80,14 @@ def make_table(
     by: By = "dataset",
     mixed_machines: bool = False,
     machines: Mapping[str, Any] | None = None,
+    test: str = "sign",
+    spread: Spread = "sd",
 ) -> Table:
-    """The comparison table of some records with these columns."""
+    """The comparison table of some records with these columns; `test` is one of `harness.stats.TESTS`."""
     kept = list(records)
     if not kept:
         raise HarnessError("there are no records to make a table of")
-    lines = _lines(kept)
+    lines = lines_of(kept)
     foot: list[str] = []
     columns = tuple(metrics)
     conditions = sorted({(r.machine, r.threads) for r in kept if r.status == "ok"})
@@ -103,130 +101,66 @@ def make_table(
                 f"Times are left out, being measured under {len(conditions)} conditions ({where}); "
                 "--mixed-machines shows them all the same."
             )
-    best, tested = _best(lines, columns)
-    groups = _groups(lines, columns, best, by)
-    foot += _foot(kept, columns, machines or {}, tested)
+    best, tested, pairs = _best(lines, columns, test)
+    groups = _groups(lines, columns, best, by, spread)
+    foot += [f"{_SPREADS[spread]}{_marks(test, tested, pairs)}.", *_foot(kept, columns, machines or {})]
     return Table(columns, "learner" if by == "dataset" else "data set", groups, tuple(foot))
-
-
-# -- lines -----------------------------------------------------------------------------------------------------------
-
-
-def _lines(records: Sequence[Record]) -> list[_Line]:
-    """One line for each learner, as set up, on each data set, as prepared."""
-    sets: dict[tuple[str, ...], list[Record]] = {}
-    for record in records:
-        prepared = (record.dataset, record.fingerprint, record.representation, record.split)
-        sets.setdefault(prepared, []).append(record)
-    details = _details(sets)
-    lines = []
-    for key, members in sets.items():
-        by_setup: dict[str, list[Record]] = {}
-        seeded = _seeded(members)
-        for record in members:
-            by_setup.setdefault(json.dumps(_setup(record, seeded)), []).append(record)
-        titles = _titles([_setup(group[0], seeded) for group in by_setup.values()])
-        for title, group in zip(titles, by_setup.values(), strict=True):
-            last = {record.seed: record for record in sorted(group, key=lambda r: r.seed)}  # of a trial run twice
-            lines.append(_Line(title, group[0].learner_kind, key[0], details[key], tuple(last.values())))
-    return sorted(lines, key=lambda line: KINDS.index(line.kind))  # stable: else in the order of the records
-
-
-def _seeded(records: Sequence[Record]) -> set[str]:
-    """The set-ups, by label and random_state, in which the user fixed random_state: elsewhere it follows the seed."""
-    states = ((r.label, r.params.get("random_state", r.seed), r.seed) for r in records)
-    return {json.dumps([label, state]) for label, state, seed in states if state != seed}
-
-
-def _setup(record: Record, seeded: set[str]) -> dict[str, str]:
-    """What makes a line of the table, by the words that tell it from another one of the same label."""
-    params = dict(record.params)
-    if json.dumps([record.label, params.get("random_state")]) not in seeded:
-        params.pop("random_state", None)
-    told = ", ".join(f"{name}={value!r}" for name, value in sorted(params.items()))
-    origin = f"{record.learner_distribution} {record.learner_version}"
-    return {"label": record.label, "learner": record.learner, "params": told or "defaults", "origin": origin}
-
-
-def _titles(setups: Sequence[dict[str, str]]) -> list[str]:
-    """The labels; where one label stands for several set-ups, with what tells them apart."""
-    seen: dict[tuple[str, str], set[str]] = {}
-    for setup in setups:
-        for key, words in setup.items():
-            seen.setdefault((setup["label"], key), set()).add(words)
-    titles = []
-    for setup in setups:
-        apart = [words for key, words in setup.items() if len(seen[setup["label"], key]) > 1]
-        titles.append(f"{setup['label']} [{'; '.join(apart)}]" if apart else setup["label"])
-    return titles
-
-
-def _details(sets: Mapping[tuple[str, ...], Sequence[Record]]) -> dict[tuple[str, ...], str]:
-    """A description of each data set as prepared; where it tells two contents not apart, their fingerprints do."""
-    details = {key: _detail(members) for key, members in sets.items()}
-    counts = Counter((key[0], detail) for key, detail in details.items())
-    return {
-        key: detail if counts[key[0], detail] == 1 else f"{detail}; data {key[1][:8]}"
-        for key, detail in details.items()
-    }
-
-
-def _detail(records: Sequence[Record]) -> str:
-    first = records[0]
-    parts = [f"{first.representation}, {first.split}"]
-    done = [r for r in records if r.status == "ok"]
-    if done:
-        r = done[0]
-        parts.append(
-            f"{r.n_train:,} training and {r.n_test:,} test rows, {r.n_features:,} features, {r.n_classes:,} classes"
-        )
-    if first.dataset_params:
-        parts.append(", ".join(f"{name}={value}" for name, value in first.dataset_params.items()))
-    return "; ".join(parts)
 
 
 # -- cells -----------------------------------------------------------------------------------------------------------
 
 
-def _values(line: _Line, metric: str) -> dict[int, float]:
-    scores = ((r.seed, r.scores.get(metric)) for r in line.records if r.status == "ok")
-    return {seed: value for seed, value in scores if value is not None and math.isfinite(value)}
-
-
-def _best(lines: Sequence[_Line], columns: Sequence[MetricSpec]) -> tuple[set[tuple[int, str]], frozenset[bool]]:
-    """Which (line, metric) to mark, and whether the marks rest on a test."""
+def _best(
+    lines: Sequence[Line], columns: Sequence[MetricSpec], test: str
+) -> tuple[set[tuple[int, str]], frozenset[bool], set[int]]:
+    """Which (line, metric) to mark, whether the marks rest on a test, and over how many paired trials."""
     marked: set[tuple[int, str]] = set()
     tested: set[bool] = set()
-    for dataset in {(line.dataset, line.detail) for line in lines}:
-        rivals = {str(i): line for i, line in enumerate(lines) if (line.dataset, line.detail) == dataset}
-        if len(rivals) < 2:
-            continue
-        for metric in columns:
-            samples = {i: values for i, line in rivals.items() if (values := _values(line, metric.name))}
+    pairs: set[int] = set()
+    for rivals in rivals_of(lines).values():
+        ratio = test_share(rivals.values()) or USUAL_RATIO
+        for metric in columns if len(rivals) > 1 else ():
+            samples = {str(i): values for i, line in rivals.items() if (values := values_of(line, metric.name))}
             if len(samples) < 2:
                 continue
-            winners, enough = indistinguishable_from_best(samples, higher=metric.direction == "higher")
+            winners, enough = indistinguishable_from_best(
+                samples, higher=metric.direction == "higher", test=test, ratio=ratio
+            )
             if len(winners) < len(samples):  # where all are marked, nothing is claimed
                 tested.add(enough)
+                pairs |= {min(map(len, samples.values()))} if enough else set()
             marked |= {(int(i), metric.name) for i in winners}
-    return marked, frozenset(tested or ({False} if marked else ()))
+    return marked, frozenset(tested or ({False} if marked else ())), pairs
 
 
-def _row(title: str, line: _Line, number: int, columns: Sequence[MetricSpec], best: set[tuple[int, str]]) -> Row:
+def _row(
+    title: str, line: Line, number: int, columns: Sequence[MetricSpec], best: set[tuple[int, str]], spread: Spread
+) -> Row:
     failures = Counter(r.status.upper() for r in line.records if r.status != "ok")
     total = len(line.records)
     failed = ", ".join(f"{status} {count}/{total}" for status, count in failures.items())
     done = total - failures.total()
     cells = []
     for metric in columns:
-        summary = summarise(list(_values(line, metric.name).values()))
-        cells.append(Cell(summary, failed if not done else "", (number, metric.name) in best))
+        summary = summarise(list(values_of(line, metric.name).values()))
+        width = _width(summary, spread, metric, line)
+        cells.append(Cell(summary, failed if not done else "", (number, metric.name) in best, width))
     trials = str(total) if not failures else f"{done}/{total}, {failed}" if done else f"0/{total}"
     return Row(title, line.kind, trials, tuple(cells))
 
 
+def _width(summary: Summary | None, spread: Spread, metric: MetricSpec, line: Line) -> float | None:
+    """What stands behind the ± of a cell."""
+    if summary is None or spread == "sd" or (spread == "binomial" and metric.unit != "share"):
+        return summary.sd if summary else None
+    if spread == "t":
+        return t_half_width(summary)
+    n_test = next((r.n_test for r in line.records if r.status == "ok" and r.n_test), None)
+    return binomial_half_width(summary.mean, n_test) if n_test and 0 <= summary.mean <= 1 else None
+
+
 def _groups(
-    lines: Sequence[_Line], columns: Sequence[MetricSpec], best: set[tuple[int, str]], by: By
+    lines: Sequence[Line], columns: Sequence[MetricSpec], best: set[tuple[int, str]], by: By, spread: Spread
 ) -> tuple[Group, ...]:
     found: dict[tuple[str, str], list[Row]] = {}
     prepared = Counter(dataset for dataset, _ in {(line.dataset, line.detail) for line in lines})
@@ -236,7 +170,7 @@ def _groups(
         else:  # a data set prepared in several ways says which
             heading, detail = line.learner, line.kind
             title = f"{line.dataset} [{line.detail}]" if prepared[line.dataset] > 1 else line.dataset
-        found.setdefault((heading, detail), []).append(_row(title, line, number, columns, best))
+        found.setdefault((heading, detail), []).append(_row(title, line, number, columns, best, spread))
     return tuple(Group(heading, detail, tuple(rows)) for (heading, detail), rows in found.items())
 
 
@@ -249,12 +183,27 @@ def _condition(machine: str, threads: int, machines: Mapping[str, Any]) -> str:
     return f"{name} ({machine}), {threads} thread{'s' * (threads > 1)}"
 
 
-def _foot(
-    records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any], tested: frozenset[bool]
-) -> list[str]:
+def _marks(test: str, tested: frozenset[bool], pairs: set[int]) -> str:
+    """What a mark means, by whether marks rest on a test: none of them, all, or some."""
+    if not tested:
+        return ""
+    chosen = TESTS[test]
+    few = f"fewer than {chosen.fewest} paired trials"
+    if tested == {False}:
+        return f"; marked: the best mean ({few} are too few to test)"
+    fewest, most = min(pairs), max(pairs)
+    trials = f"{fewest} paired trials" if fewest == most else f"{fewest} to {most} paired trials"
+    some = f"; with {few}, the best mean alone" if len(tested) > 1 else ""
+    return f"; marked: the best, and all that {chosen.words} cannot tell from it over {trials}{some}"
+
+
+def _foot(records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any]) -> list[str]:
     """What a reader must know to trust the numbers."""
     done = [r for r in records if r.status == "ok"]
-    foot = [f"Mean ± sample standard deviation over trials{_MARKED[tested]}."]
+    foot: list[str] = []
+    absent = [m.name for m in columns if done and not any(m.name in r.scores for r in done)]
+    if absent:
+        foot.append(f"In none of the records: {', '.join(absent)}; `harness rescore` computes it where ranks suffice.")
     conditions = sorted({(r.machine, r.threads) for r in done})
     if len(conditions) == 1:
         foot.append(f"Measured on {_condition(*conditions[0], machines)}.")

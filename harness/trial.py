@@ -30,7 +30,7 @@ from harness.measure import (
     reset_peak,
     time_single_rows,
 )
-from harness.ranking import as_classes, rank_positions
+from harness.ranking import as_classes, places_in, rank_positions
 from harness.represent import represent
 from harness.split import split_rows
 from harness.tune import tune
@@ -51,6 +51,15 @@ class Parts:
     data: Dataset
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A learner's ranks of the test part as class positions, their places where ties are known, and what gave them."""
+
+    ranks: Any
+    places: Any
+    ranked_by: str
+
+
 def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: an answer of record fields, and the ranks as a .npy file's bytes."""
     phase = "start"
@@ -62,13 +71,15 @@ def run_job(payload: dict[str, Any], send: Send) -> tuple[dict[str, Any], bytes 
 
     try:
         limit_threads(payload["threads"])
-        measured, ranks = run_trial(payload["trial"], payload["metrics"], tell, single=payload.get("single", False))
+        measured, outcome = run_trial(payload["trial"], payload["metrics"], tell, single=payload.get("single", False))
     except MemoryError as error:
         return _failure("memory", phase, error), None
     except BaseException as error:  # a learner may also leave by sys.exit
         return _failure("error", phase, error), None
     buffer = io.BytesIO()
-    np.save(buffer, ranks)
+    np.save(buffer, outcome.ranks)
+    if outcome.places is not None:  # behind the ranks: who reads one array reads these
+        np.save(buffer, outcome.places)
     return {"status": "ok", "threads_in_force": threads_in_force(), **measured}, buffer.getvalue()
 
 
@@ -81,8 +92,8 @@ def _failure(status: str, phase: str, error: BaseException) -> dict[str, Any]:
 
 def run_trial(
     trial: dict[str, Any], metrics: dict[str, str], send: Send, *, single: bool = False
-) -> tuple[dict[str, Any], Any]:
-    """Run one trial and give the measured fields of its record, with the ranks."""
+) -> tuple[dict[str, Any], Outcome]:
+    """Run one trial and give the measured fields of its record, with the outcome that holds the ranks."""
     load, imported, warm, fit, rank = Clock(), Clock(), Clock(), Clock(), Clock()
     send("load")
     with load.running():
@@ -108,12 +119,11 @@ def run_trial(
         learner.fit(parts.X_train, parts.y_train, **extra)
     check_unchanged(parts, before)
     send("rank")
-    with rank.running():
-        answer, ranked_by = rank_positions(learner, parts.X_test, trial["depth"])
+    answer = ask(learner, parts, trial["depth"], rank)
     peak_bytes = read_peak()
     check_unchanged(parts, before)
     send("measure")
-    outcome, index_source = assess(learner, trial, parts, answer, ranked_by, fit, rank)
+    outcome, index_source = assess(learner, parts, answer, fit, rank)
     seconds = time_single_rows(learner, parts.X_test, trial["depth"]) if single else None
     outcome = replace(outcome, peak_bytes=peak_bytes, single_seconds=seconds)
     scores, trouble = compute_scores(metrics, outcome)
@@ -126,7 +136,7 @@ def run_trial(
         "n_features": parts.X_train.shape[1],
         "unseen_test_rows": count_unseen(parts.y_test, outcome.train_class_counts),
         "empty_test_rows": count_empty(parts.X_test),
-        "ranked_by": ranked_by,
+        "ranked_by": answer.ranked_by,
         "index_source": index_source,
         "index_size": outcome.index_size,
         "index_bytes": outcome.index_bytes,
@@ -143,18 +153,24 @@ def run_trial(
         "base_bytes": base_bytes,
         "curve": curve,
         **({"tuned": dict(tuned.params), "tuning": tuned.log, "tune_seconds": tuned.seconds} if tuned else {}),
-    }, outcome.ranks
+    }, outcome
 
 
-def assess(
-    learner: Any, trial: dict[str, Any], parts: Parts, answer: Any, ranked_by: str, fit: Clock, rank: Clock
-) -> tuple[Outcome, str]:
+def ask(learner: Any, parts: Parts, depth: int, clock: Clock) -> Answer:
+    """Have the test part ranked, on the clock, and the answer checked, off it."""
+    with clock.running():
+        given, ranked_by = rank_positions(learner, parts.X_test, depth)
+    n_test, n_classes = parts.X_test.shape[0], len(parts.data.class_names)
+    return Answer(as_classes(learner, given, ranked_by, n_test, depth, n_classes), places_in(given), ranked_by)
+
+
+def assess(learner: Any, parts: Parts, answer: Answer, fit: Clock, rank: Clock) -> tuple[Outcome, str]:
     """What is known of a fitted learner and its ranks of the test part, and what its index size was read from."""
     n_classes = len(parts.data.class_names)
     index_size, index_bytes, index_source = measure_index(learner)
     outcome = Outcome(
         truth=parts.y_test,
-        ranks=as_classes(learner, answer, ranked_by, parts.X_test.shape[0], trial["depth"], n_classes),
+        ranks=answer.ranks,
         n_classes=n_classes,
         train_class_counts=class_counts(parts.y_train, n_classes),
         n_train=parts.X_train.shape[0],
@@ -165,6 +181,7 @@ def assess(
         index_bytes=index_bytes,
         edges_per_feature=float(learner.edges_touched(parts.X_test)) if hasattr(learner, "edges_touched") else None,
         taxonomy=parts.data.taxonomy,
+        places=answer.places,
     )
     return outcome, index_source
 
@@ -177,9 +194,8 @@ def curve_drawer(
     def after_pass(number: int) -> None:
         with fit.paused():
             rank = Clock()
-            with rank.running():
-                answer, ranked_by = rank_positions(learner, parts.X_test, trial["depth"])
-            outcome, _ = assess(learner, trial, parts, answer, ranked_by, fit, rank)
+            answer = ask(learner, parts, trial["depth"], rank)
+            outcome, _ = assess(learner, parts, answer, fit, rank)
             curve.append({"pass": number, "scores": compute_scores(metrics, outcome)[0]})
 
     return after_pass
@@ -188,7 +204,7 @@ def curve_drawer(
 def load_parts(trial: dict[str, Any]) -> Parts:
     """Open the data, split it, represent both parts."""
     data = open_dataset(Path(trial["data_folder"]))
-    train, test = split_rows(trial["split"], data.X.shape[0], trial["seed"], data.splits)
+    train, test = split_rows(trial["split"], data.X.shape[0], trial["seed"], data.splits, data.y)
     X_train, X_test = represent(trial["representation"], data.X[train], data.X[test])
     if trial["wants_dense"]:
         X_train, X_test = X_train.toarray(), X_test.toarray()
@@ -198,7 +214,7 @@ def load_parts(trial: dict[str, Any]) -> Parts:
 def training_rows(trial: dict[str, Any]) -> tuple[Any, Any, int, Taxonomy | None]:
     """What tuning may see: the training rows as they are, their labels, the number of classes and their tree."""
     data = open_dataset(Path(trial["data_folder"]))
-    train, _ = split_rows(trial["split"], data.X.shape[0], trial["seed"], data.splits)
+    train, _ = split_rows(trial["split"], data.X.shape[0], trial["seed"], data.splits, data.y)
     return data.X[train], data.y[train], len(data.class_names), data.taxonomy
 
 

@@ -12,7 +12,7 @@ from harness.building import build_learner, extra_arguments, seed_shared_chance
 from harness.contract import Outcome, Taxonomy
 from harness.errors import ContractError
 from harness.measure import Clock, class_counts, compute_scores
-from harness.ranking import as_classes, rank_positions
+from harness.ranking import as_classes, places_in, rank_positions
 from harness.represent import represent
 from harness.split import split_rows
 
@@ -74,6 +74,7 @@ def _judge(trial: Mapping[str, Any], parts: Any, n_classes: int, taxonomy: Taxon
         fit_cpu_seconds=fit.cpu,
         rank_seconds=rank.wall,
         taxonomy=taxonomy,
+        places=places_in(answer),
     )
     name = trial["tune"]["metric"]
     scores, trouble = compute_scores({name: trial["tune"]["compute"]}, outcome)

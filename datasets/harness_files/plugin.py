@@ -4,7 +4,67 @@ from __future__ import annotations
 
 from harness import DatasetSpec, hookimpl
 
+OWN = "as the owner of the file says"
+STAMP = "harness_files.places:stamp"
+
+
+def _files(name: str, *, module: str, load: str = "load", **more: object) -> DatasetSpec:
+    """A format of the user's own files."""
+    return DatasetSpec(
+        name=name,
+        load=f"harness_files.{module}:{load}",
+        recognises=f"harness_files.recognise:is_{name}",
+        stamp=STAMP,
+        licence=OWN,
+        citation=OWN,
+        **more,  # type: ignore[arg-type]  # the spec checks its own fields
+    )
+
 
 @hookimpl
 def harness_datasets() -> list[DatasetSpec]:
-    return []
+    return [
+        _files(
+            "table",
+            module="table",
+            opens=(".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", "/"),
+            summary="your CSV, TSV, JSON lines or Parquet: a column of text, a column of labels",
+        ),
+        _files(
+            "svmlight",
+            module="sparse",
+            load="load_svmlight",
+            opens=(".svm", ".svmlight", ".libsvm", "/"),
+            representation="raw",
+            summary="your svmlight / LIBSVM file: labels and id:value pairs, one row a line",
+        ),
+        _files(
+            "xmc",
+            module="sparse",
+            load="load_xmc",
+            opens=(".xmc", "/"),
+            representation="raw",
+            summary="your file in the format of the Extreme Classification Repository",
+        ),
+        _files(
+            "texts",
+            module="texts",
+            opens=("/",),
+            summary="your folder of texts: a folder for each class, a file for each text",
+        ),
+        _files(
+            "arrays",
+            module="arrays",
+            opens=(".npz",),
+            representation="raw",
+            summary="your .npz: X (dense, or the pieces of a sparse matrix) and y",
+        ),
+        DatasetSpec(
+            name="subsample",
+            load="harness_files.subsample:load",
+            wraps="dataset",
+            licence="that of the data set inside",
+            citation="that of the data set inside",
+            summary="some classes and examples of any data set, drawn by a seed: scaling curves",
+        ),
+    ]

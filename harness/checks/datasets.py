@@ -13,7 +13,10 @@ from harness.signature import import_target
 
 
 def _load(spec: DatasetSpec) -> Dataset:
-    data = import_target(spec.load)()
+    params = spec.parameters or {}
+    if spec.wraps or (spec.opens and "path" not in params):
+        raise NotApplicable("is told what to read: `harness check FILE` checks it on a file")
+    data = import_target(spec.load)(**params)
     require(isinstance(data, Dataset), f"the loader gave {type(data).__name__}, expected harness.Dataset")
     return data  # type: ignore[no-any-return]  # required above
 

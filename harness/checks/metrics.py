@@ -27,19 +27,23 @@ def _outcomes() -> Iterator[Outcome]:
     counts = np.bincount(truth, minlength=20).astype(np.int64)
     parent = np.array([-1, 0, 0, *(1 + np.arange(20) % 2)])
     taxonomy = Taxonomy(parent, 3 + np.arange(20))
+    single = random.exponential(1e-3, 30)
     base = Outcome(
-        truth, ranks, 20, counts, 500, 1.5, 1.4, 0.2, 1000, 8000, 3.5, 10**8, taxonomy
+        truth, ranks, 20, counts, 500, 1.5, 1.4, 0.2, 1000, 8000, 3.5, 10**8, taxonomy, single
     )  # fmt: skip
     yield base
     yield replace(base, truth=ranks[:, 0].astype(np.intp))
     yield replace(base, ranks=np.full_like(ranks, -1))
     pairs = (np.repeat(np.arange(n), 2), np.column_stack([truth, (truth + 1) % 20]).ravel())
     yield replace(base, truth=csr_array((np.ones(2 * n, np.int8), pairs), shape=(n, 20)))
-    yield replace(base, index_size=None, index_bytes=None, edges_per_feature=None, peak_bytes=None, taxonomy=None)
+    yield replace(
+        base, index_size=None, index_bytes=None, edges_per_feature=None, peak_bytes=None, taxonomy=None,
+        single_seconds=None,
+    )  # fmt: skip
 
 
 def _value(spec: MetricSpec, outcome: Outcome) -> Any:
-    return import_target(spec.compute)(outcome)
+    return import_target(spec.compute)(outcome, **spec.parameters)
 
 
 def _is_number(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.options import NameList, plugin_options
+from harness.cli.rescore import preparer
 from harness.cli.table import FORMATS, choose_columns
 from harness.errors import HarnessError
 from harness.expression import split_list
@@ -53,7 +54,7 @@ def compare(
     pairs, alone = pair_lines(lines_of(before), lines_of(after), _two(learners))
     if not pairs:
         raise HarnessError(f"{first} and {second} have no learner on the same data, prepared alike: {'; '.join(alone)}")
-    hits = (_hits_in(first, catalog), _hits_in(second, catalog)) if instances else None
+    hits = (_hits_in(first, catalog, folders), _hits_in(second, catalog, folders)) if instances else None
     changes = changes_of(pairs, columns, hits)
     render = GRID_RENDERERS[form]
     click.echo(render(changes_grid(changes, f"{first} -> {second}", instances=instances)), nl=False)
@@ -76,13 +77,13 @@ def _two(text: str | None) -> tuple[str, str] | None:
     return names[0], names[1]
 
 
-def _hits_in(folder: Path, catalog: Catalog) -> Hits:
+def _hits_in(folder: Path, catalog: Catalog, folders: tuple[Path, ...]) -> Hits:
     """Hit or miss of each test row of a record, from the ranks saved in a folder."""
     from harness.rescore import dataset_opener, first_hits, ranks_of, rebuild_outcome
 
-    open_for = dataset_opener(catalog)
+    open_for = dataset_opener(catalog, preparer(folders))
 
     def hits(record: Record) -> Sequence[bool]:
-        return first_hits(rebuild_outcome(record, open_for(record), ranks_of(folder, record)))
+        return first_hits(rebuild_outcome(record, open_for(record), *ranks_of(folder, record)))
 
     return hits

@@ -152,8 +152,9 @@ def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
             click.echo(f"{file.file} is not the published file, byte for byte; what is inside was checked", err=True)
     for difference in intake.manifest.differences:
         click.echo(f"accepted although it is not as described: {difference}", err=True)
-    n_bytes = sum(file.bytes for file in intake.manifest.files)
-    click.echo(f"{spec.name}: {len(intake.manifest.files):,} files, {show_bytes(n_bytes)}; {intake.header.found}")
+    n_files, n_bytes = len(intake.manifest.files), sum(file.bytes for file in intake.manifest.files)
+    files = f"{n_files:,} file{'s' * (n_files != 1)}"
+    click.echo(f"{spec.name}: {files}, {show_bytes(n_bytes)}; {intake.header.found}")
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +13,10 @@ from harness.errors import StoreError
 from harness.expression import split_list
 from harness.host import discover
 from harness.metric import find_metric
+
+if TYPE_CHECKING:
+    from harness.data import Header
+    from harness.resolve import ResolvedDataset
 
 
 @click.command()
@@ -27,6 +33,7 @@ def rescore(
 
     The true classes are drawn again from the data set and the split; data that has changed since is refused.
     """
+    from harness.rescore import dataset_opener
     from harness.rescore import rescore as compute
     from harness.store import RECORDS, open_store
 
@@ -35,10 +42,23 @@ def rescore(
     if not (results / RECORDS).exists():  # else opening would make one
         raise StoreError(f"{results} is not a results folder: it has no {RECORDS}")
     with open_store(results) as store:
-        outcome = compute(store, chosen, catalog, again=again)
+        outcome = compute(store, chosen, dataset_opener(catalog, preparer(folders)), again=again)
     names = ", ".join(entry.spec.name for entry in chosen)
     click.echo(f"{names}: computed for {outcome.changed} trials, {outcome.kept} had it already")
     if outcome.failed:
         click.echo(f"{outcome.failed} failed trials have no ranks and were left as they are")
     for line in outcome.trouble:
         click.echo(f"warning: {line}", err=True)
+
+
+def preparer(folders: Sequence[Path]) -> Callable[[ResolvedDataset], Header]:
+    """Parses a data set that the data home lacks, in a process of its own."""
+
+    def prepare(dataset: ResolvedDataset) -> Header:
+        from harness.executors.local import LocalExecutor
+        from harness.runner import Listener, prepare_dataset
+
+        with LocalExecutor(path=[str(folder.resolve()) for folder in folders], common=["harness.data"]) as executor:
+            return prepare_dataset(dataset, executor, Listener())
+
+    return prepare

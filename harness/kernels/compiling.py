@@ -1,13 +1,16 @@
 """How this folder is compiled: kernels at import, for one signature; helpers where a kernel needs them, for any type.
 
 Both are cached on disk. numba takes a cached function for fresh while its *own* file is unchanged, though what it calls
-from other files is compiled into it; here the stamp covers the whole folder, so no edit leaves stale machine code.
+from other files is compiled into it; here the stamp covers the files of the folder that its file imports, and those
+that they import: no edit leaves stale machine code, and none has compiled again what it cannot reach.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +21,6 @@ from numpy.typing import DTypeLike, NDArray
 
 Array = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-FOLDER_STAMP = sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).digest()
-
 
 LEAN = {"_nrt": False}
 """For kernels that make no array, nor copy one into another, with all that they call: without the counting of uses of
@@ -78,5 +78,27 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
         return dispatcher
     with suppress(AttributeError):  # numba's own insides: should they change, only edits to another file go unnoticed
         cache_file = dispatcher._cache._cache_file
-        cache_file._source_stamp = (cache_file._source_stamp, FOLDER_STAMP)
+        cache_file._source_stamp = (cache_file._source_stamp, _stamp(function.__code__.co_filename))
     return dispatcher
+
+
+@cache
+def _stamp(file: str) -> bytes:
+    """The content of a file of this folder and of all that it imports from there, however far."""
+    found, new = set[Path](), {Path(file)}
+    while new:
+        found |= new
+        new = {path for known in new for path in _imported(known)} - found
+    return sha256(b"".join(path.read_bytes() for path in sorted(found))).digest()
+
+
+@cache
+def _imported(file: Path) -> frozenset[Path]:
+    """The files beside it that a file imports; a name that also is a file counts as one, to be on the safe side."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.ImportFrom):
+            names |= {(node.module or "").rpartition(".")[2], *(alias.name for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name.rpartition(".")[2] for alias in node.names}
+    return frozenset(path for name in names if (path := file.parent / f"{name}.py").exists())

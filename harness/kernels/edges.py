@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from harness.kernels.rows import Rows, empty_rows
 
@@ -32,16 +33,38 @@ def as_edges(rows: Rows) -> Edges:
 
 
 def as_rows(edges: Edges) -> Rows:
-    """An index of these edges, each row in the smallest block that holds it."""
+    """An index of these edges, each row in just the room it needs: it moves to a block when it grows."""
     length = np.diff(edges.indptr)
-    level = np.where(length, np.ceil(np.log2(np.maximum(length, 2))), 0).astype(np.uint8)
-    size = np.where(length, 1 << level.astype(np.int64), 0)
-    start, n_edges = np.cumsum(size) - size, int(size.sum())
-    rows = empty_rows(length.size, n_edges, edges.weights.dtype)
-    rows = rows._replace(start=start.astype(np.uint32), length=length.astype(np.uint32), level=level)
-    places = np.arange(edges.classes.size) + np.repeat(start - edges.indptr[:-1], length)
-    rows.classes[places], rows.weights[places], rows.heads[0] = edges.classes, edges.weights, n_edges
-    return rows
+    level = np.maximum(np.frexp(length)[1] - 1, 0)  # the whole part of log2
+    heads = empty_rows(0, 0).heads
+    heads[0] = edges.classes.size
+    return Rows(
+        start=edges.indptr[:-1].astype(np.uint32),
+        length=length.astype(np.uint32),
+        level=level.astype(np.uint8),
+        classes=np.require(edges.classes, np.uint32, ["C", "A", "W"]),
+        weights=np.require(edges.weights, None, ["C", "A", "W"]),
+        heads=heads,
+    )
+
+
+def pack(rows: Rows, *, by_class: bool = False) -> Rows:
+    """The same index in the order of the features, without a gap; on request each row in the order of its classes."""
+    edges = as_edges(rows)
+    return as_rows(sort_by_class(edges) if by_class else edges)
+
+
+def sort_by_class(edges: Edges) -> Edges:
+    """The same edges with those of a row in the order of their classes.
+
+    Scores of many classes outgrow the nearest cache; met in order, those of a long row are fetched ahead.
+    """
+    n_classes = int(edges.classes.max(initial=0)) + 1
+    matrix = csr_array(
+        (edges.weights, edges.classes.astype(np.int64), edges.indptr), (edges.indptr.size - 1, n_classes)
+    )
+    matrix.sort_indices()
+    return Edges(edges.indptr, matrix.indices.astype(np.uint32), matrix.data)
 
 
 def keep_largest(edges: Edges, sizes: NDArray[Any], share: float) -> Edges:

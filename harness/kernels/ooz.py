@@ -13,10 +13,11 @@ from numba import boolean, float64, int32, int64
 
 from harness.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
 from harness.kernels.instances import INSTANCES, LABELS, Instances, Labels
-from harness.kernels.rows import ROWS, Rows, has_room
+from harness.kernels.prefetching import fetch_each
+from harness.kernels.rows import ROWS, Rows, append, has_room
 from harness.kernels.scoring import squared_norm
 from harness.kernels.touched import SPACE, Space, best_rival, choose, clear, touch
-from harness.kernels.upkeep import drop_below, gain, restore_order
+from harness.kernels.upkeep import close_gaps, gain, restore_order
 
 SHARED, LEVEL, EXACT = 0, 1, 2
 """Readings of how a rate is spread over rivals."""
@@ -82,39 +83,60 @@ def spread(scores: Array, rivals: Array, budget: float, reading: int, losses: Ar
 
 @helper()
 def shift_weight(
-    rows: Rows, free: Array, f: Any, value: Any, rate: float, gainers: Array, n_rivals: int, losses: Array, step: Step
+    rows: Rows, free: Array, f: Any, value: Any, rate: float, gainers: Array, losses: Array, step: Step
 ) -> None:
     """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant."""
     x = np.float64(value)
-    wanted = x * rate
-    given = min(free[f], wanted) if step.free_first else 0.0
-    taken = take(rows, f, x, losses, wanted - given) if n_rivals else 0.0
+    wanted, given, share = x * rate, 0.0, 1.0
+    if step.free_first:
+        given = min(free[f], wanted)
+    if step.free_first or step.reading == LEVEL:  # else rivals never lose more than is wanted
+        share = affordable(rows, f, x, losses, wanted - given)
+    taken, place, light = take(rows, f, x, share, losses, np.uint32(gainers[0]), step.least)
     if not step.free_first:
         given = min(free[f], max(0.0, wanted - taken))
     free[f] -= given
-    if taken > 0:
-        drop_below(rows, f, step.least)
-    if given + taken > 0:
-        for g in range(gainers.size):
-            gain(rows, f, np.uint32(gainers[g]), (given + taken) / gainers.size, step.least)
+    amount = (given + taken) / gainers.size
+    if place > 0:
+        rows.weights[rows.start[f] + (place - np.uint32(1))] += amount
+    if taken > 0 and light > 0:
+        close_gaps(rows, f, step.least)
+    if amount > 0:
+        if place == 0 and amount >= step.least:
+            append(rows, f, np.uint32(gainers[0]), amount)
+        for g in range(1, gainers.size):
+            gain(rows, f, np.uint32(gainers[g]), amount, step.least)
         if step.degree < losses.size:
             restore_order(rows.classes, rows.weights, rows.start[f], rows.length[f])
 
 
 @helper()
-def take(rows: Rows, f: Any, x: float, losses: Array, most: float) -> float:
-    """W[f, c] -= min(W[f, c], x_f D_c), all in proportion less where that would be more than `most`; gives the sum."""
-    start = rows.start[f]
-    end, total = start + rows.length[f], 0.0
-    for e in range(start, end):
+def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> float:
+    """The share of what the rivals would lose, sum_c min(W[f, c], x_f D_c), that is no more than `most`."""
+    start, total = rows.start[f], 0.0
+    for e in range(start, start + rows.length[f]):
         total += min(np.float64(rows.weights[e]), x * losses[rows.classes[e]])
-    if total == 0 or most <= 0:
+    if most <= 0:
         return 0.0
-    share = 1.0 if total <= most * ROUNDING else most / total
-    for e in range(start, end):
-        weight = np.float64(rows.weights[e])
-        rows.weights[e] = weight - share * min(weight, x * losses[rows.classes[e]])
-    return share * total
+    return 1.0 if total <= most * ROUNDING else most / total
+
+
+@helper()
+def take(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
+    """W[f, c] -= share min(W[f, c], x_f D_c); gives the sum, the place of the gainer's edge, counted from 1 and 0
+    without one, and how many edges now weigh less than the least.
+
+    All in one go: rows are short, and each loop over one costs more for its end than for its edges.
+    """
+    start, total, place, light = rows.start[f], 0.0, np.uint32(0), np.uint32(0)
+    for e in range(rows.length[f]):
+        c, weight = rows.classes[start + e], np.float64(rows.weights[start + e])
+        loss = min(weight, x * losses[c])
+        total += loss
+        rows.weights[start + e] = weight - share * loss
+        light += np.uint32(rows.weights[start + e] < least)
+        place += np.uint32(e + 1) * np.uint32(c == gainer)  # a class is there at most once, so a sum finds it
+    return share * total, place, light
 
 
 @kernel(
@@ -151,6 +173,7 @@ def update(
         s_rival = best_rival(scores, touched, truth)
         slack = step.margin - (s_y - s_rival)
         if slack > 0 and features.size > 0:
+            fetch_each(free, features)
             gainers = truth[best : best + 1] if s_y > 0 else truth
             if not has_room(rows, features, gainers.size):
                 clear(scores, touched)
@@ -167,7 +190,7 @@ def update(
             spread(scores, rivals, budget, step.reading, losses)
             clear(scores, touched)
             for j in range(features.size):
-                shift_weight(rows, free, np.uint32(features[j]), values[j], rate, gainers, rivals.size, losses, step)
+                shift_weight(rows, free, np.uint32(features[j]), values[j], rate, gainers, losses, step)
             for r in range(rivals.size):
                 losses[np.uint32(rivals[r])] = 0.0
         else:

@@ -3,6 +3,9 @@
 A full row moves to a block of twice the size, and its old block goes on the free list of that size; the link to the
 next free block sits in the block's own first edge. An edge takes 8 bytes. The compiled part never allocates: a kernel
 asks `has_room` before it changes anything, and without room returns to Python, which calls `enlarge`.
+
+A packed index (see `edges`) has rows of any size, without a gap. Such a row counts as one in the largest block that it
+fills: when it grows, it moves, and what its place has beyond that block stays unused until the index is packed again.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, uint8, uint32, void
+from numba import float32, uint8, uint32
 from numpy.typing import DTypeLike, NDArray
 
-from harness.kernels.compiling import Array, frozen, helper, kernel, named, reads, writes
+from harness.kernels.compiling import Array, frozen, helper, named, reads, writes
 
 NONE = np.uint32(0xFFFFFFFF)
 """Ends a free list."""
@@ -22,12 +25,13 @@ N_LEVELS = 32
 
 
 class Rows(NamedTuple):
-    """The row of feature f is the first `length[f]` edges from `start[f]`, in a block of `2**level[f]` edges."""
+    """The row of feature f is the first `length[f]` edges from `start[f]`, in a block of `2**level[f]` edges or, where
+    the index was packed, in a place of between once and twice that size."""
 
     start: NDArray[np.uint32]
     length: NDArray[np.uint32]
     level: NDArray[np.uint8]
-    """0 where the feature has no block yet; the smallest block holds two edges, level 1."""
+    """0 where the feature has no block to give back; the smallest block holds two edges, level 1."""
     classes: NDArray[np.uint32]
     weights: NDArray[np.floating[Any]]
     heads: NDArray[np.uint32]
@@ -64,7 +68,7 @@ def empty_rows(n_features: int, n_edges: int, dtype: DTypeLike = np.float32) -> 
 
 def enlarge(rows: Rows) -> Rows:
     """The same index in an arena of twice the size."""
-    n_edges = min(2 * rows.classes.size, MOST_EDGES)
+    n_edges = min(2 * max(1, rows.classes.size), MOST_EDGES)
     if n_edges == rows.classes.size:
         raise MemoryError(f"the index is full: it holds at most {MOST_EDGES:,} edges")
     classes, weights = np.zeros(n_edges, np.uint32), np.zeros(n_edges, rows.weights.dtype)
@@ -80,31 +84,9 @@ def widen(rows: Rows, n_features: int) -> Rows:
     return rows._replace(start=start, length=length, level=level)
 
 
-def pack(rows: Rows) -> Rows:
-    """The same index in the order of the features, each row in the smallest block that holds it, no block free."""
-    level = np.where(rows.length, np.ceil(np.log2(np.maximum(rows.length, 2))), 0).astype(np.uint8)
-    size = np.where(rows.length, 1 << level.astype(np.int64), 0)
-    start, n_edges = np.cumsum(size) - size, int(size.sum())
-    packed = empty_rows(size.size, n_edges, rows.weights.dtype)
-    packed = packed._replace(start=start.astype(np.uint32), length=rows.length.copy(), level=level)
-    packed.heads[0] = n_edges
-    copy_edges(rows, packed)
-    return packed
-
-
 def freeze(rows: Rows) -> Rows:
     """The same rows, to be read only: what the kernels that change nothing take."""
     return Rows(*(frozen(array) for array in rows))
-
-
-@kernel(void(ROWS, ROWS))
-def copy_edges(source: Rows, target: Rows) -> None:
-    """Copy every row to where `target` wants it."""
-    for f in range(source.start.size):
-        old, new = source.start[f], target.start[f]
-        for e in range(source.length[f]):
-            target.classes[new + e] = source.classes[old + e]
-            target.weights[new + e] = source.weights[old + e]
 
 
 @helper()
@@ -156,7 +138,7 @@ def changes_to_zero(weights: Array, e: Any, change: Any) -> bool:
 def append(rows: Rows, f: Any, c: Any, weight: Any) -> None:
     """A new edge behind the others; none when the weight is zero as stored."""
     length = rows.length[f]
-    if length == capacity(rows.level[f]):
+    if length >= capacity(rows.level[f]):
         move_up(rows, f)
     e = rows.start[f] + length
     rows.classes[e] = c

@@ -6,6 +6,7 @@ import numpy as np
 
 from harness.kernels.compiling import Array, helper
 from harness.kernels.instances import Instances
+from harness.kernels.prefetching import fetch_ahead
 from harness.kernels.rows import Rows
 
 
@@ -21,6 +22,7 @@ def score(rows: Rows, instances: Instances, i: int, base: Array, scores: Array) 
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
         f = np.uint32(instances.indices[j])
         x = np.float64(instances.data[j])
+        fetch_ahead(rows, instances.indices, j)
         start = rows.start[f]
         for e in range(start, start + rows.length[f]):
             scores[rows.classes[e]] += x * rows.weights[e]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from harness.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.prefetching import fetch_ahead
 from harness.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
 
 CLASSES_PER_EDGE = 4
@@ -55,6 +56,7 @@ def add_up(rows: Rows, features: Array, values: Array, degree: int, scores: Arra
     """s_c += sum_f x_f W[f, c], in the order of the features."""
     for j in range(features.size):
         f, x = np.uint32(features[j]), np.float64(values[j])
+        fetch_ahead(rows, features, j)
         start = rows.start[f]
         for e in range(start, start + min(rows.length[f], np.uint32(degree))):
             scores[rows.classes[e]] += x * rows.weights[e]
@@ -66,6 +68,7 @@ def add_up_and_list(rows: Rows, features: Array, values: Array, degree: int, sco
     n = np.uint32(0)
     for j in range(features.size):
         f, x = np.uint32(features[j]), np.float64(values[j])
+        fetch_ahead(rows, features, j)
         start = rows.start[f]
         for e in range(start, start + min(rows.length[f], np.uint32(degree))):
             c = rows.classes[e]

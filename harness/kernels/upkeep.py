@@ -51,8 +51,14 @@ def drop_below(rows: Rows, f: Any, least: float) -> None:
     light = np.uint32(0)
     for e in range(start, start + length):
         light += np.uint32(rows.weights[e] < least)
-    if light == 0:
-        return
+    if light > 0:
+        close_gaps(rows, f, least)
+
+
+@helper()
+def close_gaps(rows: Rows, f: Any, least: float) -> None:
+    """The same where some are known to weigh less."""
+    start, length = rows.start[f], rows.length[f]
     end = start
     for e in range(start, start + length):
         weight = rows.weights[e]

@@ -17,13 +17,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from harness.contract import AfterPass
-from harness.kernels.edges import Edges, as_edges, as_rows, check, keep_largest
+from harness.kernels.edges import Edges, as_edges, as_rows, check, keep_largest, pack
 from harness.kernels.instances import Instances, Labels, as_instances, positive_only
-from harness.kernels.rows import Rows, empty_rows, enlarge, pack, widen
-from harness.kernels.topk import rank
-from harness.kernels.touched import rank_touched
+from harness.kernels.rows import Rows, empty_rows, enlarge, widen
 from harness.online import archive, rules
 from harness.online.labels import as_labels, extend, has_several, name_labels
+from harness.online.ranking import load_kernel, rank_all, rank_touched
+
+CACHED_CLASSES = 4096
+"""Of how many classes the scores fit into the nearest cache, 32 kB."""
 
 
 class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
@@ -51,6 +53,10 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     classes_: NDArray[Any]
     rows_: Rows
     base_: NDArray[np.float64]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        load_kernel(cls.ranks_untouched)
 
     # -- what a learner supplies
 
@@ -96,7 +102,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
             self._train(instances, labels, generator.permutation(instances.n_instances), number)
             if after_pass is not None:
                 after_pass(number)
-        self.rows_ = pack(self.rows_)
+        self.rows_ = pack(self.rows_, by_class=self.classes_.size > CACHED_CLASSES and not self._degree())
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -206,7 +212,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         instances = self._known_instances(X)
         rules.enforce({"k": rules.count(k)}, {"k": k})
         if self.ranks_untouched:
-            return rank(self.rows_, instances, self.base_, k)
+            return rank_all(self.rows_, instances, self.base_, k)
         n_classes, degree = self.classes_.size, self._degree()
         return rank_touched(self.rows_, instances, self._factors(), k, n_classes=n_classes, degree=degree)
 

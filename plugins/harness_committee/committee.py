@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
+from os import PathLike
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,9 +15,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from harness_committee.wrapped import fresh, index_size, ranks_of, seeds, tells_edges, tells_passes
+from harness_committee import files
+from harness_committee.wrapped import (
+    fresh,
+    index_size,
+    learns_in_batches,
+    ranks_of,
+    seeds,
+    tells_edges,
+    tells_passes,
+)
 
 VOTES = ("majority", "minfreq")
+
+
+def _learns_in_batches(committee: Any) -> bool:
+    return committee.passes is None and learns_in_batches(committee)
 
 
 class Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -35,6 +49,8 @@ class Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     Ranks behind the first follow the number of votes, then the sum of 1/rank over the models.
     """
 
+    n_features_in_: int
+
     def __init__(
         self,
         learner: Any = None,
@@ -52,21 +68,63 @@ class Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train the members one after the other."""
+        self._check_parameters()
+        taken = taken_passes(self.passes)
+        X, y = validate_data(self, X, y, accept_sparse="csr")
+        check_classification_targets(y)
+        self.seeds_, self.batches_ = np.array(seeds(self.random_state, self.members)), 0
+        self.classes_, self.class_counts_ = np.unique(y, return_counts=True)
+        self.models_: list[Any] = []
+        for seed in self.seeds_:
+            self.models_ += _train(fresh(self.learner, int(seed)), taken, X, y)
+        self._measure()
+        return self
+
+    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Let each member go once through a batch, in an order of its own, since that is what members differ by.
+
+        Not there where models are taken after passes: a batch has only one.
+        """
+        self._check_parameters()
+        begun = hasattr(self, "models_")
+        wider = begun and len(np.shape(X)) == 2 and np.shape(X)[1] > self.n_features_in_
+        X, y = validate_data(self, X, y, accept_sparse="csr", reset=not begun or wider)
+        check_classification_targets(y)
+        if not begun:
+            self.seeds_, self.batches_ = np.array(seeds(self.random_state, self.members)), 0
+            self.class_counts_ = np.zeros(0, np.int64)
+        models = self.models_ if begun else [fresh(self.learner, int(seed)) for seed in self.seeds_]
+        try:
+            for seed, model in zip(self.seeds_, models, strict=True):
+                order = np.random.default_rng((seed, self.batches_)).permutation(len(y))
+                model.partial_fit(X[order], y[order], classes)
+        finally:  # a learner inside may refuse new features
+            self.n_features_in_ = getattr(models[0], "n_features_in_", self.n_features_in_)
+        self.models_, self.classes_ = models, models[0].classes_
+        self.batches_ += 1
+        self._count(y)
+        self._measure()
+        return self
+
+    def _check_parameters(self) -> None:
         if isinstance(self.members, bool) or not isinstance(self.members, int | np.integer) or self.members < 1:
             raise ValueError(f"members={self.members!r}: must be an integer of at least 1")
         if self.vote not in VOTES:
             raise ValueError(f"vote={self.vote!r}: must be one of {', '.join(VOTES)}")
-        taken = taken_passes(self.passes)
-        X, y = validate_data(self, X, y, accept_sparse="csr")
-        check_classification_targets(y)
-        self.classes_, self.class_counts_ = np.unique(y, return_counts=True)
-        self.models_: list[Any] = []
-        for seed in seeds(self.random_state, self.members):
-            self.models_ += _train(fresh(self.learner, seed), taken, X, y)
+
+    def _count(self, y: NDArray[Any]) -> None:
+        """Add the labels to the rows met of each class; new classes stand behind the known ones."""
+        by_name = np.argsort(self.classes_, kind="stable")
+        positions = by_name[np.searchsorted(self.classes_, y, sorter=by_name)]
+        found = np.bincount(positions, minlength=self.classes_.size)
+        found[: self.class_counts_.size] += self.class_counts_
+        self.class_counts_ = found
+
+    def _measure(self) -> None:
         sizes = [size for model in self.models_ if (size := index_size(model)) is not None]
         if len(sizes) == len(self.models_):  # a sum of what is known would pass for the whole
             self.index_size_ = sum(sizes)
-        return self
 
     def rank(self, X: Any, k: int) -> NDArray[np.int32]:
         """Positions in `classes_` of the k best classes of each row by the committee's vote, -1 pads."""
@@ -87,6 +145,26 @@ class Committee(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         """Edges read per active feature by all models together; there where the learner inside tells its own."""
         check_is_fitted(self)
         return float(sum(model.edges_touched(X) for model in self.models_))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted committee to a numpy archive without pickle; its members must have `save` themselves."""
+        check_is_fitted(self)
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") and name != "models_"}
+        files.save(path, self, fitted, self.models_)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """A committee as `save` wrote it; ValueError when the file is damaged, foreign or another learner's."""
+        committee, fitted, models = files.load(path, cls)
+        for name, value in fitted.items():
+            setattr(committee, name, value if value.ndim else value.item())
+        committee.models_ = models
+        known = {"classes_", "class_counts_", "seeds_", "batches_", "n_features_in_"} <= fitted.keys()
+        alike = known and all(np.array_equal(model.classes_, committee.classes_) for model in models)
+        if not (models and alike and committee.class_counts_.shape == committee.classes_.shape):
+            raise ValueError(f"{path}: damaged (its members do not belong together)")
+        own: Self = committee
+        return own
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
-from harness_committee.wrapped import OneInside, fresh, seeds
+from harness_committee.wrapped import OneInside, fresh, learns_in_batches, seeds
 
 WHEN = ("end", "pass")
 
@@ -20,7 +21,8 @@ class Sparsify(OneInside):
     learner : any learner with `coef_`, whose smallest coefficients become 0, or with a method `sparsify(share)`, as the
         online learners have; scikit-learn's perceptron where none is given.
     share : how much of the weights is kept, counted over the whole index.
-    when : "end" once, after training; "pass" after each pass, so that later passes make up for what was lost.
+    when : "end" once, after training; "pass" after each pass, so that later passes make up for what was lost. After
+        each batch either way.
     random_state : seed of the learner inside, where that one has none of its own.
     """
 
@@ -46,6 +48,18 @@ class Sparsify(OneInside):
         self._fit_inside(learner, X, y, each_pass)
         if self.when == "end":
             keep_largest(learner, self.share)
+        self._take_over(learner)
+        return self
+
+    @available_if(learns_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Let the learner inside go once through a batch, then keep the share of its weights: each batch is a pass, and
+        any may be the last."""
+        self._check_parameters()
+        fitted = hasattr(self, "learner_")
+        learner = self.learner_ if fitted else fresh(self.learner, seeds(self.random_state, 1)[0])
+        learner.partial_fit(X, y, classes)
+        keep_largest(learner, self.share)
         self._take_over(learner)
         return self
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from sklearn.linear_model import Perceptron
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+
+from harness_committee import files
 
 BLOCK_VALUES = 4_000_000
 """Scores held at once when a learner without `rank` is asked for ranks."""
@@ -39,6 +42,11 @@ def tells_passes(learner: Any) -> bool:
 def tells_edges(wrapper: Any) -> bool:
     """Whether the learner inside counts the edges it reads."""
     return hasattr(wrapper.learner, "edges_touched")
+
+
+def learns_in_batches(wrapper: Any) -> bool:
+    """Whether the learner inside does."""
+    return hasattr(Perceptron if wrapper.learner is None else wrapper.learner, "partial_fit")
 
 
 def ranks_of(learner: Any, X: Any, k: int) -> NDArray[np.int32]:
@@ -84,6 +92,24 @@ class OneInside(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         """Edges read per active feature; there where the learner inside tells its own."""
         check_is_fitted(self)
         return float(self.learner_.edges_touched(X))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted learner to a numpy archive without pickle; the learner inside must have `save` itself."""
+        check_is_fitted(self)
+        names = {"feature_names_in_": self.feature_names_in_} if hasattr(self, "feature_names_in_") else {}
+        files.save(path, self, names, [self.learner_])
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """A learner as `save` wrote it; ValueError when the file is damaged, foreign or another learner's."""
+        wrapper, fitted, models = files.load(path, cls)
+        if len(models) != 1 or fitted.keys() - {"feature_names_in_"}:
+            raise ValueError(f"{path}: damaged (it holds something else than one learner)")
+        wrapper._take_over(models[0])
+        for name, value in fitted.items():
+            setattr(wrapper, name, value)
+        own: Self = wrapper
+        return own
 
     def _fit_inside(self, learner: Any, X: Any, y: Any, after_pass: Callable[[int], None]) -> None:
         """Train it; where it does not tell its passes, the whole training counts as one."""

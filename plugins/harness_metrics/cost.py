@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from harness import Outcome
 
 
@@ -39,3 +41,20 @@ def edges(outcome: Outcome) -> float | None:
 def peak(outcome: Outcome) -> int | None:
     """The most bytes that the trial's process held during fit."""
     return outcome.peak_bytes
+
+
+def rows_per_second(outcome: Outcome) -> float | None:
+    """Training rows by the second of fit; None where fit took no time that the clock could see."""
+    return outcome.n_train / outcome.fit_seconds if outcome.fit_seconds > 0 else None
+
+
+def predict_one(outcome: Outcome) -> float | None:
+    """The median of the seconds that ranking one row, alone, took."""
+    return None if outcome.single_seconds is None else float(np.median(outcome.single_seconds))
+
+
+def predict_one_p99(outcome: Outcome) -> float | None:
+    """The 99th percentile of the seconds that ranking one row, alone, took: a value that was measured."""
+    if outcome.single_seconds is None:
+        return None
+    return float(np.percentile(outcome.single_seconds, 99, method="higher"))

@@ -1,91 +1,226 @@
 """Registers the metrics by name; computes nothing."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from harness import MetricSpec, hookimpl
 
+_share = partial(MetricSpec, unit="share", shown=False)
+_cost = partial(MetricSpec, direction="lower", depth=0)
+_time = partial(_cost, unit="seconds", timed=True)
+
 RANKING = [
     MetricSpec(
-        name=f"r{k}",
-        compute=f"harness_metrics.ranking:r{k}",
-        title=f"R{k}",
-        summary=summary,
-        depth=k,
-    )
-    for k, summary in [
-        (1, "share of rows whose first class is a true one"),
-        (5, "share of rows with a true class among the first five"),
-    ]
+        name="r1",
+        compute="harness_metrics.ranking:r1",
+        title="R1",
+        summary="share of rows whose first class is a true one",
+    ),
+    MetricSpec(
+        name="r5",
+        compute="harness_metrics.ranking:r5",
+        title="R5",
+        summary="share of rows with a true class among the first five",
+        depth=5,
+    ),
+    _share(
+        name="r10",
+        compute="harness_metrics.ranking:r10",
+        title="R10",
+        summary="share of rows with a true class among the first ten",
+        depth=10,
+    ),
+    _share(
+        name="rk",
+        compute="harness_metrics.ranking:rk",
+        title="R{k}",
+        summary="share of rows with a true class among the first k: r3 is rk(k=3)",
+        always=False,
+        parameters={"k": 1},
+        short="r{k}",
+        depth_parameter="k",
+    ),
+    _share(
+        name="accuracy",
+        compute="harness_metrics.ranking:accuracy",
+        title="accuracy",
+        summary="share of rows whose first class is a true one",
+    ),
+    _share(
+        name="error",
+        compute="harness_metrics.ranking:error",
+        title="error",
+        summary="share of rows whose first class is not a true one",
+        direction="lower",
+    ),
+    _share(
+        name="mrr",
+        compute="harness_metrics.ranking:mrr",
+        title="MRR",
+        summary="mean of 1/rank of the true class, 0 beyond the depth; Cai and Hofmann's precision",
+        depth=1000,
+        always=False,
+        parameters={"depth": 1000},
+        depth_parameter="depth",
+    ),
+    _share(
+        name="macro_f1",
+        compute="harness_metrics.ranking:macro_f1",
+        title="macro F1",
+        summary="mean of the classes' F1, over the classes of the test truth",
+    ),
+    _share(
+        name="macro_f1_lshtc",
+        compute="harness_metrics.ranking:macro_f1_lshtc",
+        title="macro F1 (LSHTC)",
+        summary="F1 of macro precision and macro recall, over the classes of the test truth",
+    ),
+    _share(
+        name="coverage",
+        compute="harness_metrics.ranking:coverage",
+        title="coverage",
+        summary="share of the classes of the test truth that are predicted at least once",
+    ),
+]
+
+TREE = [
+    _share(
+        name="tree_loss",
+        compute="harness_metrics.taxonomy:tree_loss",
+        title="tree loss",
+        summary="mean cost of the nodes on just one of the paths to the true and the predicted class",
+        direction="lower",
+        unit="count",
+        parameters={"costs": 0.5},
+    ),
+    _share(
+        name="tree_error",
+        compute="harness_metrics.taxonomy:tree_error",
+        title="tree error",
+        summary="mean number of edges between the true and the predicted class",
+        direction="lower",
+        unit="count",
+    ),
+    _share(
+        name="parent_accuracy",
+        compute="harness_metrics.taxonomy:parent_accuracy",
+        title="parent acc.",
+        summary="share of rows whose predicted class has the parent of a true one",
+    ),
+    _share(
+        name="level_accuracy",
+        compute="harness_metrics.taxonomy:level_accuracy",
+        title="level {level} acc.",
+        summary="share of rows right at a level of the tree, 1 below the root: level2 is level_accuracy(level=2)",
+        always=False,
+        parameters={"level": 1},
+        short="level{level}",
+    ),
+]
+
+TAIL = [
+    _share(
+        name="r1_frequent",
+        compute="harness_metrics.tail:r1_frequent",
+        title="R1 frequent",
+        summary="R1 over rows of classes with more than 100 training rows",
+        parameters={"more_than": 100},
+    ),
+    _share(
+        name="r1_rare",
+        compute="harness_metrics.tail:r1_rare",
+        title="R1 rare",
+        summary="R1 over rows of classes with fewer than 20 training rows",
+        parameters={"fewer_than": 20},
+    ),
+    _share(
+        name="psp",
+        compute="harness_metrics.tail:psp",
+        title="PSP@{k}",
+        summary="propensity-scored precision at k: psp3 is psp(k=3)",
+        always=False,
+        parameters={"k": 1, "a": 0.55, "b": 1.5},
+        short="psp{k}",
+        depth_parameter="k",
+    ),
 ]
 
 COST = [
-    MetricSpec(
+    _time(
         name="train",
         compute="harness_metrics.cost:train",
         title="train",
         summary="time of fit by the clock",
-        direction="lower",
-        unit="seconds",
-        depth=0,
-        timed=True,
     ),
-    MetricSpec(
+    _time(
         name="train_cpu",
         compute="harness_metrics.cost:train_cpu",
         title="train CPU",
         summary="processor time of fit, all threads together",
-        direction="lower",
-        unit="seconds",
+        shown=False,
+    ),
+    _time(
+        name="predict",
+        compute="harness_metrics.cost:predict",
+        title="per prediction",
+        summary="time to rank one row by the clock, all rows at once",
+    ),
+    _time(
+        name="predict_one",
+        compute="harness_metrics.cost:predict_one",
+        title="one prediction",
+        summary="time to rank one row alone: the median",
+        shown=False,
+        always=False,
+        single=True,
+    ),
+    _time(
+        name="predict_one_p99",
+        compute="harness_metrics.cost:predict_one_p99",
+        title="one prediction, 99%",
+        summary="time to rank one row alone: the 99th percentile",
+        shown=False,
+        always=False,
+        single=True,
+    ),
+    MetricSpec(
+        name="rows_per_second",
+        compute="harness_metrics.cost:rows_per_second",
+        title="rows/s",
+        summary="training rows by the second of fit",
+        unit="count",
         depth=0,
         timed=True,
         shown=False,
     ),
-    MetricSpec(
-        name="predict",
-        compute="harness_metrics.cost:predict",
-        title="per prediction",
-        summary="time to rank one row by the clock",
-        direction="lower",
-        unit="seconds",
-        depth=0,
-        timed=True,
-    ),
-    MetricSpec(
+    _cost(
         name="index",
         compute="harness_metrics.cost:index",
         title="|I|",
         summary="stored non-zero weights",
-        direction="lower",
         unit="count",
-        depth=0,
     ),
-    MetricSpec(
+    _cost(
         name="index_bytes",
         compute="harness_metrics.cost:index_bytes",
         title="index bytes",
         summary="memory that the fitted index takes",
-        direction="lower",
         unit="bytes",
-        depth=0,
         shown=False,
     ),
-    MetricSpec(
+    _cost(
         name="edges",
         compute="harness_metrics.cost:edges",
         title="e",
         summary="edges read per active feature while ranking",
-        direction="lower",
         unit="count",
-        depth=0,
     ),
-    MetricSpec(
+    _cost(
         name="peak",
         compute="harness_metrics.cost:peak",
         title="peak memory",
         summary="most memory that the process held during fit",
-        direction="lower",
         unit="bytes",
-        depth=0,
         timed=True,  # not a time, but page sizes and allocators differ between machines
         shown=False,
     ),
@@ -94,5 +229,5 @@ COST = [
 
 @hookimpl
 def harness_metrics() -> Iterable[MetricSpec]:
-    """How well, then at what cost."""
-    return [*RANKING, *COST]
+    """How well, in the class tree too and on rare classes, then at what cost."""
+    return [*RANKING, *TREE, *TAIL, *COST]

@@ -1,1 +1,34 @@
-"""Tree learners: classes reached by a path of decisions; and their flat rival, one against all."""
+"""Tree learners, classes reached by a path of decisions, and their flat rival: `from harness_tree import LOMtree`.
+
+A learner's module is imported when its name is first asked for, so that listing the plugin stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness_tree.filter_tree import FilterTree
+    from harness_tree.lomtree import LOMtree
+    from harness_tree.oaa import OAA
+    from harness_tree.random_tree import RandomTree
+
+__all__ = ["OAA", "FilterTree", "LOMtree", "RandomTree"]
+
+_MODULES = {
+    "FilterTree": "harness_tree.filter_tree",
+    "LOMtree": "harness_tree.lomtree",
+    "OAA": "harness_tree.oaa",
+    "RandomTree": "harness_tree.random_tree",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

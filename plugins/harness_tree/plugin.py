@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: nothing is imported or read here."""
+"""What this plugin brings, by name only: no learner is imported here."""
 
 from __future__ import annotations
 
@@ -7,4 +7,33 @@ from harness import LearnerSpec, hookimpl
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
-    return []
+    return [
+        LearnerSpec(
+            name="lomtree",
+            load="harness_tree.lomtree:LOMtree",
+            kind="tree",
+            summary="logarithmic online multi-class tree: its splits are learned, even and pure",
+            preload=("harness_tree.lomtree",),
+        ),
+        LearnerSpec(
+            name="random-tree",
+            load="harness_tree.random_tree:RandomTree",
+            kind="tree",
+            summary="a complete tree over the classes in random order",
+            preload=("harness_tree.random_tree",),
+        ),
+        LearnerSpec(
+            name="filter-tree",
+            load="harness_tree.filter_tree:FilterTree",
+            kind="tree",
+            summary="a tournament of the classes: only winners train the next match",
+            preload=("harness_tree.filter_tree",),
+        ),
+        LearnerSpec(
+            name="oaa",
+            load="harness_tree.oaa:OAA",
+            kind="flat",
+            summary="online one-against-all: a linear regressor for each class, dense",
+            preload=("harness_tree.oaa",),
+        ),
+    ]

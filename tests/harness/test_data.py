@@ -79,6 +79,15 @@ def test_unsound_rows_and_labels_are_refused_with_the_culprit(changes, reason):
         checked("mine", dataset(**changes))
 
 
+def test_data_in_canonical_form_is_not_copied_and_any_other_is_put_right_in_a_copy():
+    sound = dataset()
+    assert np.shares_memory(checked("toy", sound).X.data, sound.X.data)
+    zero = dataset(X=with_value(0))
+    before = zero.X.data.copy()
+    assert checked("toy", zero).X.nnz == zero.X.nnz - 1
+    assert zero.X.data.tolist() == before.tolist()
+
+
 def tree(parent=(-1, 0, 0, 1), class_node=(2, 3, 1), names=()):
     return {"taxonomy": Taxonomy(np.array(parent), np.array(class_node), names)}
 

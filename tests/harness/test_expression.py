@@ -53,6 +53,11 @@ def test_any_text_is_read_or_refused_with_a_spec_error(text):
         ("small = pa", Expression("pa", "small")),
         ("a-b|c*=pa", Expression("pa", "a-b|c*")),
         ("dist-name:pa", Expression("dist-name:pa")),
+        ("~/in/titles.csv(text=a+b)", Expression("~/in/titles.csv", None, {"text": "a+b"})),
+        ("t='my titles.csv'(n=1)", Expression("my titles.csv", "t", {"n": 1})),
+        ("committee(pa(C=1), n=2)", Expression("committee", None, {"learner": "pa(C=1)", "n": 2})),
+        ("x(in/a.csv)", Expression("x", None, {"learner": "in/a.csv"})),
+        ("x('a b.csv'(n=1))", Expression("x", None, {"learner": "'a b.csv'(n=1)"})),
         ("my.py:pa", Expression("my.py:pa")),
         ("nb=sklearn.x:NB(alpha=1e-3)", Expression("sklearn.x:NB", "nb", {"alpha": 1e-3})),
         ("pa(C=[0.1, 1], step=exact)", Expression("pa", None, {"C": [0.1, 1], "step": "exact"})),
@@ -121,3 +126,7 @@ def test_lists_are_split_outside_brackets_and_quotes_only():
 def test_unbalanced_lists_are_refused(text):
     with pytest.raises(SpecError, match="unbalanced brackets or quotes"):
         split_list(text)
+
+
+def test_the_first_argument_without_a_name_goes_by_the_name_that_is_asked_for():
+    assert parse("subsample(icd10cm, classes=3)", inner="dataset").params == {"dataset": "icd10cm", "classes": 3}

@@ -211,6 +211,11 @@ def test_a_hook_that_returns_rubbish_makes_its_plugin_broken_and_no_other(instal
             "[DatasetSpec(name='d', load='a:b', version='2')]",
             "d.version is '2', expected a value of",
         ),
+        (
+            "harness_datasets",
+            "[DatasetSpec(name='d', load='a:b', facts={'lines': 3})]",
+            "d.facts is {'lines': 3}, expected numbers for rows, features, classes, nonzeros, taxonomy_depth",
+        ),
         ("harness_metrics", "[MetricSpec(name='m', compute='b')]", "m.compute is 'b', expected 'module:name'"),
         ("harness_metrics", "[MetricSpec(name='m', compute='a:b', unit='percent')]", "one of share, seconds, bytes"),
         ("harness_metrics", "[MetricSpec(name='m', compute='a:b', direction='up')]", "expected one of higher, lower"),

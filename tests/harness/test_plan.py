@@ -108,9 +108,6 @@ def test_everything_that_decides_the_result_changes_the_key(header, header_of):
     keys["the distribution"] = key(header, catalog=catalog_of((learner("pa", replace(OWN, distribution="else")),)))
     keys["the class behind the name"] = key(header, catalog=catalog_of((learner("pa", load="else:Other"),)))
     keys["a default"] = key(header, catalog=catalog_of((learner("pa", parameters=DEFAULTS | {"C": 3.0}),)))
-    keys["the ranks kept"] = key(
-        header, catalog=catalog_of(metrics=(Entry(MetricSpec(name="m", compute="a:b", depth=50), OWN),))
-    )
     keys["the data"] = key(header_of(y=LABELS[::-1]))
     assert len(set(keys.values())) == len(keys)
 
@@ -139,6 +136,23 @@ def test_other_learners_data_sets_metrics_and_trials_do_not_change_a_key(header)
     metric = Entry(MetricSpec(name="m", compute="a:b", depth=MINIMUM_DEPTH), OWN)
     many = trials_of(header, learners="ooz,pa", trials=5, catalog=catalog_of(metrics=(metric,)), metrics="m")
     assert key(header) in {trial.key for trial in many}
+
+
+def test_the_ranks_kept_change_the_key_up_to_the_number_of_classes(header):
+    deep, deeper = (
+        catalog_of(metrics=(Entry(MetricSpec(name="m", compute="a:b", depth=depth), OWN),)) for depth in (50, 100)
+    )
+    assert key(header, catalog=deep) == key(header)  # of four classes ten ranks say all
+    many = replace(header, classes=60)
+    assert len({key(many), key(many, catalog=deep), key(many, catalog=deeper)}) == 3
+    assert trials_of(many, catalog=deeper)[0].depth == 60
+
+
+def test_a_metric_that_waits_to_be_asked_for_deepens_no_ranking_before(header):
+    patient = Entry(MetricSpec(name="m", compute="a:b", depth=50, always=False), OWN)
+    many, catalog = replace(header, classes=60), catalog_of(metrics=(patient,))
+    assert key(many, catalog=catalog) == key(many)
+    assert trials_of(many, catalog=catalog, metrics="m")[0].depth == 50
 
 
 def test_the_only_split_that_the_data_brings_is_one_split_under_either_name(header_of):
@@ -444,3 +458,9 @@ def test_a_module_that_cannot_be_imported_is_told_with_the_reason(header, module
 def test_a_class_that_cannot_be_made_without_arguments_still_runs(header, module_of):
     name = module_of(CLASSIFIER.replace("C=1): ...", "C=0):\n        if not C: raise ValueError('C')"))
     assert trials_of(header, learners=f"{name}:Clf(C=2)")[0].params == {"C": 2}
+
+
+def test_a_stratified_split_of_several_labels_a_row_is_refused_before_any_training(header_of):
+    several = header_of(y=csr_array(np.eye(4, dtype=np.int8)[LABELS]))
+    with pytest.raises(DataError, match=r"data set 'data': split 'stratified:0.5' needs one label a row"):
+        trials_of(several, learners="several", split="stratified:0.5")

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from harness import ranking
 from harness.errors import ContractError
-from harness.ranking import as_classes, check_ranks, rank_positions, top_k
+from harness.ranking import as_classes, check_ranks, places_in, rank_positions, top_k, worst_places
 
 levels = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 0.5, 1.0, 3.0, np.inf])
 
@@ -47,6 +47,15 @@ def test_the_scores_stay_as_they_were(scores, k):
     before = scores.copy()
     top_k(scores, k)
     assert np.array_equal(before, scores)
+
+
+@given(score_tables, st.integers(1, 12))
+def test_the_worst_place_is_the_number_of_classes_that_score_as_much(scores, k):
+    ranks = top_k(scores, k)
+    expected = [
+        [int((row >= row[c]).sum()) if c >= 0 else 0 for c in line] for row, line in zip(scores, ranks, strict=True)
+    ]
+    assert worst_places(scores, ranks).tolist() == expected
 
 
 # -- what a learner may have -----------------------------------------------------------------------------------------
@@ -94,6 +103,22 @@ def test_blocks_give_what_the_whole_gives(scores, method, k, block, sparse):
     positions = np.array([naive(row, k) for row in scores.tolist()])
     assert ranks.tolist() == np.where(positions >= 0, np.array([3, 5, 6, 9])[positions], -1).tolist()
     assert max(learner.calls) <= max(1, block // 4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "places"),
+    [
+        ([[3.0, 1.0, 2.0]], None),
+        ([[1.0, 1.0, 0.0]], [[2, 2]]),
+        ([[2.0, 1.0, 1.0]], [[1, 3]]),
+        ([[5.0, 5.0, 5.0]], [[3, 3]]),
+    ],
+)
+def test_ties_are_told_where_scores_are_known_and_only_then(scores, places):
+    answer, _ = rank_positions(Scored(scores, [0, 1, 2]), numbered(1), 2)
+    found = places_in(answer)
+    assert (None if found is None else found.tolist()) == places
+    assert places_in(np.array([[0, 1]])) is None
 
 
 def test_no_block_holds_more_scores_than_the_limit(monkeypatch):

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness import MetricSpec
-from harness.render import RENDERERS, format_value, render_html, render_latex, render_markdown, render_terminal
+from harness.format import format_value
+from harness.render import RENDERERS, render_html, render_latex, render_markdown, render_terminal
 from harness.stats import Summary
 from harness.table import Cell, Group, Row, Table, make_table
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from harness.contract import REPRESENTATIONS
 from harness.represent import represent
+from harness.split import split_rows
 
 names = st.sampled_from(REPRESENTATIONS)
 values = st.sampled_from([0.0, 0.0, 0.0, 1.0, 2.0, 0.5, 7.0, -3.0])
@@ -55,6 +56,22 @@ def test_changing_the_test_part_never_changes_the_training_part(name, problem):
     second, _ = represent(name, csr_array(train), csr_array(other))
     for part in ("data", "indices", "indptr"):
         assert np.array_equal(getattr(first, part), getattr(second, part))
+
+
+@given(names, st.integers(4, 9), st.integers(0, 50), st.data())
+def test_whatever_the_test_rows_of_a_data_set_hold_the_training_rows_and_what_is_fitted_stay(name, rows, seed, data):
+    """Over the whole way from data set to learner: the fitted weights show in how one row of every feature looks."""
+    split = data.draw(st.sampled_from(["holdout:0.3", "kfold:3", "stratified:0.4"]))
+    labels = np.arange(rows) % 2
+    first = data.draw(arrays(np.float32, (rows, 5), elements=values))
+    train, test = split_rows(split, rows, seed, {}, labels)
+    second = first.copy()
+    second[test] = data.draw(arrays(np.float32, (len(test), 5), elements=values))
+    probe = csr_array(np.diag(np.arange(1, 6, dtype=np.float32)) + 1)
+    seen = [represent(name, csr_array(X)[train], csr_array(X)[test])[0] for X in (first, second)]
+    fitted = [represent(name, csr_array(X)[train], probe)[1] for X in (first, second)]
+    for one, other in (seen, fitted):
+        assert np.array_equal(one.toarray(), other.toarray())
 
 
 @given(names, problems(parts=3))

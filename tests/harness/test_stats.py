@@ -1,13 +1,33 @@
 """Means, spreads and paired tests: against scipy, a hand example, and the promise never to tell equals apart."""
 
+import math
 import statistics
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 from scipy.stats import binomtest
 
-from harness.stats import FEWEST_PAIRS, SIGNIFICANCE, holm, indistinguishable_from_best, sign_test, summarise
+from harness.stats import (
+    FEWEST_PAIRS,
+    SIGNIFICANCE,
+    TESTS,
+    average_ranks,
+    binomial_half_width,
+    clearly_wins,
+    corrected_t_test,
+    count_wins,
+    critical_difference,
+    friedman,
+    holm,
+    indistinguishable_from_best,
+    mcnemar,
+    sign_test,
+    summarise,
+    t_half_width,
+)
+from harness.stats.ranks import ranks_of
 
 numbers = st.floats(-1e6, 1e6)
 scores = st.sampled_from([0.1, 0.2, 0.5, 0.8, 0.9])
@@ -153,3 +173,168 @@ def test_learners_without_values_take_no_part():
     assert indistinguishable_from_best({"a": always(0.9), "b": {}}, higher=True) == ({"a"}, True)
     assert indistinguishable_from_best({"a": {}}, higher=True) == (set(), False)
     assert indistinguishable_from_best({}, higher=True) == (set(), False)
+
+
+@given(st.lists(scores, min_size=1, max_size=30), st.sampled_from(sorted(TESTS)), st.booleans())
+def test_identical_learners_are_never_told_apart_by_any_test_whatever_the_number_of_ties(values, test, higher):
+    trials = dict(enumerate(values))
+    samples = {name: dict(trials) for name in "abc"}
+    assert indistinguishable_from_best(samples, higher=higher, test=test)[0] == set("abc")
+
+
+@given(st.lists(st.tuples(scores, scores), min_size=1, max_size=30), st.sampled_from(sorted(TESTS)), st.booleans())
+def test_who_is_beaten_never_won_more_trials_than_the_best(pairs, test, higher):
+    a, b = dict(enumerate(x for x, _ in pairs)), dict(enumerate(y for _, y in pairs))
+    marked, tested = indistinguishable_from_best({"a": a, "b": b}, higher=higher, test=test)
+    assert marked
+    if tested and len(marked) == 1:
+        best, rival = (a, b) if marked == {"a"} else (b, a)
+        won, _, lost = count_wins(list(best.values()), list(rival.values()))
+        assert (won > lost) if higher else (won < lost)
+
+
+# -- intervals -------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-100, 100), min_size=2, max_size=20))
+def test_students_interval_is_scipys(values):
+    summary = summarise(values)
+    assume(summary.sd > 1e-6)
+    low, high = scipy_stats.t.interval(0.95, len(values) - 1, summary.mean, summary.sd / math.sqrt(len(values)))
+    assert t_half_width(summary) == pytest.approx((high - low) / 2)
+
+
+def test_one_value_has_no_interval():
+    assert t_half_width(summarise([0.5])) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "n", "published"),
+    [(0.0636, 780, 0.0171), (0.1510, 780, 0.0251), (0.0356, 780, 0.0130), (0.1692, 780, 0.0263)],
+)
+def test_the_binomial_interval_is_the_one_published_for_isolet(error, n, published):
+    assert round(binomial_half_width(error, n), 4) == published
+
+
+# -- the corrected t-test --------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=20))
+def test_without_the_correction_it_is_scipys_paired_t_test(pairs):
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    assume(statistics.stdev(a - b for a, b in pairs) > 1e-6)
+    assert corrected_t_test(first, second, 0.0) == pytest.approx(scipy_stats.ttest_rel(first, second).pvalue, abs=1e-9)
+
+
+@given(st.lists(st.tuples(scores, scores), min_size=2, max_size=20), st.floats(0, 1), st.floats(0, 1))
+def test_a_larger_test_part_makes_it_more_careful(pairs, ratio, more):
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    assert corrected_t_test(first, second, ratio) <= corrected_t_test(first, second, ratio + more) + 1e-12
+
+
+def test_the_corrected_t_test_by_hand():
+    # Differences 0.01, 0.02, 0.03: mean 0.02, sd 0.01; t = 0.02 / (0.01 sqrt(1/3 + 1/9)) = 3, with 2 degrees.
+    p = corrected_t_test([0.51, 0.62, 0.73], [0.50, 0.60, 0.70], 1 / 9)
+    assert p == pytest.approx(2 * scipy_stats.t.sf(3.0, 2))
+
+
+def test_equal_samples_have_p_one_and_a_constant_difference_p_zero():
+    assert corrected_t_test([0.1, 0.2], [0.1, 0.2], 0.1) == 1.0
+    assert corrected_t_test([0.5, 1.5], [0.25, 1.25], 0.1) == 0.0
+    assert corrected_t_test([0.5], [0.25], 0.1) == 1.0
+
+
+# -- nine wins in ten ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wins", "ties", "losses", "clear"),
+    [(9, 0, 1, True), (9, 1, 0, True), (8, 2, 0, False), (9, 0, 0, False), (18, 0, 2, True), (17, 1, 2, False)],
+)
+def test_nine_wins_in_ten_are_a_clear_win_and_ties_are_none(wins, ties, losses, clear):
+    first = [1.0] * (wins + ties) + [0.0] * losses
+    second = [0.0] * wins + [1.0] * (ties + losses)
+    assert clearly_wins(first, second) is clear
+
+
+@given(st.lists(st.tuples(scores, scores), max_size=30))
+def test_wins_ties_and_losses_are_all_trials_and_turn_round(pairs):
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    won, tied, lost = count_wins(first, second)
+    assert won + tied + lost == len(pairs)
+    assert count_wins(second, first) == (lost, tied, won)
+
+
+# -- McNemar ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60))
+def test_mcnemar_is_the_binomial_test_of_the_rows_on_which_they_differ(pairs):
+    only_first, only_second = sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
+    n = only_first + only_second
+    expected = binomtest(only_first, n, 0.5).pvalue if n else 1.0
+    assert mcnemar([a for a, _ in pairs], [b for _, b in pairs]) == pytest.approx(expected)
+
+
+def test_mcnemar_on_a_large_test_part_is_scipys():
+    first, second = [True] * 1300 + [False] * 1200, [False] * 1300 + [True] * 1200
+    assert mcnemar(first, second) == pytest.approx(binomtest(1300, 2500, 0.5).pvalue)
+
+
+# -- over data sets --------------------------------------------------------------------------------------------------
+
+tables = st.integers(3, 6).flatmap(
+    lambda k: st.lists(st.lists(scores, min_size=k, max_size=k), min_size=3, max_size=10)
+)
+
+
+@given(tables)
+def test_friedmans_test_is_scipys(table):
+    ranks = [ranks_of(row, higher=True) for row in table]
+    assume(any(len(set(row)) > 1 for row in table))
+    expected = scipy_stats.friedmanchisquare(*zip(*table, strict=True))
+    statistic, p = friedman(ranks)
+    assert statistic == pytest.approx(expected.statistic)
+    assert p == pytest.approx(expected.pvalue)
+
+
+@given(st.lists(scores, min_size=1, max_size=8))
+def test_ranks_are_scipys_with_ties_shared(values):
+    assert ranks_of(values, higher=False) == list(scipy_stats.rankdata(values))
+    assert ranks_of(values, higher=True) == list(scipy_stats.rankdata([-v for v in values]))
+
+
+def test_the_critical_difference_is_the_published_one():
+    # Demsar (2006): four classifiers on fourteen data sets, and his table of q at 5%.
+    assert round(critical_difference(4, 14), 2) == 1.25
+    q = {k: critical_difference(k, 1) / math.sqrt(k * (k + 1) / 6) for k in (2, 3, 4, 5, 10)}
+    published = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 10: 3.164}
+    assert q == pytest.approx(published, abs=1e-3)
+
+
+def test_groups_are_the_longest_runs_within_the_critical_difference():
+    datasets = [f"d{i}" for i in range(30)]
+    values = {name: dict.fromkeys(datasets, level) for name, level in zip("abcd", (4, 3, 2, 1), strict=True)}
+    found = average_ranks(values, higher=True)
+    assert found.ranks == {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}
+    assert found.difference == pytest.approx(0.856, abs=1e-3)
+    assert found.groups == ()
+    few = average_ranks({name: {d: by[d] for d in datasets[:10]} for name, by in values.items()}, higher=False)
+    assert few.groups == (("d", "c"), ("c", "b"), ("b", "a"))
+    assert few.p_value < SIGNIFICANCE
+
+
+@given(st.integers(2, 5), st.integers(2, 8), st.booleans())
+def test_equal_learners_share_a_rank_and_a_group(k, n, higher):
+    values = {f"l{i}": {f"d{j}": 0.5 for j in range(n)} for i in range(k)}
+    found = average_ranks(values, higher=higher)
+    assert set(found.ranks.values()) == {(k + 1) / 2}
+    assert found.p_value == 1.0
+    assert found.groups == (tuple(values),)
+
+
+def test_only_data_sets_that_all_have_are_ranked_and_two_are_needed():
+    values = {"a": {"x": 1.0, "y": 2.0, "z": 3.0}, "b": {"x": 0.0, "y": 0.0}}
+    assert average_ranks(values, higher=True).n_datasets == 2
+    with pytest.raises(ValueError, match="2 learners on 1 common data sets"):
+        average_ranks({"a": {"x": 1.0}, "b": {"x": 0.0}}, higher=True)

@@ -331,3 +331,47 @@ def test_the_foot_says_where_marks_rest_on_a_test_and_where_on_the_mean_alone(ma
     assert "sign test" in make_table(many, metrics).foot[0]
     assert "the best mean (fewer than 6" in make_table(few, metrics).foot[0]
     assert "with fewer than 6 paired trials, the best mean alone" in make_table(many + few, metrics).foot[0]
+
+
+# -- tests and spreads -----------------------------------------------------------------------------------------------
+
+
+def test_the_foot_names_the_test_and_counts_the_trials(run_of):
+    records = [*run_of("a", [0.9] * 10), *run_of("b", [0.5] * 10)]
+    for test, words in {"sign": "sign test", "ttest": "corrected resampled t-test", "wins": "nine wins in ten"}.items():
+        table = make_table(records, [R1], test=test)
+        assert best_of(table) == ["a"]
+        assert words in table.foot[0]
+        assert table.foot[0].endswith("over 10 paired trials.")
+    assert (
+        "fewer than 10 paired trials"
+        in make_table([*run_of("a", [0.9] * 9), *run_of("b", [0.5] * 9)], [R1], test="wins").foot[0]
+    )
+
+
+def test_nine_wins_in_ten_mark_what_the_sign_test_after_correction_does_not(run_of):
+    records = [*run_of("a", [0.9] * 9 + [0.5])]
+    for name in "bcdef":
+        records += run_of(name, [0.8] * 9 + [0.6])
+    assert best_of(make_table(records, [R1], test="wins")) == ["a"]
+    assert best_of(make_table(records, [R1], test="sign")) == list("abcdef")
+
+
+def test_a_cell_may_carry_an_interval_instead_of_the_standard_deviation(run_of, make_record):
+    records = [make_record("a", seed, r1=value, index=10) for seed, value in enumerate([0.8, 0.9, 1.0])]
+    spreads = {
+        s: rows_of(make_table(records, [R1, INDEX], spread=s))["digits", "a"].cells for s in ("sd", "t", "binomial")
+    }
+    assert spreads["sd"][0].spread == pytest.approx(0.1)
+    assert spreads["t"][0].spread == pytest.approx(4.302653 * 0.1 / 3**0.5)
+    assert spreads["binomial"][0].spread == pytest.approx(1.96 * (0.9 * 0.1 / 100) ** 0.5)
+    assert spreads["binomial"][1].spread == 0.0
+    assert "binomial 95% interval" in make_table(records, [R1], spread="binomial").foot[0]
+
+
+def test_a_column_that_no_record_has_says_how_to_get_it(run_of):
+    absent = MetricSpec(name="r7", compute="a:b")
+    assert any(
+        "In none of the records: r7; `harness rescore`" in line
+        for line in make_table(run_of("a", [1]), [R1, absent]).foot
+    )

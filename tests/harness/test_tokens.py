@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
+from harness import tokens
 from harness.tokens import WORDS, count_terms, english_stop_words
 
 
@@ -45,3 +46,15 @@ def test_counts_agree_with_scikit_learn(texts):
     reference = CountVectorizer(token_pattern="[a-z0-9]+")
     assert counts.toarray().tolist() == reference.fit_transform([*texts, "anchor"]).toarray().tolist()
     assert list(vocabulary) == reference.get_feature_names_out().tolist()
+
+
+def test_texts_counted_in_blocks_are_counted_alike(monkeypatch):
+    texts = [" ".join(f"w{(i * j) % 17}" for j in range(i % 9)) for i in range(60)]
+    whole, words = count_terms(texts)
+    monkeypatch.setattr(tokens, "BLOCK_TOKENS", 7)
+    blocks, same = count_terms(iter(texts))
+    assert words == same
+    assert blocks.shape == whole.shape
+    assert (blocks != whole).nnz == 0
+    assert blocks.has_canonical_format
+    assert (np.diff(blocks.indices)[np.diff(np.repeat(np.arange(60), np.diff(blocks.indptr))) == 0] > 0).all()

@@ -596,6 +596,17 @@ def test_running_out_of_memory_by_itself_is_a_memory_failure(executor, single):
     assert answer["message"] == "during fit: MemoryError: no room"
 
 
+def test_rows_are_timed_one_at_a_time_only_when_a_metric_asks_for_it(executor, single):
+    names = ("r1", "predict", "predict_one", "predict_one_p99")
+    payload = {"trial": trial("Ranking", single), "metrics": {name: METRICS[name] for name in names}, "threads": 1}
+    jobs = [Job("harness.trial:run_job", {**payload, "single": asked}, timeout_seconds=120) for asked in (False, True)]
+    without, asked = (end.answer for _, end in executor.run(jobs))
+    assert (without["single_rows"], without["scores"]["predict_one"]) == (None, None)
+    assert asked["single_rows"] == 60
+    assert 0 < asked["scores"]["predict_one"] <= asked["scores"]["predict_one_p99"]
+    assert asked["scores"]["r1"] == without["scores"]["r1"]
+
+
 def test_a_metric_that_fails_costs_its_own_column_only(executor, single):
     bad = {name: f"learners:{name}" for name in ("fails", "gives_nan", "gives_text", "gives_nothing", "gives_whole")}
     metrics = {**bad, "lost": "nowhere:nothing", "r1": METRICS["r1"]}

@@ -37,8 +37,8 @@ def test_a_test_file_beside_shares_columns_and_classes(write):
 
 
 def test_an_xmc_folder_is_read_whole(write):
-    write("eurlex/train.txt", "2 9 4\n0,3 1:0.5\n2 8:1\n")
-    write("eurlex/test.txt", "1 9 4\n1 0:1\n")
+    write("eurlex/eurlex_train.txt", "2 9 4\n0,3 1:0.5\n2 8:1\n")
+    write("eurlex/eurlex_test.txt", "1 9 4\n1 0:1\n")
     data = load_xmc(path="eurlex")
     assert data.class_names == ("0", "1", "2", "3")
     assert data.y.toarray().tolist() == [[1, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0]]

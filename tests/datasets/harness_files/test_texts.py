@@ -33,7 +33,7 @@ def test_folders_in_folders_are_a_tree_and_files_may_be_packed(write):
 
 
 def test_train_and_test_folders_are_a_split(write):
-    for name in ("train/a/1", "train/b/1", "test/a/1"):
+    for name in ("news-train/a/1", "news-train/b/1", "news-test/a/1"):
         write(f"mine/{name}", name)
     data = load(path="mine")
     assert data.class_names == ("a", "b")
@@ -43,10 +43,13 @@ def test_train_and_test_folders_are_a_split(write):
 @pytest.mark.parametrize(
     ("files", "trouble"),
     [
-        ({"mine/loose": "x", "mine/a/1": "y"}, "mine/loose lies outside of any class"),
+        ({"mine/loose": "x", "mine/a/1": "y"}, "mine: a file lies outside of any class"),
         ({"mine/.hidden": "x"}, "mine holds no texts"),
         ({"mine/train/1": "x", "mine/test/a/1": "x"}, "a text lies in train or test itself"),
-        ({"mine/a/1": b"caf\xe9"}, "mine/a/1, line 1: byte 4 (0xe9) is not utf-8"),
+        (
+            {"mine/a/1": b"caf\xe9"},
+            'mine/a/1, line 1: byte 4 (0xe9) is not utf-8: set the encoding, for example --set "mine.encoding',
+        ),
     ],
 )
 def test_a_folder_that_is_laid_out_otherwise_is_named(write, files, trouble):

@@ -30,7 +30,7 @@ def test_commands_are_completed(complete):
 
 def test_options_are_completed(complete):
     assert values(complete("run", "--lear")) == ["--learners"]
-    assert set(values(complete("table", "--m"))) == {"--metrics", "--mixed-machines"}
+    assert set(values(complete("table", "--m"))) == {"--metrics", "--mixed-machines", "--matrix"}
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,8 @@ WORDS = {
     "unknown learner": (["run", "--learners", "tinny"], ["unknown learner 'tinny'", "did you mean tiny"]),
     "unknown data set": (["run", "--learners", "tiny", "--datasets", "digts"], ["unknown data set 'digts'", "digits?"]),
     "unknown metric": (
-        ["run", "--learners", "tiny", "--metrics", "r7"],
-        ["unknown metric 'r7'", "known: "],
+        ["run", "--learners", "tiny", "--metrics", "zzz"],
+        ["unknown metric 'zzz'", "known: "],
     ),
     "unknown experiment": (["run", "pa-stepz"], ["unknown experiment 'pa-stepz'", "did you mean pa-steps?", ".toml"]),
     "unknown parameter": (

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 import harness.kernels
-from harness.kernels import ema, ff, ooz, passive_aggressive, rows, topk, touched
+from harness.kernels import compiling, dense, ema, ff, ooz, passive_aggressive, topk, touched
 
 KERNELS = [
+    dense.add_up_all,
+    dense.spread_out,
     ema.update,
     ff.update,
     ooz.update,
     passive_aggressive.update,
-    rows.copy_edges,
     topk.fill_ranks,
     touched.fill_touched_ranks,
 ]
@@ -51,7 +52,29 @@ def test_an_edit_to_a_helper_reaches_the_kernels_of_other_files(tmp_path):
         )
         assert python("import outer; print(outer.ask())", tmp_path) == str(said)
     again = "import outer; outer.ask(); print(sum(outer.ask.stats.cache_hits.values()))"
+    (tmp_path / "beside.py").write_text("nothing = 'that the others import'\n")
     assert python(again, tmp_path) == "1"
+
+
+def test_the_stamp_covers_what_a_file_imports_however_far_and_nothing_else(tmp_path):
+    files = {
+        "a": "from b import x\nimport other.c\n",
+        "b": "import d as e\n",
+        "c": "",
+        "d": "from . import a\n",
+        "f": "",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def stamp() -> bytes:
+        compiling._stamp.cache_clear()
+        return compiling._stamp(str(tmp_path / "a.py"))
+
+    for name, text in files.items():
+        before = stamp()
+        (tmp_path / f"{name}.py").write_text(f"{text}# edited\n")
+        assert (stamp() != before) is (name != "f")
 
 
 def test_import_starts_no_thread(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.kernels.edges import Edges, as_edges, as_rows, check, keep_largest
+from harness.kernels.edges import Edges, as_edges, as_rows, check, keep_largest, pack
 from harness.kernels.rows import append, empty_rows, widen
 
 F, C = 4, 9
@@ -36,7 +36,7 @@ def test_rows_become_edges_and_edges_rows(drawn, assert_sound):
     check(edges, F, C)
     assert listed(edges) == drawn
     rows = as_rows(edges)
-    assert_sound(rows)
+    assert_sound(rows, was_packed=True)
     for one, two in zip(as_edges(rows), edges, strict=True):
         np.testing.assert_array_equal(one, two, strict=True)
 
@@ -80,3 +80,22 @@ def test_unsound_edges_are_refused(change, message):
     check(SOUND, 2, 2)
     with pytest.raises(ValueError, match=message):
         check(SOUND._replace(**change), 2, 2)
+
+
+@settings(max_examples=60)
+@given(drawn=drawn_edges)
+def test_packing_by_class_puts_each_row_in_order_and_keeps_every_weight(drawn, assert_sound):
+    rows = pack(index(drawn), by_class=True)
+    assert_sound(rows, was_packed=True)
+    edges = as_edges(rows)
+    assert listed(edges) == drawn
+    assert list(zip(edges.features.tolist(), edges.classes.tolist(), strict=True)) == sorted(drawn)
+
+
+def test_an_index_never_writes_to_edges_that_are_read_only():
+    fixed = Edges(*(array.copy() for array in SOUND))
+    for array in fixed:
+        array.flags.writeable = False
+    rows = as_rows(fixed)
+    rows.weights[0] = 7
+    assert fixed.weights[0] == 1

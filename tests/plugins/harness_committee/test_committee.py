@@ -262,7 +262,7 @@ def test_wrappers_nest_on_the_command_line_and_in_toml(tmp_path):
 def test_what_is_inside_is_looked_up_before_any_work():
     ended = harness("run", "--learners", "committee(paa)", "--datasets", "digits")
     assert ended.returncode == 2
-    assert "unknown learner 'paa'; did you mean pa?" in ended.stderr
+    assert "unknown learner 'paa'; did you mean pa" in ended.stderr
     ended = harness("run", "--learners", "committee(pa(D=1))", "--datasets", "digits")
     assert ended.returncode == 2
     assert "has no parameter 'D'" in ended.stderr

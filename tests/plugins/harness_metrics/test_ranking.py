@@ -1,14 +1,17 @@
 """R_k: against a naive reference, for one label a row and for several, with padding and with k beyond the ranking."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.metrics import f1_score, precision_score, recall_score
 
 from harness import Outcome
 from harness_metrics.plugin import harness_metrics
-from harness_metrics.ranking import hits, r1, r5
+from harness_metrics.ranking import accuracy, coverage, error, macro_f1, macro_f1_lshtc, mrr, r1, r5, rk
 
 
 def outcome(truth, ranks, n_classes):
@@ -65,29 +68,29 @@ def rankings(draw, largest_set):
 def test_one_label_a_row_agrees_with_the_definition(case):
     n_classes, true_sets, ranks, k = case
     truth = positions(*(next(iter(true), -1) for true in true_sets))
-    assert hits(outcome(truth, ranks, n_classes), k) == naive(true_sets, ranks, k)
+    assert rk(outcome(truth, ranks, n_classes), k=k) == naive(true_sets, ranks, k)
 
 
 @given(rankings(largest_set=8), st.sampled_from([np.int8, np.bool_, np.float64]))
 def test_several_labels_a_row_agree_with_the_definition(case, dtype):
     n_classes, true_sets, ranks, k = case
     truth = indicator(true_sets, n_classes, dtype)
-    assert hits(outcome(truth, ranks, n_classes), k) == naive(true_sets, ranks, k)
+    assert rk(outcome(truth, ranks, n_classes), k=k) == naive(true_sets, ranks, k)
 
 
 @given(rankings(largest_set=8))
 def test_a_larger_k_never_loses_a_hit(case):
     n_classes, true_sets, ranks, k = case
     known = outcome(indicator(true_sets, n_classes), ranks, n_classes)
-    assert (hits(known, k) or 0) <= (hits(known, k + 1) or 0)
+    assert (rk(known, k=k) or 0) <= (rk(known, k=k + 1) or 0)
 
 
 @given(rankings(largest_set=1))
 def test_one_label_says_the_same_as_an_indicator_of_one_label(case):
     n_classes, true_sets, ranks, k = case
     truth = positions(*(next(iter(true), -1) for true in true_sets))
-    assert hits(outcome(truth, ranks, n_classes), k) == hits(
-        outcome(indicator(true_sets, n_classes), ranks, n_classes), k
+    assert rk(outcome(truth, ranks, n_classes), k=k) == rk(
+        outcome(indicator(true_sets, n_classes), ranks, n_classes), k=k
     )
 
 
@@ -100,16 +103,16 @@ def test_r1_and_r5_look_at_one_rank_and_at_five():
 
 def test_a_pad_is_not_the_last_class_of_the_row_above():
     truth = indicator([{2}, {0}], n_classes=3)
-    assert hits(outcome(truth, [[0], [-1]], 3), 1) == 0.0
+    assert rk(outcome(truth, [[0], [-1]], 3), k=1) == 0.0
 
 
 def test_a_pad_does_not_hit_a_row_without_a_label():
-    assert hits(outcome(positions(-1, 0), [[-1], [0]], 2), 1) == 1.0
+    assert rk(outcome(positions(-1, 0), [[-1], [0]], 2), k=1) == 1.0
 
 
 def test_a_stored_zero_is_not_a_label():
     truth = csr_array((np.array([0, 1], dtype=np.int8), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
-    assert hits(outcome(truth, [[0]], 2), 1) == 0.0
+    assert rk(outcome(truth, [[0]], 2), k=1) == 0.0
 
 
 def test_no_rows_and_no_labels_give_none():
@@ -121,7 +124,7 @@ def test_no_rows_and_no_labels_give_none():
 def test_the_truth_and_the_ranks_stay_as_they_were():
     truth, ranks = indicator([{0}, {1}], 2), np.array([[0], [-1]], dtype=np.int32)
     before = truth.toarray().tolist(), ranks.tolist()
-    hits(outcome(truth, ranks, 2), 5)
+    rk(outcome(truth, ranks, 2), k=5)
     assert (truth.toarray().tolist(), ranks.tolist()) == before
 
 
@@ -129,7 +132,114 @@ def test_many_rows_and_classes_need_no_dense_matrix():
     n_rows, n_classes = 200_000, 1_000_000  # dense, the indicator would take 200 GB
     classes = np.arange(n_rows, dtype=np.int32)
     truth = csr_array((np.ones(n_rows, dtype=np.int8), classes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
-    assert hits(outcome(truth, classes[:, np.newaxis], n_classes), 5) == 1.0
+    assert rk(outcome(truth, classes[:, np.newaxis], n_classes), k=5) == 1.0
+
+
+# -- the other measures of a ranking ---------------------------------------------------------------------------------
+
+
+@given(rankings(largest_set=8))
+def test_the_reciprocal_rank_agrees_with_the_definition(case):
+    n_classes, true_sets, ranks, depth = case
+    rows = [(true, ranked[:depth]) for true, ranked in zip(true_sets, ranks, strict=True) if true]
+    places = [[place for place, c in enumerate(ranked, start=1) if c in true] for true, ranked in rows]
+    expected = sum(1 / min(found) if found else 0 for found in places) / len(places) if places else None
+    known = outcome(indicator(true_sets, n_classes), ranks, n_classes)
+    assert mrr(known, depth=depth) == (None if expected is None else pytest.approx(expected))
+
+
+@given(rankings(largest_set=1))
+def test_error_accuracy_and_r1_are_one_figure(case):
+    n_classes, true_sets, ranks, _ = case
+    known = outcome(positions(*(next(iter(true), -1) for true in true_sets)), ranks, n_classes)
+    assert accuracy(known) == r1(known)
+    assert error(known) == (None if r1(known) is None else pytest.approx(1 - r1(known)))
+
+
+predictions = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30)
+
+
+@given(predictions)
+def test_macro_f1_is_scikit_learns_over_the_classes_of_the_truth(pairs):
+    truth, predicted = (np.array(column) for column in zip(*pairs, strict=True))
+    known = outcome(truth, [[c] for c in predicted], 6)
+    expected = f1_score(truth, predicted, labels=np.unique(truth), average="macro", zero_division=0)
+    assert macro_f1(known) == pytest.approx(expected)
+
+
+@given(predictions)
+def test_the_other_macro_f1_is_made_of_scikit_learns_macro_precision_and_recall(pairs):
+    truth, predicted = (np.array(column) for column in zip(*pairs, strict=True))
+    kept = {"labels": np.unique(truth), "average": "macro", "zero_division": 0}
+    precision, recall = precision_score(truth, predicted, **kept), recall_score(truth, predicted, **kept)
+    expected = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    assert macro_f1_lshtc(outcome(truth, [[c] for c in predicted], 6)) == pytest.approx(expected)
+
+
+@given(rankings(largest_set=8))
+def test_macro_f1_of_several_labels_counts_the_first_ranked_class_as_the_prediction(case):
+    n_classes, true_sets, ranks, _ = case
+    rows = [(true, ranked[0] if ranked else -1) for true, ranked in zip(true_sets, ranks, strict=True) if true]
+    f1s, precisions, recalls = [], [], []
+    for c in sorted(set().union(*(true for true, _ in rows))) if rows else []:
+        hits = sum(c in true and said == c for true, said in rows)
+        predicted, actual = sum(said == c for _, said in rows), sum(c in true for true, _ in rows)
+        precisions.append(hits / predicted if predicted else 0.0)
+        recalls.append(hits / actual)
+        f1s.append(2 * hits / (predicted + actual))
+    known = outcome(indicator(true_sets, n_classes), ranks, n_classes)
+    if not f1s:
+        assert macro_f1(known) is None
+        assert macro_f1_lshtc(known) is None
+        return
+    precision, recall = sum(precisions) / len(precisions), sum(recalls) / len(recalls)
+    both = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    assert macro_f1(known) == pytest.approx(sum(f1s) / len(f1s))
+    assert macro_f1_lshtc(known) == pytest.approx(both)
+
+
+@given(rankings(largest_set=8))
+def test_coverage_is_the_share_of_true_classes_that_are_ever_predicted(case):
+    n_classes, true_sets, ranks, _ = case
+    present = set().union(*true_sets) if true_sets else set()
+    said = {ranked[0] for ranked in ranks if ranked}
+    expected = len(present & said) / len(present) if present else None
+    assert coverage(outcome(indicator(true_sets, n_classes), ranks, n_classes)) == expected
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=5, max_size=5), min_size=1, max_size=8),
+    st.lists(st.sets(st.integers(0, 4), max_size=3), min_size=8, max_size=8),
+    st.integers(1, 6),
+)
+def test_ties_count_at_their_worst_where_scores_are_known(scores, true_sets, k):
+    table, true_sets = np.array(scores), true_sets[: len(scores)]
+    ranks = np.argsort(-table, axis=1, kind="stable").astype(np.int32)
+    listed = np.take_along_axis(table, ranks, axis=1)
+    places = np.array([[(row >= s).sum() for s in line] for row, line in zip(table, listed, strict=True)], np.int32)
+    known = replace(outcome(indicator(true_sets, 5), ranks, 5), places=places)
+    expected = []
+    for row, true in zip(scores, true_sets, strict=True):
+        if true:
+            others = [row[c] for c in range(5) if c not in true]
+            expected.append(
+                min(1 + sum(s >= row[c] for s in others) + sum(row[d] > row[c] for d in true) for c in true)
+            )
+    hits = sum(place <= k for place in expected) / len(expected) if expected else None
+    assert rk(known, k=k) == hits
+    means = sum(1 / place for place in expected) / len(expected) if expected else None
+    assert mrr(known) == (None if means is None else pytest.approx(means))
+
+
+def test_constant_scores_rank_every_class_last_and_accuracy_is_that_of_predict():
+    known = replace(outcome(positions(0, 1), [[0, 1, 2]] * 2, 3), places=np.full((2, 3), 3, np.int32))
+    assert (r1(known), rk(known, k=2), rk(known, k=3)) == (0.0, 0.0, 1.0)
+    assert accuracy(known) == 0.5
+
+
+def test_a_class_nobody_ranked_has_an_infinite_rank():
+    known = outcome(positions(2, 0), [[0, 1], [0, 1]], 3)
+    assert (mrr(known), rk(known, k=100)) == (0.5, 0.5)
 
 
 def test_the_registered_depth_is_the_k_of_the_metric():

@@ -1,0 +1,199 @@
+"""How long data takes to be made, read and opened, and in how much memory: prints it and writes docs/datasets-speed.md.
+
+    python benchmarks/data.py [--raw FOLDER] [--parts news,zipf,cached,csv] [--megabytes 500]
+
+FOLDER holds 20newsgroups/. The machine may be shared: processor seconds stand beside the wall's. Every data set is
+loaded, checked and kept by the function that the host runs, in a process of its own, as the host does. A part that is
+not asked for keeps its lines of the page as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.data import open_dataset
+from harness.dataset_choice import choice_of
+from harness.host import discover
+from harness.machine import describe_machine
+from harness.resolve import resolve_dataset
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "datasets-speed.md"
+PARTS = ("news", "zipf", "cached", "csv")
+AIMS = {"news": 5.0, "zipf": 20.0, "cached": 0.1}
+ZIPF = {"rows": 120_000, "classes": 12_000}
+CHILD = """
+import json, sys, time
+import sklearn.base, harness.trial  # as the host's fork server has them
+from harness.data import parse_job
+payload = json.loads(sys.argv[1])
+level = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+begun, cpu = time.perf_counter(), time.process_time()
+times = {}
+answer, _ = parse_job(payload, lambda phase: times.setdefault(phase, time.perf_counter() - begun))
+seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+kilobytes = [int(line.split()[1]) for line in (level, peak)]
+print(json.dumps({**answer, "seconds": seconds, "load_seconds": times.get("checking"), "cpu_seconds": cpu_seconds,
+                  "level_bytes": kilobytes[0] * 1024, "peak_bytes": kilobytes[1] * 1024}))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--raw", type=Path, help="the folder that holds 20newsgroups/")
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--megabytes", type=int, default=500, help="size of the CSV (default: %(default)s)")
+    options = parser.parse_args()
+    chosen = options.parts.split(",")
+    lines = read_lines()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        parts: dict[str, Callable[[], str]] = {
+            "news": lambda: measure_news(options.raw, home / "news"),
+            "zipf": lambda: measure_zipf(home / "zipf"),
+            "cached": lambda: measure_cached(home),
+            "csv": lambda: measure_csv(home, options.megabytes),
+        }
+        for part in PARTS:
+            if part in chosen:
+                lines[part] = parts[part]()
+                print(lines[part], flush=True)
+    write_page(lines)
+
+
+def parse(name: str, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Load, check and keep a data set in a process of its own; gives times and memory."""
+    dataset = resolve_dataset(choice_of(name), discover())
+    payload = {
+        "name": dataset.choice.name,
+        "load": dataset.entry.spec.load,
+        "params": {**dataset.choice.params, **params},
+        "folder": str(folder),
+    }
+    command = [sys.executable, "-c", CHILD, json.dumps(payload)]
+    measured: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    if "error" in measured:
+        raise SystemExit(measured["error"])
+    return measured
+
+
+def row(what: str, measured: Mapping[str, Any], aim: str, more: str) -> str:
+    """A line of the page's table."""
+    seconds, peak = measured["load_seconds"], measured["peak_bytes"]
+    times = f"{seconds:.1f} s | {measured['cpu_seconds']:.1f} s"
+    return f"| {what} | {times} | {aim} | {peak / 2**20:,.0f} MiB | {more} |"
+
+
+def measure_news(raw: Path | None, folder: Path) -> str:
+    """From the packed archive to counted words."""
+    if raw is None:
+        raise SystemExit("news: give --raw with the folder that holds 20newsgroups/")
+    measured = parse("newsgroups", {"source": str(raw / "20newsgroups")}, folder)
+    return row("20 newsgroups, archive to word counts", measured, f"{AIMS['news']:g} s", shape(folder))
+
+
+def measure_zipf(folder: Path) -> str:
+    """A large data set from a seed."""
+    measured = parse("zipf", ZIPF, folder)
+    return row("zipf, 12,000 classes and 120,000 rows", measured, f"{AIMS['zipf']:g} s", shape(folder))
+
+
+def measure_cached(home: Path) -> str:
+    """Opening what is kept; mapped, so its size does not matter."""
+    folders = [folder for folder in (home / "news", home / "zipf") if folder.exists()]
+    if not folders:
+        raise SystemExit("cached: needs the parts news or zipf")
+    found = {folder.name: statistics.median(_seconds(open_dataset, folder) for _ in range(11)) for folder in folders}
+    slowest = max(found.values())
+    more = ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in found.items())
+    return f"| opening a kept data set | {slowest:.3f} s | | {AIMS['cached']:g} s | | {more} |"
+
+
+def _seconds(function: Callable[[Path], Any], argument: Path) -> float:
+    begun = time.perf_counter()
+    function(argument)
+    return time.perf_counter() - begun
+
+
+def measure_csv(home: Path, megabytes: int) -> str:
+    """A table of texts that is larger than what is made of it."""
+    path, folder = home / "titles.csv", home / "csv"
+    write_csv(path, megabytes * 10**6)
+    measured = parse(str(path), {}, folder)
+    arrays = sum(file.stat().st_size for file in folder.iterdir())
+    level = measured["level_bytes"]
+    more = f"{shape(folder)}; kept arrays {arrays / 2**20:,.0f} MiB, interpreter {level / 2**20:,.0f} MiB"
+    return row(f"a CSV of {path.stat().st_size / 1e6:,.0f} MB", measured, "", more)
+
+
+def write_csv(path: Path, n_bytes: int) -> None:
+    """Rows of an id, a label of 5,000 and about 60 words of 50,000, both by Zipf's law, the same for every call."""
+    draw = random.Random(0)
+    words = [f"w{number:05d}" for number in range(50_000)]
+    weights = [1 / (rank + 1) for rank in range(len(words))]
+    pool = [" ".join(draw.choices(words, weights, k=20)) for _ in range(20_000)]
+    labels = [f"class {number}" for number in range(5_000)]
+    label_weights = [1 / (rank + 1) for rank in range(len(labels))]
+    written = number = 0
+    with open(path, "w") as file:
+        file.write("id,label,text\n")
+        while written < n_bytes:
+            chosen = draw.choices(labels, label_weights, k=1000)
+            texts = draw.choices(pool, k=3000)
+            block = "".join(
+                f"{number + i},{chosen[i]},{texts[i]} {texts[1000 + i]} {texts[2000 + i]}\n" for i in range(1000)
+            )
+            written, number = written + file.write(block), number + 1000
+
+
+def shape(folder: Path) -> str:
+    """What was made, in a few words."""
+    header = json.loads((folder / "header.json").read_text())
+    return (
+        f"{header['rows']:,} x {header['features']:,}, {header['classes']:,} classes, {header['nonzeros']:,} non-zeros"
+    )
+
+
+def read_lines() -> dict[str, str]:
+    """The lines of the page as it is, by part."""
+    if not PAGE.exists():
+        return {}
+    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    starts = {"news": "| 20 newsgroups", "zipf": "| zipf", "cached": "| opening", "csv": "| a CSV"}
+    return {part: line for part, start in starts.items() for line in rows if line.startswith(start)}
+
+
+def write_page(lines: Mapping[str, str]) -> None:
+    machine = describe_machine()
+    page = "\n".join(
+        [
+            "# How fast data sets are read and opened",
+            "",
+            "Written by `python benchmarks/data.py`; do not edit by hand. Seconds from nothing to the loader's answer;",
+            "processor seconds with checking and writing the arrays, which happens once for each data set. Peak memory",
+            "is that of the process that does all this (VmHWM), the interpreter and its libraries included.",
+            "",
+            f"Measured on {machine['processor']}, {machine['cores']} cores, which other work may have shared.",
+            "",
+            "| what | seconds | processor | aim | peak memory | made |",
+            "|---|---:|---:|---:|---:|---|",
+            *(lines[part] for part in PARTS if part in lines),
+            "",
+        ]
+    )
+    PAGE.write_text(page)
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""What the statistics cost: a table with every test over 10,000 records. Prints it and writes docs/stats-speed.md.
+
+    python benchmarks/stats.py
+
+The figure stands beside its aim and beside a yardstick taken in the same run (a bare start of the interpreter).
+Processor seconds, since the machine may be shared.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from harness import MetricSpec
+from harness.contest import matrix_grid, ranks_grid
+from harness.host import discover
+from harness.lines import lines_of
+from harness.machine import describe_machine
+from harness.record import Record, to_line
+from harness.render import GRID_RENDERERS, RENDERERS
+from harness.stats import TESTS
+from harness.store import read_records
+from harness.table import make_table
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "stats-speed.md"
+LEARNERS, DATASETS, TRIALS = 20, 5, 100
+AIM_SECONDS = 3.0
+
+
+def main() -> None:
+    yardstick = median_seconds(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 7)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_records(folder)
+        rows = [
+            ("reading the records", median_seconds(lambda: read_records(folder), 5)),
+            *parts(read_records(folder)),
+            ("**everything: reading, and a table with every test, matrix and ranks**", whole(folder)),
+            *[
+                (f"`harness table --{words}`", command(folder, words))
+                for words in ("test sign", "test ttest", "matrix")
+            ],
+        ]
+    lines = [f"| {what} | {seconds:.2f} s | {seconds / yardstick:.1f} |" for what, seconds in rows]
+    machine = describe_machine()
+    page = [
+        "# What the statistics cost",
+        "",
+        "Written by `python benchmarks/stats.py`; do not edit by hand. "
+        f"{LEARNERS * DATASETS * TRIALS:,} records: {LEARNERS} learners, {DATASETS} data sets, {TRIALS} trials.",
+        f"The aim is {AIM_SECONDS:.0f} s for everything. Processor seconds, since the machine may be shared; the last",
+        f"column is in units of a bare start of the interpreter in the same run ({yardstick * 1000:.0f} ms).",
+        "Medians of five.",
+        "",
+        f"Measured on {machine['processor']}, {machine['cores']} cores.",
+        "",
+        "| what | measured | in interpreter starts |",
+        "|---|---:|---:|",
+        *lines,
+        "",
+    ]
+    PAGE.write_text("\n".join(page))
+    print("\n".join(page))
+
+
+def write_records(folder: Path) -> None:
+    """Records as a run leaves them, with values that differ between learners by little more than chance."""
+    chance = random.Random(0)
+    names = [entry.spec.name for entry in discover().metrics if entry.spec.always]
+    with open(folder / "records.jsonl", "w") as file:
+        for dataset in range(DATASETS):
+            for learner in range(LEARNERS):
+                for seed in range(TRIALS):
+                    scores = {name: 0.5 + learner / 500 + chance.gauss(0, 0.02) for name in names}
+                    file.write(to_line(make_record(f"learner{learner}", f"data{dataset}", seed, scores)))
+
+
+def make_record(label: str, dataset: str, seed: int, scores: dict[str, float]) -> Record:
+    return Record(
+        key=f"{label}-{dataset}-{seed}",
+        status="ok",
+        label=label,
+        learner=label,
+        learner_kind="flat",
+        learner_distribution="dist",
+        learner_version="1",
+        params={"C": 1.0, "random_state": seed},
+        dataset=dataset,
+        dataset_params={},
+        fingerprint=dataset,
+        representation="tfidf",
+        split="holdout:0.1",
+        number=seed,
+        seed=seed,
+        depth=10,
+        scores=dict(scores),
+        n_train=900,
+        n_test=100,
+        n_classes=20,
+        n_features=5000,
+    )
+
+
+def columns() -> list[MetricSpec]:
+    return [entry.spec for entry in discover().metrics if entry.spec.shown]
+
+
+def parts(records: list[Record]) -> list[tuple[str, float]]:
+    """Each test's table of the usual columns, and the tables of R1 alone."""
+    shown = columns()
+    r1, lines = shown[0], lines_of(records)
+    found = []
+    for test in TESTS:
+        found.append(
+            (f"a table by the {test} test, rendered", median_seconds(partial(tabled, records, shown, test), 5))
+        )
+        found.append((f"the matrix of R1 by the {test} test", median_seconds(partial(matrix_grid, lines, r1, test), 5)))
+    return [*found, ("average ranks of R1, Friedman and Nemenyi", median_seconds(partial(ranks_grid, lines, r1), 5))]
+
+
+def tabled(records: list[Record], shown: list[MetricSpec], test: str) -> str:
+    return RENDERERS["terminal"](make_table(records, shown, test=test, spread="t"))
+
+
+def whole(folder: Path) -> float:
+    def call() -> None:
+        records, shown = read_records(folder), columns()
+        lines = lines_of(records)
+        for test in TESTS:
+            tabled(records, shown, test)
+            GRID_RENDERERS["terminal"](matrix_grid(lines, shown[0], test))
+        GRID_RENDERERS["terminal"](ranks_grid(lines, shown[0]))
+
+    return median_seconds(call, 5)
+
+
+def command(folder: Path, words: str) -> float:
+    """The whole command, from the start of the interpreter."""
+    line = [sys.executable, "-m", "harness", "table", str(folder), *f"--{words}".split()]
+    return median_seconds(lambda: subprocess.run(line, check=True, capture_output=True), 5)
+
+
+def median_seconds(call: Callable[[], object], times: int) -> float:
+    """Processor seconds, those of processes that were waited for included."""
+
+    def once() -> float:
+        before = os.times()
+        call()
+        return sum(os.times()[:4]) - sum(before[:4])
+
+    return statistics.median(once() for _ in range(times))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Labels as they are written, gathered row by row, to class positions and class names."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.errors import DataError
+
+
+def check_missing(missing: str) -> None:
+    """Rows without a label: an error, or dropped; nothing else."""
+    if missing not in ("error", "drop"):
+        raise DataError(f"missing={missing!r} is unknown: expected 'error' or 'drop' for rows without a label")
+
+
+class LabelRows:
+    """The labels of all rows so far. A class is numbered when it is first met, and remembers where that was."""
+
+    def __init__(self) -> None:
+        self.number: dict[str, int] = {}
+        self.met: list[str] = []
+        self.labels, self.sizes = array("i"), array("i")
+
+    def add(self, labels: Sequence[str], where: str) -> None:
+        """The labels of the next row; a label that stands twice counts once."""
+        distinct = dict.fromkeys(labels)
+        for label in distinct:
+            number = self.number.get(label)
+            if number is None:
+                number = self.number[label] = len(self.number)
+                self.met.append(where)
+            self.labels.append(number)
+        self.sizes.append(len(distinct))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The class names in order: by value if all are whole numbers, else by letter."""
+        numbers = all(name.isascii() and name.removeprefix("-").isdigit() for name in self.number)
+        return tuple(sorted(self.number, key=int if numbers else None))
+
+    @property
+    def met_at(self) -> dict[str, str]:
+        """Where each class was first met."""
+        return {name: self.met[number] for name, number in self.number.items()}
+
+    def positions(self) -> Any:
+        """Class positions, one a row; where a row has several, a sparse indicator matrix."""
+        order = {name: position for position, name in enumerate(self.names)}
+        column = np.array([order[name] for name in self.number], dtype=np.int64)
+        positions = column[np.array(self.labels, dtype=np.int64)] if self.labels else np.empty(0, dtype=np.int64)
+        sizes = np.array(self.sizes, dtype=np.int64)
+        if (sizes == 1).all():
+            return positions
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        ones = np.ones(len(positions), dtype=np.int8)
+        return csr_array((ones, positions, ends), shape=(len(sizes), len(column)))

@@ -1,0 +1,70 @@
+"""Which format a file or folder is in, by what it holds: asked where the ending does not tell."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from harness.errors import HarnessError
+from harness.raw import open_raw
+from harness_files.columns import looks_like_names
+from harness_files.places import beside_each_other, files_below
+
+_PAIRS = re.compile(rb"[^\s:]*(?:\s*,\s*[^\s:,]+)*(?:\s+(?:\d+|qid):\S+)+\s*(?:#.*)?")
+_BARE_PAIRS = re.compile(rb"\s*(?:\d+:\S+\s*)+")
+_COUNTS = re.compile(rb"\d+\s+\d+\s+\d+\s*")
+
+
+def is_table(path: str) -> bool:
+    """Whether it begins like Parquet, like an object of JSON, or with names of columns."""
+    start = _start(path)
+    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if first.startswith((b"PAR1", b"{")):
+        return True
+    line = first.partition(b"\n")[0].decode(errors="replace")
+    cells = [cell.strip(' "\r') for cell in re.split(r"[,;|\t]", line)]
+    return len(cells) > 1 and looks_like_names(cells, {})
+
+
+def is_svmlight(path: str) -> bool:
+    """Whether its first line that is no comment has labels and pairs, or pairs alone."""
+    lines = [line for line in _start(path).splitlines()[:100] if line.strip() and not line.lstrip().startswith(b"#")]
+    return bool(lines) and bool(_PAIRS.match(lines[0]) or _BARE_PAIRS.match(lines[0]))
+
+
+def is_xmc(path: str) -> bool:
+    """Whether its first line is three counts, and pairs follow."""
+    lines = _start(path).splitlines()
+    return len(lines) > 1 and bool(_COUNTS.fullmatch(lines[0])) and b":" in b"".join(lines[1:20])
+
+
+def is_texts(path: str) -> bool:
+    """Whether it is a folder in which every file lies in a folder of its class."""
+    folder = Path(path)
+    if not folder.is_dir():
+        return False
+    files = files_below(folder)
+    return bool(files) and all(file.parent != folder for file in files)
+
+
+def is_arrays(path: str) -> bool:
+    """Whether it is a zip archive that holds .npy files."""
+    import zipfile
+
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith(".npy") for name in archive.namelist())
+
+
+def _start(path: str) -> bytes:
+    """The first bytes of a file, or of the file train.* of a folder; none where there is no such thing."""
+    place = Path(path)
+    parts = beside_each_other(place) if place.is_dir() else [place]
+    if parts is None:
+        return b""
+    try:
+        with open_raw(parts[0]) as stream:
+            return stream.read(2**16)
+    except HarnessError:
+        return b""

@@ -1,0 +1,194 @@
+"""Rows out of CSV, TSV, JSON lines and Parquet files, one at a time, each with the line it begins on."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+from harness.errors import DataError
+from harness.raw import open_raw
+from harness_files.columns import looks_like_names
+from harness_files.places import read_lines
+
+_BETWEEN = (
+    r"\s\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7"  # ASCII and Latin-1
+    r"\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u200b\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f"
+    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # full-width forms
+)
+TOKEN = re.compile(f"[^{_BETWEEN}]+")
+"""A word of the user's texts, in any script: what stands between spaces and punctuation.
+
+Not Python's word characters, which leave out the vowel signs that many scripts have, and cut words there.
+"""
+DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with ';'", "|": "CSV with '|'"}
+
+Cells = Iterator[tuple[int, list[Any]]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of rows: its columns, and a function that reads some of them."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    read: Callable[[Sequence[int]], Cells]
+    """Line (of Parquet: row) and cells of the columns at these places, in their order."""
+
+
+@contextmanager
+def open_table(
+    file: Path,
+    asked: Mapping[str, Any],
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+) -> Iterator[Table]:
+    """A table of any kind; its kind is told by how it begins."""
+    with open_raw(file) as stream:
+        start = stream.peek(64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
+        if start.startswith(b"PAR1"):
+            yield _parquet(file)
+        elif start.startswith(b"{"):
+            yield _json_lines(stream, str(file), encoding)
+        elif start.startswith(b"["):
+            raise DataError(f"{file} is one JSON list: expected JSON lines, an object on each line")
+        else:
+            yield _delimited(stream, str(file), asked, delimiter, header, encoding)
+
+
+# -- CSV and TSV -----------------------------------------------------------------------------------------------------
+
+
+def _delimited(
+    stream: IO[bytes],
+    name: str,
+    asked: Mapping[str, Any],
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str | None,
+) -> Table:
+    csv.field_size_limit(sys.maxsize)  # a text may be long
+    lines = read_lines(stream, name, encoding)
+    blank, first = next(((number, line) for number, line in enumerate(lines) if line.strip()), (0, None))
+    if first is None:
+        raise DataError(f"{name} is empty: expected a line of column names, then a line for each text")
+    mark = delimiter or _plainest_delimiter(first)
+    if len(mark) != 1:
+        raise DataError(f"{name}: delimiter={mark!r} is no single character")
+    records = _records(chain([first], lines), name, mark, blank)
+    line, cells = next(records)
+    named = looks_like_names(cells, asked) if header is None else header
+    if not named and header is None and any(isinstance(value, int) for value in asked.values()):
+        raise DataError(
+            f"{name}: does the first line, {first.strip()[:60]!r}, hold names? Say header=true or header=false"
+        )
+    if not named and header is None:
+        named = True  # then it is the choice of columns that asks
+    columns = tuple(cell.strip() for cell in cells) if named else tuple(str(i + 1) for i in range(len(cells)))
+    _check_names(name, columns)
+    rows = records if named else chain([(line, cells)], records)
+
+    def read(places: Sequence[int]) -> Cells:
+        for line, row in rows:
+            if len(row) != len(columns):
+                raise DataError(
+                    f"{name}, line {line}: {len(row)} columns, expected {len(columns)} as in the first line "
+                    f"(separated by {mark!r}): put quotes round a cell that holds one, or set the delimiter"
+                )
+            yield line, [row[place] for place in places]
+
+    return Table(name, DELIMITERS.get(mark, f"CSV with {mark!r}"), columns, read)
+
+
+def _plainest_delimiter(line: str) -> str:
+    """The mark that stands most often in the first line outside of quotes; a comma where none does."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(DELIMITERS, key=bare.count)
+
+
+def _records(lines: Iterator[str], name: str, mark: str, before: int) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the line on which they begin, `before` more than were given; blank lines are passed over."""
+    reader = csv.reader(lines, delimiter=mark, strict=True)
+    begins = before + 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DataError(
+                f"{name}, line {begins}: {error}: a quote inside a quoted cell is written twice, and each is closed"
+            ) from error
+        if row:
+            yield begins, row
+        begins = before + reader.line_num + 1
+
+
+def _check_names(name: str, columns: Sequence[str]) -> None:
+    twice = next((column for column in columns if columns.count(column) > 1 and column), None)
+    if twice is not None:
+        raise DataError(f"{name}: two columns are called {twice!r}: rename one")
+
+
+# -- JSON lines ------------------------------------------------------------------------------------------------------
+
+
+def _json_lines(stream: IO[bytes], name: str, encoding: str | None) -> Table:
+    lines = ((number, line) for number, line in enumerate(read_lines(stream, name, encoding), 1) if line.strip())
+    objects = (_object(number, line, name) for number, line in lines)
+    first = next(objects)
+    columns = tuple(first[1])
+
+    def read(places: Sequence[int]) -> Cells:
+        keys = [columns[place] for place in places]
+        for number, found in chain([first], objects):
+            yield number, [found.get(key) for key in keys]
+
+    return Table(name, "JSON lines", columns, read)
+
+
+def _object(number: int, line: str, name: str) -> tuple[int, dict[str, Any]]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"{name}, line {number}: not JSON: {error}: expected an object on each line") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{name}, line {number}: expected an object, found {type(found).__name__}")
+    return number, found
+
+
+# -- Parquet ---------------------------------------------------------------------------------------------------------
+
+
+def _parquet(file: Path) -> Table:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise DataError(f"{file}: Parquet needs pyarrow: pip install 'manyclass-harness[parquet]'") from None
+    try:
+        parquet = ParquetFile(file)
+    except (ArrowException, OSError) as error:
+        raise DataError(f"{file} cannot be read as Parquet: {error}") from error
+    columns = tuple(parquet.schema_arrow.names)
+
+    def read(places: Sequence[int]) -> Cells:
+        number = 0
+        wanted = [columns[place] for place in places]
+        for batch in parquet.iter_batches(batch_size=8192, columns=list(dict.fromkeys(wanted))):
+            found = [batch.column(name).to_pylist() for name in wanted]
+            for cells in zip(*found, strict=True):
+                number += 1
+                yield number, list(cells)
+
+    return Table(str(file), "Parquet", columns, read)

@@ -1,0 +1,75 @@
+"""Rows of id:value pairs in text: svmlight / LIBSVM files and those of the Extreme Classification Repository."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import open_raw
+from harness.sparse_text import SparseText, drop_unused_columns, read_svmlight, read_xmc
+from harness_files.labels import LabelRows, check_missing
+from harness_files.places import find_parts, option, split_of, tell_splits
+from harness_files.taxonomy import from_file
+
+
+def load_svmlight(
+    *, path: str, test: str | None = None, taxonomy: str | None = None, missing: str = "error"
+) -> Dataset:
+    """`label[,label...] id:value ...`; the columns are the ids that occur, in order."""
+    return _load(read_svmlight, path, test, taxonomy, missing)
+
+
+def load_xmc(*, path: str, test: str | None = None, taxonomy: str | None = None, missing: str = "error") -> Dataset:
+    """A line of three counts, then `label[,label...] id:value ...`; the columns are the ids that occur, in order."""
+    return _load(read_xmc, path, test, taxonomy, missing)
+
+
+def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy: str | None, missing: str) -> Dataset:
+    check_missing(missing)
+    files = find_parts(path, test)
+    parts, told = [], []
+    for file in files:
+        with open_raw(file) as stream:
+            part, dropped = _without_missing(read(stream, name=str(file)), missing)
+        parts.append(part)
+        told.append(
+            f"{part.X.shape[0]:,} rows of {file.name}" + (f" ({dropped:,} without a label dropped)" if dropped else "")
+        )
+    labels = LabelRows()
+    several = any(len(row) > 1 for part in parts for row in part.labels)
+    for file, part in zip(files, parts, strict=True):
+        for number, row in enumerate(part.labels, 1):
+            if not row and not several:
+                way = option("missing", "drop", path)
+                raise DataError(f"{file}: row {number} has no label: leave such rows out with {way}")
+            labels.add(row, f"{file}, row {number}")
+    X = drop_unused_columns(_stacked([part.X for part in parts]))
+    if not X.shape[0]:
+        raise DataError(f"{path} holds no rows: expected labels and id:value pairs on each line")
+    names, rows = labels.names, [part.X.shape[0] for part in parts]
+    tree = from_file(taxonomy, labels.met_at, names) if taxonomy is not None else None
+    splits = split_of(rows)
+    kind = "several labels a row" if several else "one label a row"
+    found = f"{' and '.join(told)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{tell_splits(splits)}"
+    return Dataset(X, labels.positions(), names, tree, splits, found)
+
+
+def _without_missing(part: SparseText, missing: str) -> tuple[SparseText, int]:
+    """The rows that have a label, where the others are to be dropped, and how many were."""
+    kept = np.flatnonzero([bool(row) for row in part.labels])
+    if missing == "error" or len(kept) == len(part.labels):
+        return part, 0
+    return SparseText(part.X[kept], tuple(part.labels[row] for row in kept)), len(part.labels) - len(kept)
+
+
+def _stacked(parts: list[csr_array]) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    width = max(X.shape[1] for X in parts)
+    wide = [csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width)) for X in parts]
+    return csr_array(vstack(wide, format="csr"))

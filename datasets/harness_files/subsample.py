@@ -1,0 +1,89 @@
+"""Some classes and examples of any data set, drawn by a seed. A smaller draw is a part of every larger one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from harness import Dataset, Taxonomy
+from harness.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Positions = NDArray[np.int64]
+
+
+def load(*, dataset: Dataset, classes: int | None = None, examples: int | None = None, seed: int = 0) -> Dataset:
+    """`classes` classes, and of their rows `examples`, at least one of each class; columns stay as they are.
+
+    The class tree is pruned to what is above the classes drawn; fixed splits keep the rows drawn.
+    """
+    known = len(dataset.class_names)
+    chosen = _drawn("classes", classes, known, 2, seed)
+    y = csr_array(dataset.y)[:, chosen] if issparse(dataset.y) else dataset.y
+    labelled = np.diff(y.indptr) > 0 if issparse(y) else np.isin(y, chosen)
+    rows = _some_rows(np.flatnonzero(labelled), y, examples, seed)
+    y = y[rows] if issparse(y) else np.searchsorted(chosen, y[rows])
+    names = tuple(dataset.class_names[position] for position in chosen)
+    splits = {name: parts for name, given in dataset.splits.items() if (parts := _restricted(given, rows))}
+    found = (
+        f"{len(rows):,} of {dataset.X.shape[0]:,} rows, {len(names):,} of {known:,} classes; inside: {dataset.found}"
+    )
+    return Dataset(dataset.X[rows], y, names, _pruned(dataset.taxonomy, chosen), splits, found)
+
+
+def _order(count: int, seed: int) -> Positions:
+    """A shuffle that is the same everywhere: numpy has promised never to change this stream."""
+    return np.random.RandomState(seed).permutation(count)
+
+
+def _drawn(what: str, wanted: int | None, known: int, least: int, seed: int) -> Positions:
+    """So many of the positions, in their order; all of them where no number is given."""
+    if wanted is None:
+        return np.arange(known)
+    if not isinstance(wanted, int) or isinstance(wanted, bool) or not least <= wanted <= known:
+        raise DataError(f"{what}={wanted!r}: expected a whole number from {least} to {known:,}, which is all there are")
+    return np.sort(_order(known, seed)[:wanted])
+
+
+def _some_rows(rows: Positions, y: Any, examples: int | None, seed: int) -> Positions:
+    """So many rows: first one of each class, then whatever comes, in a shuffled order."""
+    if examples is None:
+        return rows
+    order = rows[_order(len(rows), seed)]
+    _, first = np.unique(y[order].indices, return_index=True) if issparse(y) else np.unique(y[order], return_index=True)
+    if issparse(y):
+        first = np.unique(np.searchsorted(y[order].indptr, first, side="right") - 1)
+    if not isinstance(examples, int) or isinstance(examples, bool) or not len(first) <= examples <= len(rows):
+        raise DataError(
+            f"examples={examples!r}: expected a whole number from {len(first):,}, one of each class, "
+            f"to {len(rows):,}, which is all there are"
+        )
+    rest = np.delete(order, first)
+    return np.sort(np.concatenate([order[first], rest])[:examples])
+
+
+def _restricted(parts: tuple[Positions, Positions], rows: Positions) -> tuple[Positions, Positions] | None:
+    """A split of the rows drawn; None where a part of it would be empty."""
+    train, test = (np.searchsorted(rows, part[np.isin(part, rows)]) for part in map(np.asarray, parts))
+    return (train, test) if len(train) and len(test) else None
+
+
+def _pruned(taxonomy: Taxonomy | None, chosen: Positions) -> Taxonomy | None:
+    """The nodes on the way from the root to the classes drawn."""
+    if taxonomy is None:
+        return None
+    above, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)[chosen]
+    kept = np.zeros(len(above), dtype=np.bool_)
+    nodes = np.unique(class_node)
+    while nodes.size:
+        kept[nodes] = True
+        nodes = np.unique(above[nodes])
+        nodes = nodes[nodes >= 0]
+    number = np.cumsum(kept) - 1
+    parent = np.where(above[kept] >= 0, number[above[kept]], -1)
+    names = tuple(name for name, keep in zip(taxonomy.node_names, kept, strict=False) if keep)
+    return Taxonomy(parent, number[class_node], names)

@@ -1,0 +1,161 @@
+"""Tables of texts and labels: CSV, TSV, JSON lines, Parquet. Rows are counted as they are read, none is kept."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import Dataset, Taxonomy
+from harness.errors import DataError
+from harness.tokens import count_terms
+from harness_files.columns import Chosen, choose_columns
+from harness_files.labels import LabelRows, check_missing
+from harness_files.places import find_parts, option, split_of, tell_splits
+from harness_files.rows import TOKEN, Table, open_table
+from harness_files.taxonomy import from_file, from_paths
+
+PARTS = {
+    **dict.fromkeys(("train", "training", "tr"), "train"),
+    **dict.fromkeys(("valid", "validation", "val", "dev", "development"), "validation"),
+    **dict.fromkeys(("test", "testing", "te"), "test"),
+}
+"""What a split column may say. Validation rows are training rows: whoever tunes takes a part of these."""
+
+
+def load(
+    *,
+    path: str,
+    text: str | int | None = None,
+    label: str | int | None = None,
+    split: str | int | None = None,
+    id: str | int | None = None,  # noqa: A002 (what the user calls it)
+    test: str | None = None,
+    separator: str | None = None,
+    levels: str | None = None,
+    taxonomy: str | None = None,
+    missing: str = "error",
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    min_df: int = 1,
+) -> Dataset:
+    """Counts of the words of the text columns; the label column's classes. docs/your-data.md tells every option."""
+    check_missing(missing)
+    files = find_parts(path, test)
+    gathered = _Gathered(missing=missing, separator=separator)
+    asked = {"text": text, "label": label, "split": split, "id": id}
+    texts = gathered.texts(files, asked, {"delimiter": delimiter, "header": header, "encoding": encoding})
+    X, vocabulary = count_terms(texts, TOKEN, min_df=min_df)
+    gathered.check(path)
+    names = gathered.labels.names
+    tree = _taxonomy(gathered.labels, taxonomy, levels, encoding)
+    splits = gathered.splits(files)
+    depth = f" in a tree of depth {tree.depth}" if tree else ""
+    found = f"{gathered.told}, {len(names):,} classes{depth}, {len(vocabulary):,} words{tell_splits(splits)}"
+    return Dataset(X, gathered.labels.positions(), names, tree, splits, found)
+
+
+def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding: str | None) -> Taxonomy | None:
+    """The tree of a file, or of labels that are paths: as told, or because every one of them has a slash inside."""
+    names = labels.names
+    if file is not None:
+        return from_file(file, labels.met_at, names, encoding)
+    if levels is None and all("/" in name and all(map(str.strip, name.split("/"))) for name in names):
+        levels = "/"
+    return from_paths(names, levels, labels.met_at) if levels else None
+
+
+@dataclass
+class _Gathered:
+    """What is kept of each row besides its counts, and what is told of the whole."""
+
+    missing: str
+    separator: str | None
+    labels: LabelRows = field(default_factory=LabelRows)
+    parts: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    dropped: int = 0
+    told: str = ""
+
+    def texts(self, files: list[Path], asked: dict[str, Any], options: dict[str, Any]) -> Iterator[str]:
+        """The text of every row that is kept; the rest of it is put down on the way."""
+        told = []
+        for file in files:
+            before = len(self.labels.sizes)
+            with open_table(file, asked, **options) as table:
+                chosen = choose_columns(table, asked)
+                yield from self._rows(table, chosen)
+            self.rows.append(len(self.labels.sizes) - before)
+            told.append(f"{self.rows[-1]:,} rows of {file.name} ({table.kind})")
+        drops = f", {self.dropped:,} without a label dropped" if self.dropped else ""
+        self.told = f"{' and '.join(told)}{drops}, {chosen.told}"
+
+    def _rows(self, table: Table, chosen: Chosen) -> Iterator[str]:
+        for line, cells in table.read(chosen.columns):
+            where = f"{table.name}, line {line}"
+            labels = self._labels(cells[-1], where, table.name)
+            if labels is None:
+                self.dropped += 1
+                continue
+            self.labels.add(labels, where)
+            if chosen.split is not None:
+                self.parts.append(_part(cells[len(chosen.text)], where))
+            if chosen.id is not None:
+                self.ids.append(hash(str(cells[-2])))
+                self.lines.append(line)
+            yield " ".join(_as_text(cell) for cell in cells[: len(chosen.text)])
+
+    def _labels(self, cell: Any, where: str, file: str) -> list[str] | None:
+        """The labels in a cell; None for a row to be dropped."""
+        several = isinstance(cell, list | tuple | np.ndarray)
+        found = list(cell) if several else _as_text(cell).split(self.separator) if self.separator else [cell]
+        labels = [label for item in found if (label := _as_text(item).strip())]
+        if labels or ((several or self.separator) and self.missing == "error"):
+            return labels
+        if self.missing == "drop":
+            return None
+        way = option("missing", "drop", file)
+        raise DataError(f"{where}: the label is missing: fill it in, or leave such rows out with {way}")
+
+    def check(self, path: str) -> None:
+        """DataError when there is no row at all, or two rows have one id."""
+        if not self.labels.sizes:
+            raise DataError(f"{path} holds no rows: expected a line of column names, then a line for each text")
+        if self.ids:
+            _, first, counts = np.unique(np.array(self.ids), return_index=True, return_counts=True)
+            if (counts > 1).any():
+                row = int(first[counts > 1][0])
+                same = np.flatnonzero(np.array(self.ids) == self.ids[row])
+                lines = f"{self.lines[same[0]]} and {self.lines[same[1]]}"
+                raise DataError(f"{path}, lines {lines} have the same id: remove one, or leave the option id out")
+
+    def splits(self, files: list[Path]) -> dict[str, tuple[Any, Any]]:
+        """The split that the split column or the test file makes."""
+        if len(files) == 2 or not self.parts:
+            return split_of(self.rows)
+        tests = np.array(self.parts) == "test"
+        if tests.all() or not tests.any():
+            raise DataError(f"the split column says {self.parts[0]!r} in every row: expected both train and test")
+        return {"given": (np.flatnonzero(~tests), np.flatnonzero(tests))}
+
+
+def _part(cell: Any, where: str) -> str:
+    part = PARTS.get(_as_text(cell).strip().lower())
+    if part is None:
+        raise DataError(f"{where}: the split column says {_as_text(cell)!r}, expected one of {', '.join(PARTS)}")
+    return part
+
+
+def _as_text(cell: Any) -> str:
+    if cell is None or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124 (only NaN differs from itself)
+        return ""
+    if isinstance(cell, list | tuple | np.ndarray):
+        return " ".join(map(_as_text, cell))
+    return str(cell)

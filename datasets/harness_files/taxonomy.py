@@ -1,0 +1,171 @@
+"""Class trees: from labels that are paths, or from a file of parents and children, of paths, or of JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from harness import Taxonomy
+from harness.errors import DataError
+from harness.raw import open_raw
+from harness_files.places import find_file, read_text
+
+ROOT = ""
+"""The name of the root where the file has none, or several nodes that have no parent."""
+
+Edges = Iterator[tuple[str, str, str]]
+"""Where it stands, parent, child."""
+
+
+def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]) -> Taxonomy:
+    """The tree of classes whose names are paths: every beginning of a name is a node; a class may be an inner one."""
+    parent: dict[str, str] = {}
+    node_of = {}
+    for name in names:
+        parts = [part.strip() for part in name.split(separator)]
+        if not all(parts):
+            expected = f"expected names with {separator!r} between them, none of them empty"
+            raise DataError(f"{met_at[name]}: the label {name!r} is no path: {expected}")
+        for depth in range(1, len(parts) + 1):
+            parent[separator.join(parts[:depth])] = separator.join(parts[: depth - 1])
+        node_of[name] = separator.join(parts)
+    return _tree(parent, [node_of[name] for name in names])
+
+
+def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], encoding: str | None = None) -> Taxonomy:
+    """The tree in a file, with every class at the node of its name."""
+    parent, where = _parents(path, encoding)
+    nodes = {*parent, *parent.values()}
+    for name in names:
+        if name not in nodes:
+            near = get_close_matches(name, nodes, n=3)
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {len(nodes):,} nodes"
+            raise DataError(f"{met_at[name]}: the label {name!r} is not in the taxonomy {path}; {hint}")
+    _check_cycles(path, parent, where)
+    return _tree(parent, list(names))
+
+
+def _parents(path: str, encoding: str | None) -> tuple[dict[str, str], dict[str, str]]:
+    """The parent of each node, and where that stands; a node with two parents is refused."""
+    parent: dict[str, str] = {}
+    where: dict[str, str] = {}
+    for place, above, below in _edges(path, encoding):
+        if below in parent and parent[below] != above:
+            raise DataError(
+                f"{place}: {below!r} has the parent {above!r}, but {parent[below]!r} in {where[below]}: "
+                "a class tree gives each node one parent; keep one of them"
+            )
+        parent[below], where[below] = above, place
+    if not parent:
+        raise DataError(f"{path}: the taxonomy is empty: expected lines 'parent,child' or paths, or JSON")
+    return parent, where
+
+
+def _edges(path: str, encoding: str | None) -> Edges:
+    with open_raw(find_file(path)) as stream:
+        text = read_text(stream, path, encoding, dataset="NAME")
+    if text.lstrip()[:1] in ("{", "["):
+        return _json_edges(path, text)
+    lines = text.split("\n")
+    separator = next((mark for mark in ("\t", ",", ";") if mark in text), None)
+    return _pair_edges(path, lines, separator) if separator else _path_edges(path, lines)
+
+
+def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
+    """Lines of parent and child; a first line that says which is which turns them round."""
+    reader, first, second = csv.reader(lines, delimiter=separator, strict=True), 0, 1
+    try:
+        for row in reader:
+            place = f"{path}, line {reader.line_num}"
+            cells = [cell.strip() for cell in row]
+            header = [cell.lower() for cell in cells]
+            if reader.line_num == 1 and {"parent", "child"} <= set(header):
+                first, second = header.index("parent"), header.index("child")
+            elif any(cells):
+                if len(cells) <= max(first, second) or (len(cells) > 2 and (first, second) == (0, 1)):
+                    raise DataError(f"{place}: expected parent{separator}child, found {len(cells)} columns")
+                if not cells[second]:
+                    raise DataError(f"{place}: the child is empty")
+                yield place, cells[first], cells[second]
+    except csv.Error as error:
+        raise DataError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def _path_edges(path: str, lines: Iterable[str]) -> Edges:
+    """Lines of nodes from the top down, with spaces between, as in the LSHTC challenges; two nodes are an edge."""
+    for number, line in enumerate(lines, 1):
+        nodes = line.split()
+        if len(nodes) == 1:
+            yield f"{path}, line {number}", ROOT, nodes[0]
+        for above, below in pairwise(nodes):
+            yield f"{path}, line {number}", above, below
+
+
+def _json_edges(path: str, text: str) -> Edges:
+    try:
+        tree = json.loads(text, object_pairs_hook=_distinct)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from error
+    if isinstance(tree, dict) and all(isinstance(value, str | int | None) for value in tree.values()):
+        return (
+            (f"{path}, {child!r}", ROOT if above is None else str(above), str(child)) for child, above in tree.items()
+        )
+    return _nested_edges(path, ROOT, tree)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    return found
+
+
+def _nested_edges(path: str, above: str, tree: Any) -> Edges:
+    """{"a": {"b": {}}}, {"a": ["b", "c"]}, or {"name": "a", "children": [...]}, one in the other at will."""
+    if isinstance(tree, list):
+        for item in tree:
+            yield from _nested_edges(path, above, item)
+    elif isinstance(tree, dict) and "name" in tree and set(tree) <= {"name", "children"}:
+        yield f"{path}, {tree['name']!r}", above, str(tree["name"])
+        yield from _nested_edges(path, str(tree["name"]), tree.get("children") or [])
+    elif isinstance(tree, dict):
+        for name, below in tree.items():
+            yield f"{path}, {name!r}", above, name
+            yield from _nested_edges(path, name, below if below is not None else [])
+    elif isinstance(tree, str | int):
+        yield f"{path}, {str(tree)!r}", above, str(tree)
+    else:
+        raise DataError(f"{path}: {tree!r} below {above!r} is no node: expected names, lists and objects")
+
+
+def _check_cycles(path: str, parent: Mapping[str, str], where: Mapping[str, str]) -> None:
+    fine: set[str] = set()
+    for start in parent:
+        walked: dict[str, None] = {}
+        node = start
+        while node in parent and node not in fine:
+            if node in walked:
+                cycle = [*list(walked)[list(walked).index(node) :], node]
+                raise DataError(f"{where[node]}: the taxonomy {path} goes in a circle: {' below '.join(cycle)}")
+            walked[node] = None
+            node = parent[node]
+        fine |= walked.keys()
+
+
+def _tree(parent: Mapping[str, str], class_nodes: list[str]) -> Taxonomy:
+    """The tree, its root first: the one node without a parent; ROOT where there are several, or that one is a class."""
+    nodes = [name for name in dict.fromkeys([*parent.values(), *parent]) if name != ROOT]
+    tops = [name for name in nodes if parent.get(name, ROOT) == ROOT]
+    root = tops[0] if len(tops) == 1 and tops[0] not in class_nodes else ROOT
+    names = [root, *(name for name in nodes if name != root)]
+    number = {name: position for position, name in enumerate(names)}
+    above = [-1 if name == root else number[parent.get(name, ROOT)] for name in names]
+    placed = np.array([number[node] for node in class_nodes], dtype=np.int64)
+    return Taxonomy(np.array(above, dtype=np.int64), placed, tuple(names))

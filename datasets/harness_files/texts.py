@@ -1,0 +1,61 @@
+"""Folders of texts: a folder for each class, a file for each text, as scikit-learn's load_files reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness import Dataset
+from harness.errors import DataError
+from harness.raw import open_raw
+from harness.tokens import count_terms
+from harness_files.labels import LabelRows
+from harness_files.places import PARTS, files_below, find_file, has_word, read_text, tell_splits
+from harness_files.rows import TOKEN
+from harness_files.taxonomy import from_file, from_paths
+
+Folders = tuple[str, ...]
+
+
+def load(*, path: str, taxonomy: str | None = None, encoding: str | None = None, min_df: int = 1) -> Dataset:
+    """Counts of words; the class is the folder. Folders in folders make a class tree; train and test make a split."""
+    folder = find_file(path)
+    if not folder.is_dir():
+        raise DataError(f"{path} is a file: expected a folder that holds a folder for each class")
+    files = files_below(folder)
+    places, splits = _laid_out(path, [file.relative_to(folder).parts[:-1] for file in files])
+    labels = LabelRows()
+    for file, place in zip(files, places, strict=True):
+        labels.add(["/".join(place)], str(file))
+    X, vocabulary = count_terms(_texts(files, encoding, path), TOKEN, min_df=min_df)
+    names = labels.names
+    tree = from_file(taxonomy, labels.met_at, names, encoding) if taxonomy is not None else None
+    if tree is None and any(len(place) > 1 for place in places):
+        tree = from_paths(names, "/", labels.met_at)
+    found = f"{len(files):,} texts, {len(names):,} classes, {len(vocabulary):,} words{tell_splits(splits)}"
+    return Dataset(X, labels.positions(), names, tree, splits, found)
+
+
+def _laid_out(path: str, folders: list[Folders]) -> tuple[list[Folders], dict[str, tuple[Any, Any]]]:
+    """The class of each file as the folders that lead to it, and the split where train and test stand above these."""
+    if not folders:
+        raise DataError(f"{path} holds no texts: expected a folder for each class, a file for each text")
+    if not all(folders):
+        raise DataError(f"{path}: a file lies outside of any class: expected files in a folder for each class only")
+    tops = {place[0] for place in folders}
+    if len(tops) != 2 or not all(any(has_word(top, word) for top in tops) for word in PARTS):
+        return folders, {}
+    classes = [place[1:] for place in folders]
+    if not all(classes):
+        raise DataError(f"{path}: a text lies in train or test itself: expected a folder for each class in there")
+    tests = np.array([has_word(place[0], "test") for place in folders])
+    return classes, {"test": (np.flatnonzero(~tests), np.flatnonzero(tests))}
+
+
+def _texts(files: list[Path], encoding: str | None, path: str) -> Iterator[str]:
+    for file in files:
+        with open_raw(file) as stream:
+            yield read_text(stream, str(file), encoding, path)

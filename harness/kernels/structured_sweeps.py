@@ -1,0 +1,168 @@
+"""Sweeps of the support vector machines that train all classes at once, and ranking by what they learned.
+
+The weights u_y (see `structured`) are kept in a matrix, features x classes, or where it would be too large in an index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float64, int32, int64
+from numpy.typing import NDArray
+
+from harness.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
+from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.moves import MOVES, Moves, forget, move
+from harness.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
+from harness.kernels.scoring import score, squared_norm
+from harness.kernels.structured import (
+    BLOCK,
+    DUALS,
+    GOAL,
+    IDLE,
+    MOST_STEPS,
+    TREE,
+    Block,
+    Goal,
+    Tree,
+    add_up,
+    come_down,
+    empty_block,
+    fetch,
+    improve,
+    judge,
+    put_back,
+    slope,
+)
+from harness.kernels.topk import top_k
+
+GIVEN = (INSTANCES, reads(float64), reads(int32), reads(int64), TREE, GOAL)
+"""The types of what a sweep reads only."""
+
+
+@helper()
+def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None:
+    """<u_c, x> of each class, from a matrix."""
+    for c in range(np.uint64(scores.size)):
+        scores[c] = 0.0
+    for j in range(instances.indptr[i], instances.indptr[i + 1]):
+        f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
+        for c in range(np.uint64(scores.size)):
+            scores[c] += x * W[f, c]
+
+
+@helper()
+def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -> None:
+    """W[f, c] += x_f change_c for the n classes that move."""
+    for j in range(instances.indptr[i], instances.indptr[i + 1]):
+        f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
+        for m in range(np.uint32(n)):
+            c = moves.classes[m]
+            W[f, c] += x * moves.changes[c]
+
+
+@kernel(int64(*GIVEN, writes(float64, 2), DUALS, BLOCK, MOVES, writes(float64)), **LEAN)
+def sweep_matrix(
+    instances: Instances,
+    squares: Array,
+    labels: Array,
+    order: Array,
+    tree: Tree,
+    goal: Goal,
+    W: Array,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    violations: Array,
+) -> int:
+    """Visit the instances in this order, with the weights in a matrix, and note how far each was from its optimum.
+
+    Gives the number of instances done: all of them, or those before the first that the duals have no room for.
+    """
+    for done in range(order.size):
+        i = order[done]
+        if not has_room(duals, order[done : done + 1], MOST_STEPS):
+            return done
+        y = np.uint32(labels[i])
+        score_densely(W, instances, i, block.scores)
+        add_up(tree, block.scores, block.sums)
+        judge(tree, y, goal.slack, block)
+        slope(tree, y, block)
+        size = fetch(duals, np.uint32(i), block)
+        violations[i], size, n = improve(tree, y, squares[i], goal, block, size, moves)
+        move_densely(W, instances, i, moves, n)
+        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        forget(moves, n)
+    return order.size
+
+
+@kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
+def sweep_rows(
+    instances: Instances,
+    squares: Array,
+    labels: Array,
+    order: Array,
+    tree: Tree,
+    goal: Goal,
+    rows: Rows,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    violations: Array,
+    zeros: Array,
+) -> int:
+    """The same with the weights in an index, which may be what has no room."""
+    for done in range(order.size):
+        i = order[done]
+        if not has_room(duals, order[done : done + 1], MOST_STEPS):
+            return done
+        y = np.uint32(labels[i])
+        score(rows, instances, i, zeros, block.scores)
+        add_up(tree, block.scores, block.sums)
+        judge(tree, y, goal.slack, block)
+        slope(tree, y, block)
+        size = fetch(duals, np.uint32(i), block)
+        violations[i], size, n = improve(tree, y, squares[i], goal, block, size, moves)
+        features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
+        if n > 0 and not has_room(rows, features, n):
+            put_back(duals, np.uint32(i), block, size, False)
+            forget(moves, n)
+            return done
+        for j in range(instances.indptr[i], instances.indptr[i + 1]):
+            if n > 0:
+                move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
+        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        forget(moves, n)
+    return order.size
+
+
+def rank_by_tree(rows: Rows, tree: Tree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+    """The k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
+    ranked = np.empty((instances.n_instances, k), np.int32)
+    tree = Tree(*(frozen(array) for array in tree))  # one that was pickled is no more
+    fill_tree_ranks(freeze(rows), tree, instances, base, np.zeros_like(base), empty_block(tree), ranked)
+    return ranked
+
+
+@kernel(
+    int64(FROZEN_ROWS, TREE, INSTANCES, reads(float64), reads(float64), BLOCK, writes(int32, 2)), **LEAN
+)  # fmt: skip
+def fill_tree_ranks(
+    rows: Rows, tree: Tree, instances: Instances, base: Array, zeros: Array, block: Block, ranked: Array
+) -> int:
+    """Rank the classes for each instance; one without a feature has only padding. Gives how many had one."""
+    scores, n = block.scores, 0
+    for i in range(ranked.shape[0]):
+        if squared_norm(instances, i) == 0:
+            for place in range(ranked.shape[1]):
+                ranked[i, place] = -1
+            continue
+        score(rows, instances, i, zeros, scores)
+        add_up(tree, scores, block.sums)
+        come_down(tree, block.sums, block.totals)
+        for c in range(np.uint32(scores.size)):
+            scores[c] = tree.scale[c] * block.totals[tree.leaf[c]] + base[c]
+        top_k(scores, ranked[i])
+        n += 1
+    return n

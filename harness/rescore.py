@@ -1,0 +1,160 @@
+"""New metrics from saved ranks, without training: the truth is drawn again from the data, checked by fingerprint."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from harness.contract import Dataset, MetricSpec, Outcome
+from harness.data import Header, open_dataset, read_header
+from harness.dataset_choice import DatasetChoice
+from harness.errors import DataError, HarnessError
+from harness.home import parsed_root
+from harness.host import Catalog, Entry
+from harness.measure import class_counts, compute_scores
+from harness.record import Record
+from harness.resolve import ResolvedDataset, resolve_dataset
+from harness.split import split_rows
+from harness.store import Store, read_ranks
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """What became of the records of a folder."""
+
+    changed: int
+    kept: int
+    """Records that had all the values already."""
+    failed: int
+    """Failed trials, which have no ranks."""
+    trouble: tuple[str, ...]
+
+
+def rescore(
+    store: Store, metrics: Sequence[Entry[MetricSpec]], open_data: Callable[[Record], Dataset], *, again: bool = False
+) -> Rescored:
+    """Compute these metrics for every finished trial that lacks them, or for all, and append the records anew.
+
+    Everything is checked before anything is written. Interrupted, it goes on where it stopped.
+    """
+    records = list(store.records.values())
+    done = [record for record in records if record.status == "ok"]
+    todo = [(r, lacking) for r in done if (lacking := [m for m in metrics if again or m.spec.name not in r.scores])]
+    for record, lacking in todo:
+        check_depth(record, [entry.spec for entry in lacking], store.folder)
+    for record, _ in todo:
+        open_data(record)
+    trouble: list[str] = []
+    changed = 0
+    for record, lacking in todo:
+        outcome = rebuild_outcome(record, open_data(record), *ranks_of(store.folder, record))
+        scores, wrong = compute_scores({entry.spec.name: entry.spec.compute for entry in lacking}, outcome)
+        if wrong:
+            trouble.append(f"{record.label} on {record.dataset}, seed {record.seed}: {wrong}")
+            scores = {name: value for name, value in scores.items() if f"metric {name!r} failed" not in wrong}
+        if scores:
+            origins = {entry.spec.name: str(entry.origin) for entry in lacking if entry.spec.name in scores}
+            whole = replace(record, scores=record.scores | scores, rescored=record.rescored | origins)
+            store.append(whole)  # a line more: readers take the last one of each trial
+            changed += 1
+    return Rescored(changed, len(done) - len(todo), len(records) - len(done), tuple(trouble))
+
+
+def check_depth(record: Record, metrics: Iterable[MetricSpec], folder: Path) -> None:
+    """HarnessError names the metric that what is saved of a trial cannot give."""
+    for metric in metrics:
+        if metric.single:
+            raise HarnessError(
+                f"metric {metric.name!r} times rows one at a time, which nothing saved can tell: "
+                f"run again with --metrics {metric.name} and another --out"
+            )
+        if metric.depth > record.depth < (record.n_classes or 0):
+            raise HarnessError(
+                f"metric {metric.name!r} reads {metric.depth} ranks a row, but {folder} keeps {record.depth} of "
+                f"{record.label} on {record.dataset}: run again with --metrics {metric.name}, which keeps as many"
+            )
+
+
+def ranks_of(folder: Path, record: Record) -> tuple[np.ndarray, np.ndarray | None]:
+    """The saved ranks of a trial, checked to be those of its test rows, and the ranks with ties at their worst."""
+    saved = read_ranks(folder, record.key)
+    if saved is None:
+        raise HarnessError(
+            f"{folder}: the ranks of {record.label} on {record.dataset}, seed {record.seed}, are not there "
+            f"(ranks/{record.key}.npy): run that trial again in another folder"
+        )
+    buffer = io.BytesIO(saved)
+    try:
+        ranks: np.ndarray = np.load(buffer, allow_pickle=False)
+        places: np.ndarray | None = np.load(buffer, allow_pickle=False) if buffer.tell() < len(saved) else None
+    except (ValueError, EOFError, OSError) as error:
+        raise HarnessError(f"{folder}: ranks/{record.key}.npy cannot be read: {error}") from None
+    if ranks.ndim != 2 or len(ranks) != record.n_test:
+        raise HarnessError(f"{folder}: ranks/{record.key}.npy has shape {ranks.shape} for {record.n_test} test rows")
+    return ranks, places
+
+
+def dataset_opener(catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> Callable[[Record], Dataset]:
+    """Opens the data set of a record, each one looked for once; `prepare` parses what the data home lacks."""
+    opened: dict[str, Dataset] = {}
+
+    def open_for(record: Record) -> Dataset:
+        if record.fingerprint not in opened:
+            opened[record.fingerprint] = open_dataset(find_data(record, catalog, prepare))
+        return opened[record.fingerprint]
+
+    return open_for
+
+
+def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> Path:
+    """Where the content that a trial saw is kept; DataError when what is to be had is not the same."""
+    for folder in parsed_root().glob("*"):
+        with suppress(DataError):  # a damaged one is for whoever needs it to report
+            header = read_header(folder)
+            if header is not None and header.fingerprint == record.fingerprint:
+                return folder
+    choice = DatasetChoice(record.dataset, record.dataset_params, of=record.dataset_source or None)
+    header = prepare(resolve_dataset(choice, catalog))
+    if header.fingerprint != record.fingerprint:
+        raise DataError(
+            f"data set {record.dataset!r} is not what the trials saw: its fingerprint was {record.fingerprint[:12]}, "
+            f"here it is {header.fingerprint[:12]}; its truth cannot be used"
+        )
+    return Path(header.folder)
+
+
+def rebuild_outcome(record: Record, data: Dataset, ranks: np.ndarray, places: np.ndarray | None) -> Outcome:
+    """What the trial knew when it ended, as far as metrics can see."""
+    train, test = split_rows(record.split, data.X.shape[0], record.seed, data.splits, data.y)
+    n_classes = len(data.class_names)
+    return Outcome(
+        truth=data.y[test],
+        ranks=ranks,
+        n_classes=n_classes,
+        train_class_counts=class_counts(data.y[train], n_classes),
+        n_train=len(train),
+        fit_seconds=record.fit_seconds or 0.0,
+        fit_cpu_seconds=record.fit_cpu_seconds or 0.0,
+        rank_seconds=record.rank_seconds or 0.0,
+        index_size=record.index_size,
+        index_bytes=record.index_bytes,
+        edges_per_feature=record.edges_per_feature,
+        peak_bytes=record.peak_bytes,
+        taxonomy=data.taxonomy,
+        places=places,
+    )
+
+
+def first_hits(outcome: Outcome) -> list[bool]:
+    """Whether the first-ranked class of each test row is a true one."""
+    first = outcome.ranks[:, 0].astype(np.int64)
+    if not issparse(outcome.truth):
+        return [bool(hit) for hit in first == outcome.truth]
+    true = csr_array(outcome.truth)
+    return [bool(c >= 0 and true[row, c]) for row, c in enumerate(first)]

@@ -1,0 +1,198 @@
+"""Streams out of what may be packed: one file by how it begins, or the members of a tar or zip archive.
+
+Nothing is ever unpacked to disk, and no archive is held in memory. Members that would leave their folder, links,
+devices, and what unpacks to far more than it should are refused, with an error that names the file.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from io import BufferedReader, RawIOBase
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+import zstandard
+
+from harness.errors import DataError
+
+MOST_BYTES = 2**36
+"""What one file may unpack to."""
+MOST_RATIO = 500
+"""How many times its size a file may unpack to, beyond the first `FREE_BYTES`."""
+FREE_BYTES = 2**26
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),  # zipfile says "encrypted" by the last
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError),
+)
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+Kind = Literal["tar", "zip", "plain"]
+
+
+class _Zstandard(RawIOBase):
+    """Frames of zstandard, one after the other; the library's own reader takes a torn file for a whole one."""
+
+    CHUNK_BYTES = 1024  # unpacks to 32 MB at the very most
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        self.packed, self.left, self.ready = packed, b"", memoryview(b"")
+        self.frame: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self.ready:
+            chunk = self.left or self.packed.read(self.CHUNK_BYTES)
+            if not chunk:
+                if self.frame is not None:
+                    raise EOFError("the file ends inside a frame")
+                return 0
+            self.frame = self.frame or zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj()
+            self.ready, self.left = memoryview(self.frame.decompress(chunk)), b""
+            if self.frame.eof:
+                self.left, self.frame = self.frame.unused_data, None
+        size = min(len(buffer), len(self.ready))
+        buffer[:size], self.ready = self.ready[:size], self.ready[size:]
+        return size
+
+
+_UNPACKERS: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
+    (b"\x1f\x8b\x08", lambda packed: gzip.GzipFile(fileobj=packed)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+    (b"\x28\xb5\x2f\xfd", _Zstandard),
+)
+
+
+class _Unpacked(RawIOBase):
+    """What comes out of an unpacker, counted: too much is refused, and whatever goes wrong names the file."""
+
+    def __init__(self, unpacked: Any, packed: IO[bytes], name: str, most_bytes: int) -> None:
+        self.unpacked, self.packed, self.name, self.most_bytes, self.n_bytes = unpacked, packed, name, most_bytes, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            size = cast(int, self.unpacked.readinto(buffer))
+        except UNREADABLE as error:
+            raise unreadable(self.name, error) from error
+        self.n_bytes += size
+        if self.n_bytes > self.most_bytes:
+            raise DataError(f"{self.name} is refused: it unpacks to more than {self.most_bytes:,} bytes")
+        check_ratio(self.name, self.n_bytes, self.packed.tell())
+        return size
+
+
+def check_ratio(name: str, n_bytes: int, packed_bytes: int) -> None:
+    """Refuse what unpacks to so many times its size that no honest data can be in it."""
+    if n_bytes > FREE_BYTES and n_bytes > MOST_RATIO * packed_bytes:
+        raise DataError(f"{name} is refused: it unpacks to more than {MOST_RATIO} times its size")
+
+
+def unreadable(name: str | Path, error: BaseException) -> DataError:
+    """The error for a file that is not what it should be, or is torn."""
+    return DataError(f"{name} cannot be read ({type(error).__name__}: {error})")
+
+
+@contextmanager
+def open_raw(
+    file: str | Path | IO[bytes], *, name: str = "", most_bytes: int | None = None
+) -> Iterator[BufferedReader]:
+    """A file as a stream of bytes, unpacked when gzip, bzip2, xz or zstandard packed it, as its first bytes tell.
+
+    A stream is taken as well, with a name for error messages. A file that is not packed has no limit.
+    """
+    name = name or str(file)
+    with ExitStack() as stack:
+        try:
+            opened = file if not isinstance(file, str | Path) else stack.enter_context(open(file, "rb"))
+        except OSError as error:
+            raise unreadable(name, error) from error
+        packed = opened if isinstance(opened, BufferedReader) else BufferedReader(cast(Any, opened))
+        start = packed.peek(16)[:16]
+        unpacker = next((unpacker for magic, unpacker in _UNPACKERS if start.startswith(magic)), None)
+        if unpacker is None:
+            yield packed
+            return
+        counted = _Unpacked(unpacker(packed), packed, name, MOST_BYTES if most_bytes is None else most_bytes)
+        yield stack.enter_context(BufferedReader(counted, 2**18))
+
+
+def without_suffix(name: str) -> str:
+    """A file's name without what its packing added: "emma.txt" of "emma.txt.gz"."""
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+
+
+def kind_of(path: Path) -> Kind:
+    """What a file is by what is in it: a zip, a tar (packed or not) that says so, or neither."""
+    with open_raw(path) as stream:
+        start = stream.peek(512)[:512]
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "zip"
+    return "tar" if start[257:262] == b"ustar" else "plain"
+
+
+def members_of(path: Path, kind: Kind) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files in a tar or zip archive, each to be read before the next; the whole archive is checked on the way."""
+    if kind == "zip":
+        yield from _zip_members(path)
+        return
+    with open_raw(path) as stream:
+        yield from tar_members(stream, str(path))
+
+
+def examine(path: Path) -> None:
+    """Read a packed file or an archive to its end, so that whatever makes it unfit is found; DataError tells it."""
+    n_bytes, kind = 0, kind_of(path)
+    try:
+        if kind == "plain":
+            with open_raw(path) as stream:
+                while stream.read(2**20):
+                    pass
+            return
+        for _, member in members_of(path, kind):
+            while part := member.read(2**20):
+                n_bytes += len(part)
+                if n_bytes > MOST_BYTES:
+                    raise DataError(f"{path} is refused: it unpacks to more than {MOST_BYTES:,} bytes")
+    except UNREADABLE as error:
+        raise unreadable(path, error) from error
+
+
+def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files in an unpacked stream of a tar archive; `name` is for error messages."""
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            _check_member(name, member.name, member.isreg() or member.isdir())
+            if member.isreg():
+                yield member.name, cast(IO[bytes], archive.extractfile(member))
+
+
+def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            kind = stat.S_IFMT(member.external_attr >> 16)
+            _check_member(str(path), member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
+            check_ratio(f"{path}, member {member.filename!r}", member.file_size, max(member.compress_size, 1))
+            if not member.is_dir():
+                with archive.open(member) as stream:
+                    yield member.filename, stream
+
+
+def _check_member(path: str, name: str, is_plain: bool) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if parts[0] == "" or ".." in parts or parts[0].endswith(":"):
+        raise DataError(f"{path} is refused: its member {name!r} would leave the folder")
+    if not is_plain:
+        raise DataError(f"{path} is refused: its member {name!r} is a link or device")

@@ -1,0 +1,104 @@
+"""How far off in the class tree: the tree loss of Cai and Hofmann, tree-induced error, accuracy by parent and level.
+
+A prediction is the first-ranked class. Of several true classes the nearest one counts. Without a taxonomy: None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness import Outcome, Taxonomy
+from harness_metrics.truth import first_ranked, true_pairs
+
+Nodes = NDArray[np.int64]
+
+
+def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> float | None:
+    """The mean cost of the nodes on just one of the two paths from the root to the true and to the predicted class.
+
+    `costs` is the cost of a node: a number, or a list by level from below the root, whose last entry goes on below.
+    Where nothing is predicted every node on the true path is wrong twice, as for a prediction equally deep elsewhere.
+    """
+    return _mean_loss(outcome, costs)
+
+
+def tree_error(outcome: Outcome) -> float | None:
+    """The mean number of edges between the true and the predicted class: twice the tree loss at costs of one half."""
+    return _mean_loss(outcome, 1.0)
+
+
+def parent_accuracy(outcome: Outcome) -> float | None:
+    """The share of rows whose predicted class has the same parent as a true one; None in a flat tree."""
+    taxonomy = outcome.taxonomy
+    if taxonomy is None:
+        return None
+    above = np.asarray(taxonomy.parent)[np.asarray(taxonomy.class_node)]
+    root = int(np.flatnonzero(np.asarray(taxonomy.parent) < 0)[0])
+    if ((above == root) | (above < 0)).all():  # then every class has the one parent, and the figure says nothing
+        return None
+    return _share_alike(outcome, above)
+
+
+def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
+    """The share of rows whose predicted class lies below the same node of this level as a true one.
+
+    Level 1 is just below the root. A class above the level stands for itself. None beyond the tree's depth.
+    """
+    if outcome.taxonomy is None:
+        return None
+    paths = class_paths(outcome.taxonomy)
+    if not 1 <= level <= paths.shape[1]:
+        return None
+    shown = paths[:, :level]
+    deepest = np.where(shown >= 0, np.arange(level), -1).max(axis=1)
+    nodes = np.where(deepest >= 0, shown[np.arange(len(shown)), deepest], -2)  # -2: a class at the root itself
+    return _share_alike(outcome, nodes)
+
+
+def class_paths(taxonomy: Taxonomy) -> Nodes:
+    """For each class the nodes from below the root down to its own, -1 pads: classes x depth."""
+    parent, node = np.asarray(taxonomy.parent, np.int64), np.asarray(taxonomy.class_node, np.int64)
+    upwards = []  # the path from the class up, column by column
+    while (inside := (node >= 0) & (parent[node] >= 0)).any():
+        upwards.append(np.where(inside, node, -1))
+        node = np.where(inside, parent[node], -1)
+    if not upwards:
+        return np.empty((len(node), 0), np.int64)
+    paths = np.stack(upwards, axis=1)[:, ::-1]
+    order = np.argsort(paths < 0, axis=1, kind="stable")  # shallow classes have their pads first: move them last
+    return np.take_along_axis(paths, order, axis=1)
+
+
+def _mean_loss(outcome: Outcome, costs: float | Sequence[float]) -> float | None:
+    rows, classes = true_pairs(outcome)
+    if outcome.taxonomy is None or not rows.size:
+        return None
+    paths = class_paths(outcome.taxonomy)
+    by_level = _level_costs(costs, paths.shape[1])
+    whole = (paths >= 0) @ by_level  # the cost of each class's whole path
+    predicted = first_ranked(outcome)[rows]
+    known = predicted >= 0
+    shared = (paths[classes] == paths[predicted]) & (paths[classes] >= 0)
+    loss = np.where(known, whole[classes] + whole[predicted] - 2 * (shared @ by_level), 2 * whole[classes])
+    nearest = np.minimum.reduceat(loss, np.flatnonzero(np.diff(rows, prepend=-1)))
+    return float(nearest.mean())
+
+
+def _level_costs(costs: float | Sequence[float], depth: int) -> NDArray[np.float64]:
+    given = np.atleast_1d(np.asarray(costs, np.float64))
+    if given.ndim != 1 or not given.size or not np.isfinite(given).all() or (given < 0).any():
+        raise ValueError(f"costs must be a number or a list of numbers from 0, got {costs!r}")
+    return given[np.minimum(np.arange(depth), len(given) - 1)]
+
+
+def _share_alike(outcome: Outcome, group: Nodes) -> float | None:
+    """The share of rows whose predicted class is in the group of a true one; `group` has a number for each class."""
+    rows, classes = true_pairs(outcome)
+    if not rows.size:
+        return None
+    predicted = first_ranked(outcome)[rows]
+    alike = (predicted >= 0) & (group[predicted] == group[classes])
+    return float(np.logical_or.reduceat(alike, np.flatnonzero(np.diff(rows, prepend=-1))).mean())

@@ -1,0 +1,62 @@
+"""What the metrics share: which rows have a true class, which ranked classes are true, and (row, true class) pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness import Outcome
+
+Rows = NDArray[np.int64]
+
+
+def best_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which rows have a true class, and the rank of its best-ranked one, infinite where none is among the first k.
+
+    Where it is known that scores tie, a class has the worst rank that they allow; other true classes do not count
+    against it.
+    """
+    rows = np.arange(len(outcome.ranks))
+    width = k if outcome.places is None else None  # a tie may reach beyond k
+    labelled, is_true = compare(outcome, outcome.ranks[:, :width])
+    if is_true.shape[1] == 0:
+        return labelled, np.full(len(rows), np.inf)
+    first = is_true.argmax(axis=1)
+    rank = first + 1.0
+    if outcome.places is not None:
+        worst = outcome.places[rows, first]
+        rank = worst - ((is_true & (outcome.places == worst[:, np.newaxis])).sum(axis=1) - 1.0)
+    return labelled, np.where(is_true[rows, first] & (rank <= k), rank, np.inf)
+
+
+def compare(outcome: Outcome, ranks: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows have a true class, and, in the shape of `ranks`, which ranked classes are true."""
+    truth = outcome.truth
+    if isinstance(truth, np.ndarray):
+        return truth >= 0, ranks == truth[:, np.newaxis]
+    # A (row, class) pair becomes one number, so that membership is a set question and no dense matrix is needed.
+    rows, classes = truth.nonzero()
+    labelled = np.zeros(len(ranks), dtype=np.bool_)
+    labelled[rows] = True
+    true_pairs = rows.astype(np.int64) * outcome.n_classes + classes
+    ranked_pairs = np.arange(len(ranks), dtype=np.int64)[:, np.newaxis] * outcome.n_classes + ranks
+    # A pad, -1, would be taken for the last class of the row above.
+    return labelled, np.isin(ranked_pairs, true_pairs) & (ranks >= 0)
+
+
+def true_pairs(outcome: Outcome) -> tuple[Rows, Rows]:
+    """Every (row, true class): as many entries as there are true labels, rows ascending."""
+    truth = outcome.truth
+    if isinstance(truth, np.ndarray):
+        rows = np.flatnonzero(truth >= 0)
+        return rows.astype(np.int64), truth[rows].astype(np.int64)
+    rows, classes = truth.nonzero()
+    order = np.argsort(rows, kind="stable")
+    return rows[order].astype(np.int64), classes[order].astype(np.int64)
+
+
+def first_ranked(outcome: Outcome) -> Rows:
+    """The class ranked first in each row; -1 where nothing is ranked."""
+    if outcome.ranks.shape[1] == 0:
+        return np.full(len(outcome.ranks), -1, np.int64)
+    return outcome.ranks[:, 0].astype(np.int64)

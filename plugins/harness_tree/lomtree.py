@@ -1,0 +1,217 @@
+"""LOMtree: a tree of linear splits that is learned together with its regressors, in logarithmic time."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.kernels.compiling import frozen
+from harness.kernels.instances import Instances
+from harness.kernels.lomtree import ENTRY, TALLY, VACANT, Growth, Tree, counts_of, make_room, new_tree, update
+from harness.kernels.tree_nodes import NODE, route
+from harness.kernels.tree_ranking import Lists, as_lists
+from harness.kernels.tree_regressor import Step
+from harness.online import rules
+from harness_tree.learner import BatchLearner, Positions, expect, expect_array
+from harness_tree.tree import TreeLearner, count_pairs
+
+RANKINGS = ("nodes", "leaves")
+LISTS = ("list_starts_", "list_classes_", "list_counts_")
+NODES_PER_CLASS = 4
+"""The budget of inner nodes for each class, where none is given."""
+
+
+class LOMtree(TreeLearner, BatchLearner):
+    """Logarithmic online multi-class tree of Choromanska and Langford (NIPS 2015).
+
+    A leaf that meets a second class is split, as long as there are fewer than T inner nodes. A node trains an instance
+    to the right where the mean score of its class is at least that of all, else to the left, which makes for even and
+    pure splits. Beyond T nodes a leaf with many instances outside its main class is split at the expense of the
+    smallest leaf. The class of a leaf is the most frequent one in it.
+
+    Parameters
+    ----------
+    T : the most inner nodes; None stands for four times the number of classes. Below their number less one, some
+        classes have no leaf of their own.
+    resistance : R_S, the resistance to swaps: a leaf takes another's place when C - maxc > R_S (C_root + 1), where C
+        counts instances, of the smallest leaf at the root. Below 2, swaps get out of hand in several passes.
+    loss : "hinge", "absolute", "squared" or "logistic".
+    step : "adagrad", a rate of its own for each weight, or "plain", which learns far less.
+    eta : the rate.
+    decay : what the rate is multiplied by after each pass.
+    passes : times that training goes through the data, in a fresh random order each time.
+    refit : whether fit ends with one look at where all training instances arrive, to count the classes of each leaf
+        anew; else the counts are those of the time of learning, when the tree was another.
+    ranking : what follows the class of the instance's own leaf. "nodes": the other classes of this leaf, then those of
+        the nodes above it, the cheapest. "leaves": those of the most probable leaves: better and slower.
+    leaves : how many leaves are looked at with ranking="leaves".
+    store : where weights are. "dense": a stretch for each inner node; "hashed": a table of fixed size for all of them;
+        "auto": dense up to 1 GB. It is settled when training begins.
+    bits : a hashed table has 2^bits weights, of 8 bytes each.
+    random_state : seed of the orders; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    nodes_, root_ : the tree, as described in `harness.kernels.tree_nodes`.
+    tally_ : counts of training: inner nodes, instances, swaps.
+    depth_ : decisions on the longest way to a leaf.
+    index_size_, index_bytes_ : non-zero weights, and the bytes of all that was learned.
+    n_features_in_ : the number of features.
+    """
+
+    entries_: NDArray[Any]
+    tally_: NDArray[Any]
+    list_starts_: NDArray[np.int64]
+    list_classes_: NDArray[np.int32]
+    list_counts_: NDArray[np.int64]
+
+    def __init__(
+        self,
+        *,
+        T: int | None = None,
+        resistance: float = 4.0,
+        loss: Literal["hinge", "absolute", "squared", "logistic"] = "hinge",
+        step: Literal["adagrad", "plain"] = "adagrad",
+        eta: float = 0.1,
+        decay: float = 1.0,
+        passes: int = 20,
+        refit: bool = True,
+        ranking: Literal["nodes", "leaves"] = "leaves",
+        leaves: int = 10,
+        store: Literal["auto", "dense", "hashed"] = "auto",
+        bits: int = 24,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.T = T
+        self.resistance = resistance
+        self.loss = loss
+        self.step = step
+        self.eta = eta
+        self.decay = decay
+        self.passes = passes
+        self.refit = refit
+        self.ranking = ranking
+        self.leaves = leaves
+        self.store = store
+        self.bits = bits
+        self.random_state = random_state
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {
+            "T": rules.optional(self.T, rules.count(self.T, 0)),
+            "resistance": rules.not_negative(self.resistance),
+            "refit": rules.flag(self.refit),
+            "ranking": rules.one_of(self.ranking, RANKINGS),
+            "leaves": rules.count(self.leaves),
+            **self._tree_rules(),
+        }
+
+    def _budget(self) -> int:
+        return NODES_PER_CLASS * self.classes_.size if self.T is None else int(self.T)
+
+    # -- learning
+
+    def _begin(self, generator: np.random.Generator) -> None:
+        self.nodes_, self.entries_, self.tally_ = new_tree(0)
+        self._begin_weights(self._budget())
+
+    def _grow(self, n_features: int, n_classes: int) -> None:
+        new = self.n_features_in_ - n_features
+        if new and not self.hashed_:
+            stretches = self.table_.reshape(-1, n_features + 1, 2)
+            self.table_ = np.pad(stretches, ((0, 0), (0, new), (0, 0))).reshape(-1, 2)
+
+    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
+        self._forget_lists()
+        self._reserve()
+        tree, weights = self._tree(), self._weights()
+        growth = Growth(self._budget(), float(self.resistance))
+        space = np.empty((2, int(np.diff(instances.indptr).max(initial=0))), np.float32)
+        while (done := update(tree, weights, instances, labels, order, growth, step, space)) < order.size:
+            tree, order = make_room(tree), order[done:]
+        self.entries_, self.root_ = tree.entries, int(tree.tally["root"][0])
+        self._trim()
+        if not np.isfinite(self.nodes_["M"]).all():
+            raise ValueError("weights outgrew float32: scale X down, or lower eta")
+
+    def _reserve(self) -> None:
+        """Room for the whole budget; memory is taken as it is touched."""
+        budget, used = self._budget(), self.nodes_
+        self.nodes_ = np.zeros(max(2 * budget + 1, used.size), NODE)
+        self.nodes_[: used.size] = used
+        size = budget * (self.n_features_in_ + 1)
+        if not self.hashed_ and size > len(self.table_):
+            kept = self.table_
+            self.table_ = np.zeros((size, 2), np.float32)
+            self.table_[: len(kept)] = kept
+
+    def _trim(self) -> None:
+        """Leave out what no node uses yet."""
+        self.nodes_ = self.nodes_[: self.tally_["n_nodes"][0]]
+
+    def _forget_lists(self) -> None:
+        for name in LISTS:
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _finish(self) -> None:
+        self._lists()
+        if not self.hashed_:  # what no slot uses yet is not part of the index
+            self.table_ = self.table_[: int(self.tally_["t"][0]) * (self.n_features_in_ + 1)]
+
+    # -- asking
+
+    def _lists(self) -> Lists:
+        """What each node knows of classes; made when first asked for after training."""
+        if not hasattr(self, "list_starts_"):
+            counted, favourites = counts_of(self._tree()), self.nodes_["maxl"].astype(np.int64)
+            if self.refit and hasattr(self, "_training"):
+                counted, favourites = self._refitted(*counted, favourites)
+            self.list_starts_, self.list_classes_, self.list_counts_ = as_lists(*counted, favourites)
+        return Lists(frozen(self.list_starts_), frozen(self.list_classes_), frozen(self.list_counts_))
+
+    def _refitted(self, at: Any, classes: Any, counts: Any, favourites: Any) -> tuple[tuple[Any, Any, Any], Any]:
+        """The counts with those of each leaf replaced by what of the training data arrives there."""
+        instances, labels = self._training
+        leaves, _ = route(self.nodes_, self.root_, self._weights(), instances)
+        found = count_pairs(leaves, labels, (len(self.nodes_), self.classes_.size)).tocoo()
+        inner = self.nodes_["left"][at] >= 0
+        favourites[np.unique(leaves)] = -1  # ties go to the first class
+        parts = zip((at, classes, counts), (*found.coords, found.data), strict=True)
+        a, b, c = (np.concatenate([old[inner], new]).astype(np.int64) for old, new in parts)
+        return (a, b, c), favourites
+
+    def _n_leaves_read(self, k: int) -> int:
+        return self.leaves if self.ranking == "leaves" else 0
+
+    def _leaf_counts(self) -> csr_array:
+        lists, n_nodes = self._lists(), len(self.nodes_)
+        at = np.repeat(np.arange(n_nodes), np.diff(lists.starts))
+        kept = (self.nodes_["left"][at] < 0) & (lists.counts > 0)
+        shape = (n_nodes, self.classes_.size)
+        return csr_array((lists.counts[kept].astype(np.float64), (at[kept], lists.classes[kept])), shape=shape)
+
+    def _tree(self) -> Tree:
+        return Tree(self.nodes_, self.entries_, self.tally_)
+
+    # -- files
+
+    def _check_restored(self) -> None:
+        expect_array(self.tally_, (1,), TALLY, "tally_")
+        tally, size = self.tally_[0], self.entries_.size
+        expect(tally["n_nodes"] == len(self.nodes_) and tally["root"] == self.root_, "tally_")
+        self._check_tree(int(tally["t"]))
+        expect(
+            self.entries_.dtype == ENTRY and self.entries_.ndim == 1 and size > 0 and size & (size - 1) == 0, "entries_"
+        )
+        expect(bool((self.entries_["key"] == VACANT).sum() == size - tally["n_entries"] > 0), "entries_")
+        starts, classes = self.list_starts_, self.list_classes_
+        expect_array(starts, (len(self.nodes_) + 1,), np.int64, "list_starts_")
+        expect(bool(starts[0] == 0 and (np.diff(starts) >= (self.nodes_["left"] < 0)).all()), "list_starts_")
+        expect_array(classes, (int(starts[-1]),), np.int32, "list_classes_")
+        expect_array(self.list_counts_, (int(starts[-1]),), np.int64, "list_counts_")
+        expect(bool(((classes >= 0) & (classes < self.classes_.size)).all()), "list_classes_")

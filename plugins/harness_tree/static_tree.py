@@ -1,0 +1,62 @@
+"""Trees that are drawn at random before training, one leaf a class: what the random tree and the filter tree share."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.kernels.compiling import frozen
+from harness.kernels.instances import Instances
+from harness.kernels.static_tree import build, update
+from harness.kernels.tree_ranking import Lists
+from harness.kernels.tree_regressor import Step
+from harness.online import rules
+from harness_tree.learner import Positions, expect
+from harness_tree.tree import TreeLearner
+
+
+class StaticTree(TreeLearner):
+    """A complete tree with the classes in random order at its leaves, and a regressor at each inner node."""
+
+    winners_only: ClassVar[bool]
+    """Whether an instance goes up only as far as each node on the way sends it to its own side."""
+
+    root_: int = 0
+    leaf_of_: NDArray[np.int64]
+    """The leaf of each class."""
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return self._tree_rules()
+
+    def _begin(self, generator: np.random.Generator) -> None:
+        self.nodes_, self.leaf_of_ = build(generator.permutation(self.classes_.size))
+        self._begin_weights(self.classes_.size - 1)
+
+    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
+        space = np.empty((2, int(np.diff(instances.indptr).max(initial=0))), np.float32)
+        weights = self._weights()
+        update(self.nodes_, self.leaf_of_, weights, instances, labels, order, step, self.winners_only, space)
+
+    def _lists(self) -> Lists:
+        is_leaf = self.nodes_["left"] < 0
+        starts = np.concatenate([[0], np.cumsum(is_leaf)])
+        counts = np.ones(self.classes_.size, np.int64)
+        return Lists(frozen(starts, np.int64), frozen(self.nodes_["maxl"][is_leaf], np.int32), frozen(counts))
+
+    def _n_leaves_read(self, k: int) -> int:
+        return k
+
+    def _leaf_counts(self) -> csr_array:
+        raise ValueError("this tree keeps no counts of its training data: give X and y")
+
+    def _check_restored(self) -> None:
+        self._check_tree(self.classes_.size - 1)
+        leaves = np.sort(self.leaf_of_)
+        expect(
+            self.leaf_of_.dtype == np.int64 and np.array_equal(leaves, np.flatnonzero(self.nodes_["left"] < 0)),
+            "leaf_of_",
+        )
+        expect(np.array_equal(self.nodes_["maxl"][self.leaf_of_], np.arange(self.classes_.size)), "leaf_of_")

@@ -1,0 +1,163 @@
+"""What the tree learners share beyond passes: where the weights are kept, the ways through the tree, its measures."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from harness.kernels.instances import Instances
+from harness.kernels.tree_nodes import NODE, route, tree_depth
+from harness.kernels.tree_ranking import Lists, rank_nodes
+from harness.kernels.tree_regressor import Weights, dense_weights, hashed_weights
+from harness.online import rules
+from harness_tree.learner import PassLearner, expect, expect_array
+from harness_tree.statistics import TreeStatistics, draw, measure
+
+STORES = ("auto", "dense", "hashed")
+STEPS = ("adagrad", "plain")
+DENSE_BYTES = 2**30
+"""Beyond this a dense table is not chosen unless asked for."""
+
+
+class TreeLearner(PassLearner):
+    """A classifier that sends an instance down a binary tree, left where h(x) < 0 and else right, to a leaf."""
+
+    step: str
+    store: str
+    bits: int
+    nodes_: NDArray[Any]
+    root_: int
+    table_: NDArray[np.float32]
+    """Weights and the sums of their squared gradients."""
+    hashed_: bool
+
+    # -- what a learner supplies
+
+    @abstractmethod
+    def _lists(self) -> Lists:
+        """The classes of each node."""
+
+    @abstractmethod
+    def _n_leaves_read(self, k: int) -> int:
+        """How many leaves a ranking of k classes looks at, beyond the one that an instance is routed to."""
+
+    @abstractmethod
+    def _leaf_counts(self) -> csr_array:
+        """Training instances by the node where they ended and their class."""
+
+    # -- weights
+
+    def _tree_rules(self) -> dict[str, rules.Rule]:
+        holds, _ = rules.count(self.bits)
+        return {
+            "step": rules.one_of(self.step, STEPS),
+            "store": rules.one_of(self.store, STORES),
+            "bits": (holds and self.bits <= 32, "an integer from 1 to 32"),
+        }
+
+    def _begin_weights(self, n_slots: int) -> None:
+        size = n_slots * (self.n_features_in_ + 1)
+        too_large = 8 * size > DENSE_BYTES
+        self.hashed_ = self.store == "hashed" or (self.store == "auto" and too_large)
+        self.table_ = np.zeros((2**self.bits if self.hashed_ else size, 2), np.float32)
+
+    def _weights(self) -> Weights:
+        return hashed_weights(self.table_) if self.hashed_ else dense_weights(self.table_, self.n_features_in_)
+
+    # -- asking
+
+    def _rank(self, instances: Instances, k: int) -> NDArray[np.int32]:
+        n_leaves = self._n_leaves_read(k) if k > 1 else 0
+        lists, n_classes = self._lists(), self.classes_.size
+        return rank_nodes(self.nodes_, self.root_, self._weights(), lists, instances, k, n_classes, n_leaves)
+
+    @property
+    def index_size_(self) -> int:
+        """The number of weights other than 0."""
+        check_is_fitted(self)
+        return int(np.count_nonzero(self.table_[:, 0]))
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of weights, nodes and what is known of classes, with all that further training would need."""
+        check_is_fitted(self)
+        return sum(value.nbytes for name, value in vars(self).items() if name.endswith("_") and _is_array(value))
+
+    def edges_touched(self, X: Any) -> float:
+        """Weights read per active feature while predicting X: the decisions on the way of its row."""
+        instances = self._known_instances(X)
+        _, steps = route(self.nodes_, self.root_, self._weights(), instances)
+        active = np.add.reduceat(np.append(instances.data != 0, False), instances.indptr[:-1], dtype=np.int64)
+        active[np.diff(instances.indptr) == 0] = 0
+        return float((active * steps).sum() / active.sum()) if active.sum() else 0.0
+
+    @property
+    def depth_(self) -> int:
+        """Decisions on the longest way from the root to a leaf."""
+        check_is_fitted(self)
+        return tree_depth(self.nodes_, self.root_)
+
+    def statistics(self, X: Any = None, y: ArrayLike | None = None) -> TreeStatistics:
+        """Depth, balance, purity and quality of the tree, on these instances or else on those of training."""
+        return measure(self.nodes_, self.root_, self._counts(X, y)[0])
+
+    def picture(self, X: Any = None, y: ArrayLike | None = None, *, depth: int = 4) -> str:
+        """The tree in text, down to a depth, with what becomes of these instances or else of those of training."""
+        rules.enforce({"depth": rules.count(depth, 0)}, {"depth": depth})
+        counts, names = self._counts(X, y)
+        return draw(self.nodes_, self.root_, counts, names.tolist(), depth)
+
+    def _counts(self, X: Any, y: ArrayLike | None) -> tuple[csr_array, NDArray[Any]]:
+        """Instances by node and class, and the names of these classes."""
+        check_is_fitted(self)
+        if X is None:
+            return self._leaf_counts(), self.classes_
+        leaves, _ = route(self.nodes_, self.root_, self._weights(), self._known_instances(X))
+        names, found = np.unique(np.asarray(y), return_inverse=True)
+        return count_pairs(leaves, found, (len(self.nodes_), names.size)), names
+
+    # -- files
+
+    def _check_tree(self, n_slots: int) -> None:
+        nodes, n_nodes = self.nodes_, len(self.nodes_)
+        expect(nodes.dtype == NODE and nodes.ndim == 1 and 0 <= self.root_ < n_nodes, "nodes_")
+        inner = nodes["left"] >= 0
+        for link in ("parent", "left", "right"):
+            expect(
+                bool((nodes[link] < n_nodes).all() and (nodes[link][inner] >= (0 if link != "parent" else -1)).all()),
+                link,
+            )
+        expect(_reaches_each_once(nodes, self.root_), "nodes_")
+        expect(bool(((nodes["slot"][inner] >= 0) & (nodes["slot"][inner] < n_slots)).all()), "slot")
+        rows = 2**self.bits if self.hashed_ else n_slots * (self.n_features_in_ + 1)
+        expect_array(self.table_, (rows, 2), np.float32, "table_")
+
+
+def count_pairs(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:
+    """How often each pair occurs."""
+    counts = csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _reaches_each_once(nodes: NDArray[Any], root: int) -> bool:
+    """Whether the links make one tree: the way down meets every node once, and parents are those of their children."""
+    met, level = 1, np.array([root])
+    while (inner := level[nodes["left"][level] >= 0]).size:
+        children = [nodes["left"][inner], nodes["right"][inner]]
+        if not all((nodes["parent"][child] == inner).all() for child in children):
+            return False
+        level = np.concatenate(children)
+        met += level.size
+        if met > len(nodes):
+            return False
+    return met == len(nodes) and nodes["parent"][root] == -1
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)

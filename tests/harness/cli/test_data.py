@@ -1,0 +1,236 @@
+"""`harness data`: the real command against a plugin, a server and a data home made for the test."""
+
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import click
+import pytest
+
+from harness.cli import cli
+from harness.errors import HarnessError
+from harness.home import Manifest, RawEntry, write_manifest
+
+PLUGIN = """
+import re
+import numpy as np
+from scipy.sparse import csr_array
+from harness import Dataset, DatasetSpec, RawFile, hookimpl
+from harness.raw import RawFiles
+
+RAW = RawFiles(dataset="lines", needed="lines.txt from nobody", wanted=re.compile(r"(?:^|/)lines\\.txt$"))
+
+def load(*, source=None):
+    ((_, content),) = RAW.read(source)
+    rows = [line.split() for line in content.decode().splitlines()]
+    names, y = np.unique([row[0] for row in rows], return_inverse=True)
+    X = csr_array(np.array([[float(value) for value in row[1:]] for row in rows]))
+    return Dataset(X, y, tuple(names), found=f"{len(rows)} lines")
+
+def stamp(*, source=None):
+    return RAW.stamp(source)
+
+@hookimpl
+def harness_datasets():
+    return [
+        DatasetSpec(
+            name="lines", load="lines_plugin:load", stamp="lines_plugin:stamp", representation="raw",
+            licence="none needed", citation="Nobody: Lines, 2001", summary="lines of numbers",
+            files=(RawFile(name="lines.txt", urls=URLS, sha256=HASH),), obtain="lines.txt, which nobody wrote",
+            facts={"rows": 4000, "classes": 2},
+        )
+    ]
+"""
+LINES = b"".join(b"%s %d %d\n" % (b"ab"[i % 2 : i % 2 + 1], i % 2, i % 7) for i in range(4000))
+HASH = hashlib.sha256(LINES).hexdigest()
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def data(harness, web, home, tmp_path):
+    """Runs `harness data WORDS` with the plugin and the data home of the test."""
+    (tmp_path / "plugins").mkdir()
+    urls = f"URLS = ({web.url('/gone')!r}, {web.url('/lines.txt')!r})\nHASH = {HASH!r}\n"
+    (tmp_path / "plugins" / "lines_plugin.py").write_text(urls + PLUGIN)
+    web["/gone"] = lambda request: request.send(b"", 404)
+
+    def data(*words):
+        return harness("data", *words, "--plugins-dir", "plugins", "--data-home", home)
+
+    return data
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "mine" / "lines.txt"
+    path.parent.mkdir()
+    path.write_bytes(LINES)
+    return path
+
+
+@pytest.fixture
+def here(home, capsys, monkeypatch):
+    """Runs `harness data WORDS` in this process, with what a user answers; gives the exit code and the output."""
+
+    def here(*words, answer=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+        code = cli.main(["data", *map(str, words), "--data-home", str(home)], standalone_mode=False)
+        return code or 0, capsys.readouterr().out
+
+    return here
+
+
+@pytest.fixture
+def laid(home):
+    """A raw file in the data home, with its manifest."""
+    path = home / "raw" / "digits" / "lines.txt"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(LINES)
+    write_manifest(path.parent, Manifest("digits", (RawEntry("lines.txt", len(LINES), HASH, "imported", "now"),)))
+    return path
+
+
+def ok(ended):
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+def test_a_data_set_is_listed_fetched_told_about_verified_run_on_and_cleared(data, web, behaviours, home, harness):
+    web["/lines.txt"] = behaviours.ranged(LINES)
+    listed = {row["name"]: row for row in json.loads(ok(data("list", "--json")))}
+    assert list(listed["lines"].values()) == ["lines", "to fetch", 0, "none needed", "lines of numbers"]
+    assert listed["icd10cm"]["state"] == "built in"
+
+    fetched = data("fetch", "lines")
+    assert ok(fetched) == f"lines: 1 file, {len(LINES) / 1000:.1f} kB; 4000 lines\n"
+    assert "the server answered 404 Not Found" in fetched.stderr  # the first address, told
+    assert "are there already" in ok(data("fetch", "lines"))
+
+    told = ok(data("info", "lines"))
+    for words in (
+        "Nobody: Lines, 2001",
+        HASH,
+        web.url("/lines.txt"),
+        "which nobody wrote",
+        "4,000 (described as 4,000)",
+    ):
+        assert words in told
+
+    words = ("--learners", "sklearn.dummy:DummyClassifier", "--datasets", "lines", "--trials", "1")
+    assert "lines" in ok(harness("run", *words, "--plugins-dir", "plugins", "--data-home", home))
+    assert ok(data("verify")) == "lines: sound (3 checked)\n"  # the file, its parsed form, the facts
+    assert str(home / "raw" / "lines") in ok(data("clear", "--yes"))
+    assert not any((home / "raw").iterdir())
+    assert not any((home / "parsed").iterdir())
+
+
+def test_files_of_the_user_are_imported_also_with_the_data_home_before_the_command(data, lines, harness, tmp_path):
+    ended = harness("--data-home", tmp_path / "other", "data", "import", "lines", lines, "--plugins-dir", "plugins")
+    assert "4000 lines" in ok(ended)
+    assert (tmp_path / "other" / "raw" / "lines" / "lines.txt").read_bytes() == LINES
+
+
+def test_the_wrong_files_are_refused_and_may_be_accepted_all_the_same(data, lines, home):
+    lines.write_bytes(LINES[: len(LINES) // 2])
+    refused = data("import", "lines", lines)
+    assert refused.returncode == 2
+    assert "rows 4,000 expected, 2,000 found" in refused.stderr
+    assert not (home / "raw" / "lines").exists()
+    accepted = data("import", "lines", lines.parent, "--accept-differences")
+    assert "2000 lines" in ok(accepted)
+    assert "accepted although it is not as described: rows 4,000 expected, 2,000 found" in accepted.stderr
+    assert "lines.txt is not the published file, byte for byte" in accepted.stderr
+
+
+def test_a_run_on_data_that_is_not_there_says_how_to_get_it(data, harness, home, web):
+    words = ("--learners", "sklearn.dummy:DummyClassifier", "--datasets", "lines")
+    ended = harness("run", *words, "--plugins-dir", "plugins", "--data-home", home)
+    assert ended.returncode == 2
+    assert f"data set 'lines' is not in the data home {home}: it is made from lines.txt, which nobody" in ended.stderr
+    assert f"lines.txt from {web.url('/lines.txt')}" in ended.stderr
+    assert "`harness data fetch lines` downloads them" in ended.stderr
+    assert "`harness data import lines FILE...` takes files that you have" in ended.stderr
+
+
+def test_without_a_network_the_error_says_what_to_download_and_how_to_bring_it(data, web):
+    web.close()
+    ended = data("fetch", "lines", "--attempts", "1", "--timeout", "1")
+    assert ended.returncode == 2
+    assert "Connection refused" in ended.stderr
+    assert f"lines.txt from {web.url('/lines.txt')}" in ended.stderr
+    assert "`harness data import lines FILE...`" in ended.stderr
+
+
+def test_a_download_that_was_killed_goes_on_where_it_was(data, web, behaviours, home, tmp_path):
+    content, over = LINES * 8, threading.Event()
+    plugin = tmp_path / "plugins" / "lines_plugin.py"
+    plugin.write_text(plugin.read_text().replace(HASH, hashlib.sha256(content).hexdigest()).replace("4000", "32000"))
+
+    def stalling(request):
+        request.send(content[:150_000], length=len(content), ETag='"1"')
+        over.wait(60)
+
+    web["/lines.txt"] = stalling
+    words = ["data", "fetch", "lines", "--plugins-dir", "plugins", "--data-home", str(home)]
+    running = subprocess.Popen([sys.executable, "-m", "harness", *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    part = home / "downloads" / "lines" / "lines.txt.part"
+    deadline = time.monotonic() + 60
+    while not (part.exists() and part.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    over.set()
+    arrived = part.stat().st_size
+    assert 0 < arrived < len(content)
+    web["/lines.txt"] = behaviours.ranged(content)
+    assert "32000 lines" in ok(data("fetch", "lines"))
+    assert web.asked("/lines.txt")[-1]["Range"] == f"bytes={arrived}-"
+
+
+def test_a_file_of_the_users_own_is_told_about(harness, tmp_path, home):
+    (tmp_path / "titles.csv").write_text("text,label\n" + "a red fruit,apple\na yellow fruit,banana\n" * 3)
+    told = ok(harness("data", "info", "titles.csv", "--data-home", home))
+    assert "rows            6\n" in told
+    assert "classes         2\n" in told
+
+
+def test_a_changed_byte_makes_verify_fail(here, laid):
+    assert here("verify", "digits") == (0, "digits: sound (1 checked)\n")
+    laid.write_bytes(LINES.replace(b"6", b"5", 1))
+    code, told = here("verify")
+    assert code == 1
+    assert f"digits: {laid} has changed: SHA-256 " in told
+
+
+def test_clear_asks_first_and_removes_only_what_was_said(here, laid, home):
+    (home / "raw" / "photos").mkdir()
+    with pytest.raises(HarnessError, match="nothing was removed"):
+        here("clear", "digits", answer="n\n")
+    with pytest.raises(click.Abort):
+        here("clear", "digits")  # nobody answers
+    assert "nothing to remove" in here("clear", "--parsed", "--yes")[1]
+    assert laid.exists()
+    assert str(laid.parent) in here("clear", answer="y\n")[1]
+    assert [path.name for path in (home / "raw").iterdir()] == ["photos"]
+
+
+@pytest.mark.parametrize("words", ["info digitz", "fetch digitz", "import digitz x", "verify digitz", "clear digitz"])
+def test_names_that_nobody_knows_are_errors(here, words):
+    with pytest.raises(HarnessError, match=r"did you mean digits\?"):
+        here(*words.split())
+
+
+def test_the_data_home_of_one_command_is_not_that_of_the_next(here, laid, home):
+    before = os.environ["HARNESS_DATA_HOME"]
+    here("verify")
+    assert os.environ["HARNESS_DATA_HOME"] == before != str(home)

@@ -1,0 +1,215 @@
+"""Rescoring: what a new metric gives from saved ranks is what the trial would have given, and nothing is lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness import MetricSpec
+from harness.data import read_header
+from harness.errors import DataError, HarnessError
+from harness.host import Entry, Origin, discover
+from harness.metric import find_metric
+from harness.rescore import check_depth, dataset_opener, find_data, first_hits, ranks_of, rebuild_outcome, rescore
+from harness.store import open_store, read_records
+
+CATALOG = discover()
+WORDS = [
+    "--learners",
+    "pa,knn=sklearn.neighbors:KNeighborsClassifier(n_neighbors=3)",
+    "--datasets",
+    "few=topics(classes=15)",
+    "--trials",
+    "2",
+]
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A results folder of real trials, never written to again."""
+    folder = tmp_path_factory.mktemp("results") / "finished"
+    command = [sys.executable, "-m", "harness", "run", *WORDS, "--metrics", "r1,r3,level1", "--out", str(folder)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    return shutil.copytree(finished, tmp_path / "results")
+
+
+def never(dataset):
+    raise AssertionError("the data home has it")
+
+
+OPEN = dataset_opener(CATALOG, never)
+
+
+def metrics(*names):
+    return [find_metric(name, CATALOG) for name in names]
+
+
+def run(folder, *names, again=False):
+    with open_store(folder) as store:
+        return rescore(store, metrics(*names), OPEN, again=again)
+
+
+def without_scores(folder, *names):
+    """The same folder, with these scores taken from its records."""
+    kept = [replace(r, scores={n: v for n, v in r.scores.items() if n not in names}) for r in read_records(folder)]
+    (folder / "records.jsonl").unlink()
+    with open_store(folder) as store:
+        for record in kept:
+            store.append(record)
+
+
+def test_every_metric_of_ranks_and_costs_comes_back_as_the_trial_computed_it(folder):
+    before = {record.key: record.scores for record in read_records(folder)}
+    names = [name for name, value in next(iter(before.values())).items() if value is not None]
+    assert {"r1", "r3", "level1", "macro_f1", "tree_loss", "r1_frequent", "index", "edges", "train"} <= set(names)
+    without_scores(folder, *names)
+    run(folder, *names)
+    assert {record.key: record.scores for record in read_records(folder)} == before
+
+
+def test_ties_of_known_scores_are_kept_with_the_ranks(folder):
+    tied = {record.label: ranks_of(folder, record)[1] is not None for record in read_records(folder)}
+    assert tied == {"pa": False, "knn": True}  # three votes over fifteen classes, against a learner that ranks itself
+    for record in read_records(folder):
+        assert record.scores["r1"] < record.scores["accuracy"] if record.label == "knn" else True
+
+
+def test_a_new_metric_is_added_and_nothing_else_changes(folder):
+    before = read_records(folder)
+    found = run(folder, "r7", "mrr(depth=10)")
+    assert (found.changed, found.kept, found.failed, found.trouble) == (4, 0, 0, ())
+    after = read_records(folder)
+    assert len(after) == len(before)
+    for old, new in zip(before, after, strict=True):
+        assert new.scores.keys() - old.scores.keys() == {"r7", "mrr(depth=10)"}
+        assert old.scores["r5"] <= new.scores["r7"] <= old.scores["r10"]
+        assert new.rescored.keys() == {"r7", "mrr(depth=10)"}
+        assert replace(new, scores=old.scores, rescored={}) == old
+
+
+def test_a_second_time_nothing_is_written_and_again_writes_the_same(folder):
+    run(folder, "r7")
+    content = (folder / "records.jsonl").read_bytes()
+    assert run(folder, "r7").kept == 4
+    assert (folder / "records.jsonl").read_bytes() == content
+    scores = [record.scores for record in read_records(folder)]
+    assert run(folder, "r7", again=True).changed == 4
+    assert [record.scores for record in read_records(folder)] == scores
+
+
+def test_stopped_half_way_it_goes_on_where_it_stopped(folder):
+    run(folder, "r7")
+    lines = (folder / "records.jsonl").read_bytes().splitlines(keepends=True)
+    assert len(lines) == 8
+    (folder / "records.jsonl").write_bytes(b"".join(lines[:6]) + lines[6][:100])  # killed while it wrote the third
+    with pytest.warns(UserWarning, match="torn"):
+        assert run(folder, "r7").changed == 2
+    assert all("r7" in record.scores for record in read_records(folder))
+
+
+def test_failed_trials_stay_as_they_are(folder):
+    with open_store(folder) as store:
+        first = next(iter(store.records.values()))
+        failed = replace(first, key="failed", status="timeout", scores={})
+        store.append(failed)
+    assert run(folder, "r7").failed == 1
+    assert failed in read_records(folder)
+
+
+def test_ranks_too_shallow_are_refused_before_anything_is_written(folder):
+    content = (folder / "records.jsonl").read_bytes()
+    with pytest.raises(HarnessError, match=r"metric 'r12' reads 12 ranks a row, but .* keeps 10 of .* on few"):
+        run(folder, "r2", "r12")
+    assert (folder / "records.jsonl").read_bytes() == content
+
+
+def test_beyond_the_number_of_classes_no_rank_is_missed(make_record):
+    deep = MetricSpec(name="deep", compute="a:b", depth=1000)
+    check_depth(make_record("pa", 0, depth=20), [deep], None)
+    with pytest.raises(HarnessError, match="1000 ranks"):
+        check_depth(make_record("pa", 0, depth=19), [deep], "folder")
+
+
+def test_what_only_a_clock_can_tell_is_refused(folder):
+    with pytest.raises(HarnessError, match="'predict_one' times rows one at a time"):
+        run(folder, "predict_one")
+
+
+def test_data_that_changed_is_refused(folder):
+    record = replace(read_records(folder)[0], fingerprint="0" * 64)
+    asked = []
+
+    def prepare(dataset):
+        asked.append((dataset.entry.spec.name, dataset.params["classes"]))
+        return read_header(find_data(read_records(folder)[0], CATALOG, never))
+
+    with pytest.raises(DataError, match="'few' is not what the trials saw: its fingerprint was 000000000000"):
+        find_data(record, CATALOG, prepare)
+    assert asked == [("topics", 15)]
+
+
+def test_data_that_is_not_kept_is_parsed_again(folder, tmp_path):
+    command = [sys.executable, "-m", "harness", "rescore", str(folder), "--metrics", "r7"]
+    home = {**os.environ, "HARNESS_DATA_HOME": str(tmp_path / "empty")}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=home)
+    assert (ended.returncode, ended.stdout) == (0, "r7: computed for 4 trials, 0 had it already\n")
+
+
+def test_lost_and_broken_ranks_are_named(folder):
+    record = read_records(folder)[0]
+    path = folder / "ranks" / f"{record.key}.npy"
+    path.write_bytes(b"rubbish")
+    with pytest.raises(HarnessError, match="cannot be read"):
+        run(folder, "r7")
+    np.save(path, np.zeros((3, 10), np.int32))
+    with pytest.raises(HarnessError, match=r"has shape \(3, 10\) for \d+ test rows"):
+        run(folder, "r7")
+    path.unlink()
+    with pytest.raises(HarnessError, match=f"are not there .*{record.key}"):
+        run(folder, "r7")
+
+
+def test_a_metric_that_fails_is_told_and_costs_the_others_nothing(folder):
+    bad = Entry(MetricSpec(name="bad", compute="nowhere:nothing"), Origin("p", "d", "1"))
+    with open_store(folder) as store:
+        found = rescore(store, [bad, *metrics("r7")], OPEN)
+    assert found.changed == 4
+    assert len(found.trouble) == 4
+    assert "metric 'bad' failed: ModuleNotFoundError" in found.trouble[0]
+    assert all("r7" in record.scores and "bad" not in record.scores for record in read_records(folder))
+
+
+def test_a_folder_with_a_writer_is_refused(folder):
+    with open_store(folder), pytest.raises(HarnessError, match="is being written"):
+        run(folder, "r7")
+
+
+def test_hits_are_those_that_accuracy_counts(folder):
+    for record in read_records(folder):
+        outcome = rebuild_outcome(record, OPEN(record), *ranks_of(folder, record))
+        hits = first_hits(outcome)
+        assert sum(hits) / len(hits) == pytest.approx(record.scores["accuracy"])
+
+
+def test_the_command_tells_what_it_did_and_the_table_shows_it(folder):
+    def harness(*words):
+        return subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, check=False)
+
+    ended = harness("rescore", str(folder), "--metrics", "r7,r2")
+    assert (ended.returncode, ended.stdout) == (0, "r7, r2: computed for 4 trials, 0 had it already\n")
+    shown = harness("table", str(folder), "--metrics", "r7", "--format", "json")
+    assert {row["metrics"]["r7"]["n"] for row in json.loads(shown.stdout)["groups"][0]["rows"]} == {2}
+    ended = harness("rescore", str(folder / "nowhere"), "--metrics", "r7")
+    assert (ended.returncode, "is not a results folder" in ended.stderr) == (2, True)
+    assert not (folder / "nowhere").exists()

@@ -1,0 +1,142 @@
+"""The class tree: losses and accuracies against paths walked node by node, and the identities between them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from harness import Outcome, Taxonomy
+from harness_metrics.ranking import accuracy
+from harness_metrics.taxonomy import class_paths, level_accuracy, parent_accuracy, tree_error, tree_loss
+
+
+def outcome(true_sets, predicted, taxonomy):
+    n_classes = len(taxonomy.class_node)
+    dense = np.zeros((len(true_sets), n_classes), np.int8)
+    for row, true in enumerate(true_sets):
+        dense[row, list(true)] = 1
+    ranks = np.array(predicted, np.int32).reshape(-1, 1)
+    return Outcome(
+        csr_array(dense), ranks, n_classes, np.ones(n_classes, np.int64), 9, 1.0, 1.0, 1.0, taxonomy=taxonomy
+    )
+
+
+@st.composite
+def cases(draw, fewest=0):
+    """A tree with classes at any of its nodes, sets of true classes, and a predicted class or none for each row."""
+    n_nodes = draw(st.integers(2, 12))
+    parent = [-1, *(draw(st.integers(0, node - 1)) for node in range(1, n_nodes))]
+    class_node = draw(st.lists(st.integers(0, n_nodes - 1), min_size=2, max_size=8, unique=True))
+    classes = st.integers(0, len(class_node) - 1)
+    true_sets = draw(st.lists(st.sets(classes, min_size=fewest, max_size=3), min_size=1, max_size=8))
+    predicted = [draw(classes | st.just(-1)) for _ in true_sets]
+    return Taxonomy(np.array(parent), np.array(class_node)), true_sets, predicted
+
+
+def path(taxonomy, class_):
+    """The nodes from below the root to the class, walked."""
+    node, found = int(taxonomy.class_node[class_]), []
+    while taxonomy.parent[node] >= 0:
+        found.insert(0, node)
+        node = int(taxonomy.parent[node])
+    return found
+
+
+def naive_loss(taxonomy, true, said, costs):
+    def cost(nodes, of):
+        return sum(costs[min(of.index(node), len(costs) - 1)] for node in nodes)
+
+    losses = []
+    for class_ in true:
+        right, other = path(taxonomy, class_), path(taxonomy, said) if said >= 0 else None
+        if other is None:
+            losses.append(2 * cost(right, right))
+        else:
+            losses.append(cost(set(right) - set(other), right) + cost(set(other) - set(right), other))
+    return min(losses)
+
+
+def mean_of(values):
+    return pytest.approx(sum(values) / len(values)) if values else None
+
+
+@given(cases(), st.sampled_from([[0.5], [1.0], [4.0, 2.0, 1.0], [0.0, 1.0]]))
+def test_the_loss_agrees_with_paths_walked_node_by_node(case, costs):
+    taxonomy, true_sets, predicted = case
+    expected = [naive_loss(taxonomy, t, p, costs) for t, p in zip(true_sets, predicted, strict=True) if t]
+    known = outcome(true_sets, predicted, taxonomy)
+    assert tree_loss(known, costs=costs) == mean_of(expected)
+    if len(costs) == 1:
+        assert tree_loss(known, costs=costs[0]) == mean_of(expected)
+
+
+@given(cases(fewest=1))
+def test_the_tree_induced_error_is_twice_the_loss(case):
+    taxonomy, true_sets, predicted = case
+    known = outcome(true_sets, predicted, taxonomy)
+    assert tree_error(known) == pytest.approx(2 * tree_loss(known))
+
+
+@given(cases())
+def test_the_parents_agree_with_the_definition(case):
+    taxonomy, true_sets, predicted = case
+    above = taxonomy.parent[taxonomy.class_node]
+    rows = [(t, p) for t, p in zip(true_sets, predicted, strict=True) if t]
+    expected = mean_of([p >= 0 and any(above[p] == above[c] for c in t) for t, p in rows])
+    flat = all(node in (-1, 0) for node in above)
+    assert parent_accuracy(outcome(true_sets, predicted, taxonomy)) == (None if flat else expected)
+
+
+@given(cases(), st.integers(1, 12))
+def test_a_level_agrees_with_paths_cut_short(case, level):
+    taxonomy, true_sets, predicted = case
+    deepest = max(len(path(taxonomy, c)) for c in range(len(taxonomy.class_node)))
+    rows = [(t, p) for t, p in zip(true_sets, predicted, strict=True) if t]
+    cut = {c: path(taxonomy, c)[:level][-1:] for c in range(len(taxonomy.class_node))}
+    expected = mean_of([p >= 0 and any(cut[p] == cut[c] for c in t) for t, p in rows])
+    assert level_accuracy(outcome(true_sets, predicted, taxonomy), level=level) == (
+        None if level > deepest else expected
+    )
+
+
+@given(cases(fewest=1))
+def test_the_deepest_level_is_accuracy(case):
+    taxonomy, true_sets, predicted = case
+    known, depth = outcome(true_sets, predicted, taxonomy), class_paths(taxonomy).shape[1]
+    assert depth >= 1  # two classes at two nodes: one of them is below the root
+    assert level_accuracy(known, level=depth) == pytest.approx(accuracy(known))
+
+
+def test_a_small_tree_by_hand():
+    # root 0, inner 1 and 2, leaves 3, 4 below 1 and 5 below 2: classes 0, 1, 2 at the leaves.
+    taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2]), np.array([3, 4, 5]))
+    known = outcome([{0}, {0}, {0}, {0}], [0, 1, 2, -1], taxonomy)
+    assert tree_loss(known) == (0 + 1 + 2 + 2) / 4
+    assert tree_error(known) == (0 + 2 + 4 + 4) / 4
+    assert parent_accuracy(known) == 0.5
+    assert level_accuracy(known, level=1) == 0.5
+    assert level_accuracy(known, level=2) == 0.25
+    assert level_accuracy(known, level=3) is None
+
+
+def test_of_several_true_classes_the_nearest_counts():
+    taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2]), np.array([3, 4, 5]))
+    assert tree_loss(outcome([{1, 2}], [0], taxonomy)) == 1.0
+
+
+def test_without_a_tree_or_a_true_class_there_is_no_figure():
+    taxonomy = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    known = outcome([set()], [0], taxonomy)
+    for metric in (tree_loss, tree_error, parent_accuracy, level_accuracy):
+        assert metric(known) is None
+        assert metric(replace(known, taxonomy=None)) is None
+
+
+@pytest.mark.parametrize("costs", [-1.0, [], [1.0, float("nan")]])
+def test_costs_that_are_none_are_refused(costs):
+    taxonomy = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    with pytest.raises(ValueError, match="costs must be a number or a list"):
+        tree_loss(outcome([{0}], [0], taxonomy), costs=costs)

@@ -1,0 +1,88 @@
+"""Class trees: the part that is needed, a leaf for every class, clusters where there is no tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+
+from harness import Taxonomy
+from harness_svm import TopDownSVM
+from harness_svm.hierarchy import LEAVES, cluster, from_taxonomy, halve
+
+
+def path(hierarchy, c):
+    nodes, z = [], int(hierarchy.leaf[c])
+    while z:
+        nodes.append(int(hierarchy.origin[z]))
+        z = int(hierarchy.parent[z])
+    return nodes[::-1]
+
+
+def test_a_class_at_an_inner_node_gets_a_leaf_of_its_own(tree):
+    hierarchy = from_taxonomy(tree, np.arange(6))
+    assert [path(hierarchy, c) for c in range(6)] == [[1, 3], [1, 4, 4], [1, 4, 5], [2, 6], [2, 7, 8], [9]]
+
+
+def test_nodes_without_a_class_below_are_left_out(tree):
+    hierarchy = from_taxonomy(tree, np.array([1, 4]))
+    assert [path(hierarchy, c) for c in range(2)] == [[1, 4], [2, 7, 8]]
+    assert hierarchy.parent.size == 6
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), nodes=st.integers(1, 30), classes=st.integers(1, 12))
+def test_parents_come_first_children_are_neighbours_and_leaves_are_distinct(seed, nodes, classes):
+    rng = np.random.default_rng(seed)
+    parent = np.array([-1, *(rng.integers(0, z) for z in range(1, nodes))])
+    shuffled = rng.permutation(nodes)
+    mixed = np.empty(nodes, np.int64)
+    mixed[shuffled] = np.where(parent < 0, -1, shuffled[parent])
+    hierarchy = from_taxonomy(Taxonomy(mixed, rng.integers(0, nodes, classes)), np.arange(classes))
+    assert np.all(hierarchy.parent[1:] < np.arange(1, hierarchy.parent.size))
+    assert np.all(np.diff(hierarchy.parent[1:]) >= 0)
+    assert np.unique(hierarchy.leaf).size == classes
+    assert not np.isin(hierarchy.leaf, hierarchy.parent[1:]).any()
+
+
+def test_clusters_are_balanced_and_hold_every_class(data):
+    X, y = data(n=400, n_classes=50)
+    hierarchy = cluster(X, y, 50, seed=0)
+    counts = np.bincount(hierarchy.parent[1:])
+    fan = counts[np.unique(hierarchy.parent[hierarchy.leaf])]
+    assert fan.max() <= LEAVES
+    assert fan.max() - fan.min() <= 1
+    assert np.all(counts[np.setdiff1d(hierarchy.parent, hierarchy.parent[hierarchy.leaf])] == 2)
+
+
+def test_halves_follow_the_directions():
+    rng = np.random.default_rng(0)
+    centres = np.repeat(np.eye(2), 6, axis=0) + 0.05 * rng.random((12, 2))
+    first, second = halve(csr_array(centres), rng)
+    assert {tuple(first), tuple(second)} == {tuple(range(6)), tuple(range(6, 12))}
+
+
+def test_going_down_takes_the_best_child_at_each_node(data, tree):
+    X, y = data()
+    learner = TopDownSVM(random_state=0).fit(X, y, taxonomy=tree)
+    b, dense = learner.branches_, X.toarray().astype(float)
+    W = np.zeros((b.own.size, X.shape[1]))
+    places = np.repeat(np.arange(b.features.size), np.diff(b.edge))
+    W[b.children, b.features[places]] = b.weights
+    scores = dense @ W.T + b.base
+    for row, ranked in zip(scores, learner.rank(X, 6), strict=True):
+        z = 0
+        while b.own[z] < 0:
+            z = int(b.child[z]) + int(np.argmax(row[b.child[z] : b.child[z + 1]]))
+        assert ranked[0] == b.own[z]
+        assert_array_equal(np.sort(ranked), np.arange(6))
+        paths = np.zeros(b.own.size)
+        for node in range(b.own.size):
+            paths[b.child[node] : b.child[node + 1]] = paths[node] - np.logaddexp(
+                0, -row[b.child[node] : b.child[node + 1]]
+            )
+        leaves = {int(c): paths[node] for node, c in enumerate(b.own) if c >= 0}
+        others = [leaves[int(c)] for c in ranked[1:]]
+        assert np.all(np.diff(others) <= 1e-6)

@@ -1,0 +1,224 @@
+"""The support vector machines as their users meet them: equal to liblinear's, with scikit-learn's manners, saved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from harness import HarnessError, Taxonomy
+from harness.checks import learner_checks
+from harness_svm import HSVM, SVM, CrammerSinger, TopDownPerceptron, TopDownSVM
+from harness_svm.plugin import harness_learners
+
+FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
+CHAIN = Taxonomy(np.array([-1, *[0] * 6, *range(1, 7)]), np.arange(7, 13))
+LEARNERS = [
+    SVM(),
+    SVM(loss="hinge", bias=0.0),
+    CrammerSinger(),
+    HSVM(taxonomy="cluster"),
+    TopDownSVM(taxonomy="cluster"),
+    TopDownPerceptron(taxonomy="cluster", members=2),
+]
+TREES = [HSVM, TopDownSVM, TopDownPerceptron]
+
+
+@parametrize_with_checks(LEARNERS)
+def test_it_is_a_scikit_learn_classifier(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("check", [c for spec in harness_learners() for c in learner_checks(spec)], ids=str)
+def test_it_is_what_the_host_expects(check):
+    check()
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return (X / 16)[:600], y[:600]
+
+
+def one_vs_rest_objective(X, y, W, bias, C, p):
+    sign = np.where(y[:, np.newaxis] == np.arange(W.shape[1]), 1, -1)
+    losses = np.maximum(0, 1 - sign * (X @ W + bias)) ** p
+    return (W**2).sum() / 2 + (bias**2).sum() / 2 + C * losses.sum()
+
+
+@pytest.mark.parametrize(("loss", "p"), [("hinge", 1), ("squared_hinge", 2)])
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_the_objective_is_that_of_liblinear(digits, weights, loss, p, C):
+    X, y = digits
+    theirs = LinearSVC(dual=True, C=C, loss=loss, tol=1e-5, max_iter=200_000, random_state=0).fit(X, y)
+    ours = SVM(C=C, loss=loss, tol=1e-5, max_sweeps=100_000, random_state=0).fit(X, y)
+    expected = one_vs_rest_objective(X, y, theirs.coef_.T, theirs.intercept_, C, p)
+    assert one_vs_rest_objective(X, y, weights(ours), ours.base_, C, p) == pytest.approx(expected, rel=1e-4)
+
+
+def crammer_singer_objective(X, y, W, C):
+    scores = X @ W
+    lead = scores[np.arange(len(y)), y][:, np.newaxis] - scores
+    wrong = np.where(np.arange(W.shape[1]) == y[:, np.newaxis], 0, 1 - lead)
+    return (W**2).sum() / 2 + C * np.maximum(0, wrong.max(axis=1)).sum()
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_the_objective_is_that_of_liblinears_crammer_singer(digits, weights, C):
+    X, y = digits
+    same = {"C": C, "tol": 1e-4, "random_state": 0}
+    theirs = LinearSVC(multi_class="crammer_singer", fit_intercept=False, max_iter=100_000, **same).fit(X, y)
+    ours = CrammerSinger(max_sweeps=20_000, **same).fit(X, y)
+    expected = crammer_singer_objective(X, y, theirs.coef_.T, C)
+    assert crammer_singer_objective(X, y, weights(ours), C) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("taxonomy", [FLAT, CHAIN], ids=["flat tree", "chains"])
+@pytest.mark.parametrize("rescaling", ["slack", "margin"])
+def test_hsvm_without_a_tree_to_speak_of_is_crammer_singer(data, weights, taxonomy, rescaling):
+    X, y = data()
+    flat = CrammerSinger(tol=1e-4, max_sweeps=20_000, random_state=0).fit(X, y)
+    same = {"tol": 1e-4, "max_sweeps": 20_000, "random_state": 0}
+    tree = HSVM(rescaling=rescaling, costs="zero-one", **same).fit(X, y, taxonomy=taxonomy)
+    length = 1 if taxonomy is FLAT else 2  # F = r * (number of nodes) * u, with r = 1 / sqrt(nodes)
+    assert_allclose(weights(tree) * np.sqrt(length), weights(flat), atol=2e-3)
+    assert (tree.predict(X) == flat.predict(X)).mean() > 0.99
+
+
+def test_hsvm_ranks_by_the_scores_of_the_definition(data, weights, tree):
+    X, y = data()
+    learner = HSVM(random_state=0).fit(X, y, taxonomy=tree)
+    t, S = learner.tree_, X.toarray().astype(float) @ weights(learner)
+    paths = np.zeros((6, t.parent.size))
+    for c in range(6):
+        z = int(t.leaf[c])
+        while z:
+            paths[c, z], z = 1, int(t.parent[z])
+    F = (S @ paths) * t.weight @ paths.T * t.scale
+    ranked = learner.rank(X, 6)
+    known = ranked[:, 0] >= 0
+    assert known.sum() == len(y) - 1  # the empty row ranks nothing
+    chosen = np.take_along_axis(F[known], ranked[known].astype(np.intp), axis=1)
+    assert_allclose(chosen, -np.sort(-F[known], axis=1), atol=1e-5)
+
+
+@pytest.mark.parametrize("learner", TREES)
+def test_without_a_tree_the_error_says_what_to_do(learner, data):
+    with pytest.raises(HarnessError, match=r"needs a class tree.*taxonomy=harness\.Taxonomy.*taxonomy=\"cluster\""):
+        learner().fit(*data())
+
+
+@pytest.mark.parametrize("learner", TREES)
+def test_labels_that_are_no_positions_are_refused(learner, data, tree):
+    X, y = data()
+    with pytest.raises(HarnessError, match="y must hold class positions"):
+        learner().fit(X, y + 3, taxonomy=tree)
+
+
+@pytest.mark.parametrize(
+    "learner", [SVM(), CrammerSinger(), *(kind() for kind in TREES)], ids=lambda one: type(one).__name__
+)
+def test_what_is_saved_is_what_is_loaded_and_damage_is_told(learner, data, tree, tmp_path):
+    X, y = data()
+    fitted = learner.set_params(random_state=0).fit(X, y, **({"taxonomy": tree} if type(learner) in TREES else {}))
+    fitted.save(tmp_path / "model")
+    loaded = type(learner).load(tmp_path / "model")
+    assert_array_equal(loaded.rank(X, 6), fitted.rank(X, 6))
+    assert (loaded.index_size_, loaded.get_params()) == (fitted.index_size_, fitted.get_params())
+    other = CrammerSinger if type(learner) is SVM else SVM
+    with pytest.raises(ValueError, match="holds a model of"):
+        other.load(tmp_path / "model")
+    (tmp_path / "torn").write_bytes((tmp_path / "model").read_bytes()[:-200])
+    with pytest.raises(ValueError, match="damaged"):
+        type(learner).load(tmp_path / "torn")
+
+
+@pytest.mark.parametrize("learner", [SVM, CrammerSinger, *TREES])
+def test_classes_that_training_never_met_are_not_ranked(learner, data, tree):
+    X, y = data()
+    y = np.where(y == 2, 0, y)
+    fitted = learner(random_state=0).fit(X, y, **({"taxonomy": tree} if learner in TREES else {}))
+    assert_array_equal(fitted.classes_, [0, 1, 3, 4, 5])
+    assert fitted.rank(X, 6).max() == 4
+    assert np.all(fitted.rank(X, 6)[:, 5] == -1)
+
+
+def test_unseen_classes_take_part_when_asked_for(data, tree):
+    X, y = data()
+    y = np.where(y == 2, 0, y)
+    fitted = HSVM(unseen=True, random_state=0).fit(X, y, taxonomy=tree)
+    assert_array_equal(fitted.classes_, np.arange(6))
+    ranked = fitted.rank(X, 6)
+    assert np.all(np.sort(ranked[ranked[:, 0] >= 0], axis=1) == np.arange(6))
+
+
+@pytest.mark.parametrize("learner", [SVM, CrammerSinger, *TREES])
+def test_one_class_is_what_everything_is(learner, data, tree):
+    X, _ = data()
+    y = np.full(X.shape[0], 3)
+    fitted = learner(random_state=0).fit(X, y, **({"taxonomy": tree} if learner in TREES else {}))
+    assert set(fitted.predict(X).tolist()) == {3}
+
+
+def test_a_row_without_features_is_ranked_by_the_biases(data):
+    X, y = data()
+    fitted = SVM(random_state=0).fit(X, y)
+    empty = csr_array((1, X.shape[1]), dtype=np.float32)
+    assert_array_equal(fitted.rank(empty, 7)[0], [*np.argsort(-fitted.base_, kind="stable"), -1])
+
+
+def test_several_labels_train_each_class_on_its_own_rows(data, weights):
+    X, y = data()
+    Y = np.zeros((len(y), 7), np.int8)
+    Y[np.arange(len(y)), y] = 1
+    several, single = SVM(tol=1e-5, random_state=0).fit(X, csr_array(Y)), SVM(tol=1e-5, random_state=0).fit(X, y)
+    assert_allclose(weights(several)[:, :6], weights(single), atol=1e-3)
+    assert np.isneginf(several.base_[6])  # the column without a row takes no part
+    assert several.rank(X, 7).max() == 5
+
+
+def test_weights_up_to_the_threshold_are_left_out(data, weights):
+    X, y = data()
+    for learner in (SVM, CrammerSinger):
+        whole, thin = (learner(prune=prune, random_state=0).fit(X, y) for prune in (0.0, 0.1))
+        W = weights(whole)
+        assert_allclose(weights(thin), np.where(np.abs(W) > 0.1, W, 0), atol=1e-6)
+        assert thin.index_size_ < whole.index_size_
+
+
+def test_a_large_matrix_is_never_made(data, monkeypatch):
+    from harness_svm import classifier
+
+    X, y = data()
+    monkeypatch.setattr(classifier, "LARGE_BYTES", 100)
+    for learner in (SVM, CrammerSinger):
+        fitted = learner(random_state=0).fit(X, y)
+        assert fitted.prune_ == 0.01
+        assert fitted.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "value", "allowed"),
+    [
+        (SVM, "C", 0, "above 0"),
+        (SVM, "loss", "log", "one of hinge"),
+        (SVM, "prune", -1, "at least 0"),
+        (CrammerSinger, "max_sweeps", 0, "at least 1"),
+        (HSVM, "rescaling", "both", "one of slack"),
+        (HSVM, "taxonomy", "random", "one of cluster"),
+        (HSVM, "costs", "high", "tuple"),
+        (TopDownPerceptron, "members", 0, "at least 1"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, name, value, allowed, data):
+    with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
+        learner(**{name: value}).fit(*data())
+
+
+def test_attributes_or_costs_of_another_size_are_told(data, tree):
+    with pytest.raises(HarnessError, match="costs has 3 values: expected one for each of the 10 nodes"):
+        HSVM(costs=(1.0, 2.0, 3.0)).fit(*data(), taxonomy=tree)

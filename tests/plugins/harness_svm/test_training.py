@@ -1,0 +1,151 @@
+"""Training of all classes at once, held against the definition of the problem, node by node in plain float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from harness import Taxonomy
+from harness.kernels.compiling import frozen
+from harness.kernels.edges import as_edges
+from harness.kernels.instances import as_instances
+from harness.kernels.structured import Goal
+from harness_svm.hierarchical import grow
+from harness_svm.hierarchy import from_taxonomy
+from harness_svm.training import Training
+
+FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
+SHARED = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+class Reference:
+    """The problem as it is written: attributes L, costs, w node by node."""
+
+    def __init__(self, X, y, tree, goal):
+        self.X, self.y, self.goal = X.toarray().astype(np.float64), y, goal
+        parent, nodes, classes = tree.parent.astype(int), tree.parent.size, tree.leaf.size
+        self.L, on = np.zeros((classes, nodes)), np.zeros((classes, nodes), bool)
+        for c in range(classes):
+            z = int(tree.leaf[c])
+            while z:
+                on[c, z], self.L[c, z] = True, tree.scale[c] * np.sqrt(tree.weight[z])
+                z = parent[z]
+        own = tree.missed - np.where(np.arange(nodes) > 0, tree.missed[parent], 0)
+        other = tree.false - np.where(np.arange(nodes) > 0, tree.false[parent], 0)
+        self.cost = np.array([[own[on[y] & ~on[c]].sum() + other[on[c] & ~on[y]].sum() for c in range(classes)] for y in range(classes)])  # fmt: skip  # noqa: E501
+        self.rate = self.cost if goal.slack else 1 - np.eye(classes)
+
+    def beta(self, training):
+        edges = as_edges(training.duals)
+        beta = np.zeros((len(self.y), self.L.shape[0]))
+        beta[edges.features, edges.classes] = edges.weights
+        return beta
+
+    def w(self, beta):
+        a = beta * self.rate[self.y]
+        coefficients = -a
+        coefficients[np.arange(len(self.y)), self.y] += a.sum(axis=1)
+        return self.L.T @ coefficients.T @ self.X
+
+    def gradient(self, w):
+        F = self.X @ (self.L @ w).T
+        lead = F[np.arange(len(self.y)), self.y][:, np.newaxis] - F
+        return self.cost[self.y] - self.rate[self.y] * lead
+
+    def dual(self, beta):
+        return float((self.cost[self.y] * beta).sum() - (self.w(beta) ** 2).sum() / 2)
+
+    def primal(self, beta):
+        w = self.w(beta)
+        return float((w**2).sum() / 2 + self.goal.C * np.maximum(0, self.gradient(w).max(axis=1)).sum())
+
+
+def started(X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree"):
+    tree = grow(from_taxonomy(taxonomy, np.arange(6)), attributes, costs, taxonomy.parent.size)
+    goal = Goal(C, tolerance, slack)
+    training = Training(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse)
+    return training, Reference(X, y, tree, goal)
+
+
+@SHARED
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    slack=st.booleans(),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    flat=st.booleans(),
+    attributes=st.sampled_from(["path", "leaf"]),
+    costs=st.sampled_from(["tree", "zero-one"]),
+)
+def test_the_solution_is_feasible_meets_kkt_and_closes_the_gap(data, tree, seed, slack, C, flat, attributes, costs):
+    X, y = data(seed, n=40, n_features=8)
+    chosen = {"slack": slack, "C": C, "attributes": attributes, "costs": costs}
+    training, reference = started(X, y, FLAT if flat else tree, **chosen)
+    training.run(np.random.default_rng(0), 20_000)
+    beta = reference.beta(training)
+    assert np.all(beta >= 0)
+    assert np.all(beta.sum(axis=1) <= C * (1 + 1e-9))
+    g = reference.gradient(reference.w(beta))
+    top = np.maximum(0, g.max(axis=1))
+    assert np.all(g[beta > 0] >= np.broadcast_to(top[:, np.newaxis], g.shape)[beta > 0] - 1e-3)
+    assert np.all(top[beta.sum(axis=1) < C * (1 - 1e-9)] <= 1e-3)
+    above, below = reference.primal(beta), reference.dual(beta)
+    assert above >= below - 1e-9
+    assert above - below <= 1e-3 * above
+
+
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), slack=st.booleans())
+def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tree, seed, slack):
+    X, y = data(seed, n=40, n_features=8)
+    training, reference = started(X, y, tree, slack=slack)
+    found = [0.0]
+    for number in range(5):
+        training.sweep(np.random.default_rng(number).permutation(40))
+        beta = reference.beta(training)
+        found.append(reference.dual(beta))
+        parent, leaf = training.tree.parent, training.tree.leaf
+        u = np.zeros((parent.size, X.shape[1]))
+        u[leaf] = training.weights.T
+        for z in range(parent.size - 1, 0, -1):  # a parent's vector is the sum of its children's
+            u[parent[z]] += u[z]
+        assert_allclose(u[1:], reference.w(beta)[1:], atol=1e-9)
+        # With paths of one length all r_y are equal, and this is the sum over the top-level nodes.
+        assert_allclose((training.weights / training.tree.scale).sum(axis=1), 0, atol=1e-9)
+    assert np.all(np.diff(found) >= -1e-9)
+
+
+@pytest.mark.parametrize("slack", [True, False])
+def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack):
+    X, y = data(1)
+    dense, sparse = (started(X, y, tree, slack=slack, tolerance=0.01, sparse=kind)[0] for kind in (False, True))
+    for training in (dense, sparse):
+        training.run(np.random.default_rng(0), 1000)
+    found = as_edges(sparse.index(0.0))
+    W = np.zeros(dense.weights.shape)
+    W[found.features, found.classes] = found.weights
+    assert_allclose(W, dense.weights, atol=2e-3)
+
+
+def test_an_empty_row_pays_its_largest_cost_and_moves_nothing(data, tree):
+    X, y = data(2)
+    training, reference = started(X, y, tree)
+    training.run(np.random.default_rng(0), 5000)
+    beta = reference.beta(training)
+    empty = len(y) // 2
+    dearest = reference.cost[y[empty]]
+    assert beta[empty].sum() == pytest.approx(1.0)
+    assert dearest[beta[empty] > 0].max() == dearest.max()
+
+
+def test_costs_of_any_kind_are_those_of_the_definition(data, tree):
+    X, y = data(3)
+    prices = tuple((float(z), 2.0 * z) for z in range(10))
+    _, reference = started(X, y, tree, costs=prices)
+    # class 0: nodes 1, 3; class 3: nodes 2, 6; class 1 at node 4: nodes 1, 4 and a leaf of its own there
+    assert reference.cost[0, 3] == 1 + 3 + 2 * (2 + 6)
+    assert reference.cost[3, 0] == 2 + 6 + 2 * (1 + 3)
+    assert reference.cost[0, 1] == 3 + 2 * (4 + 4)
+    assert np.all(np.diag(reference.cost) == 0)
