@@ -5,47 +5,17 @@ Errors name the file, the table, the key and what is allowed. Names of learners 
 
 from __future__ import annotations
 
-import math
-import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    StrictInt,
-    ValidationError,
-    model_validator,
-)
-
-from harness.dataset_choice import DatasetChoice, is_file, name_of, spread, variants
+from harness.dataset_choice import DatasetChoice, is_file, variants
 from harness.errors import SpecError
-from harness.expression import INNER, parse, split_list
-from harness.split import check_split, folds_of
-
-DEFAULT_DATASETS = ("icd10cm",)
-DEFAULT_TRIALS = 3
-_DURATIONS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
-_SIZES = {
-    "b": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-}
-
+from harness.expression import INNER, parse
+from harness.shape import DEFAULT_TRIALS, ExperimentTable, validate
+from harness.split import folds_of
 
 # -- what the rest of the house sees ---------------------------------------------------------------------------------
 
@@ -126,10 +96,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 def build(raw: Mapping[str, Any], source: str) -> Experiment:
     """The experiment that a file's content, flags, or both laid over each other describe."""
-    try:
-        model = _Experiment.model_validate(dict(raw))
-    except ValidationError as error:
-        raise SpecError("\n".join(_explain(source, problem) for problem in error.errors())) from None
+    model = validate(raw, source)
     groups = _chosen_datasets(source, model)
     learners = _with_settings(source, model, groups)
     labels = [learner.label for learner in learners]
@@ -191,7 +158,7 @@ def _without(
     return tuple(left)
 
 
-def _trials(source: str, model: _Experiment) -> int:
+def _trials(source: str, model: ExperimentTable) -> int:
     """How many trials: unless told, as many as a k-fold split has folds; they begin at a multiple of their number."""
     folds = folds_of(model.split)
     if folds is None:
@@ -204,145 +171,7 @@ def _trials(source: str, model: _Experiment) -> int:
     return model.trials if "trials" in model.model_fields_set else folds
 
 
-def parse_duration(value: object) -> float:
-    """Seconds from a number or from a text such as 90s, 10m, 1.5h."""
-    return _with_unit(value, _DURATIONS, "s", "a time such as 90s, 10m or 2h")
-
-
-def parse_size(value: object) -> int:
-    """Bytes from a number or from a text such as 512MB, 4GB, 2GiB."""
-    return int(_with_unit(value, _SIZES, "b", "a size such as 512MB, 4GB or 2GiB"))
-
-
-def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: str) -> float:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(value))
-    unit = match[2].lower() or bare if match else ""
-    if match is None or unit not in units or not 0 < float(match[1]) < math.inf:
-        raise ValueError(f"{value!r} is not {expected}")
-    return float(match[1]) * units[unit]
-
-
-# -- the file's own shape --------------------------------------------------------------------------------------------
-
-
-def _reading(read: Callable[[str], object]) -> BeforeValidator:
-    """Texts go through `read`, whatever else is left to the type; an error is told of the key it belongs to."""
-
-    def before(value: object) -> object:
-        try:
-            return read(value) if isinstance(value, str) else value
-        except SpecError as error:
-            raise ValueError(str(error)) from None
-
-    return BeforeValidator(before)
-
-
-def _spread(text: str) -> dict[str, Any]:
-    """A learner written as an expression becomes the table it is short for."""
-    expression = parse(text)
-    table: dict[str, Any] = {"name": expression.name, "params": expression.params}
-    return table | ({"label": expression.label} if expression.label else {})
-
-
-_Split = Annotated[str, _reading(check_split)]
-_Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
-_Representation = Literal["raw", "binary", "tf", "tfidf"]
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _Learner(_Table):
-    name: str
-    label: _Label | None = None
-    params: dict[str, Any] = {}
-    datasets: dict[str, dict[str, Any]] = {}
-    on: Annotated[list[str], Field(min_length=1)] | None = None
-
-
-class _Figure(_Table):
-    kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
-    metric: str | None = None
-    x: str | None = None
-
-
-class _Dataset(_Table):
-    name: str | None = None
-    label: _Label | None = None
-    path: str | None = None
-    params: dict[str, Any] = {}
-    representation: _Representation | None = None
-    split: _Split | None = None
-
-    @model_validator(mode="after")
-    def _is_something(self) -> _Dataset:
-        if not self.name and not self.path:
-            raise ValueError("expected a name (`harness list datasets`) or the path of a file or folder")
-        return self
-
-    @property
-    def called(self) -> str:
-        return name_of(self.name, self.path, self.params, self.label)
-
-
-class _Range(_Table):
-    low: StrictInt | float
-    high: StrictInt | float
-    log: bool = False
-
-    @model_validator(mode="after")
-    def _is_one(self) -> _Range:
-        if not self.low < self.high or (self.log and self.low <= 0):
-            raise ValueError("expected low < high, and low > 0 where log = true")
-        return self
-
-
-class _Tune(_Table):
-    params: Annotated[dict[str, dict[str, Annotated[list[Any], Field(min_length=1)] | _Range]], Field(min_length=1)]
-    split: _Split = "holdout:0.1"
-    metric: str = "r1"
-    search: Literal["grid", "random"] = "grid"
-    candidates: Annotated[StrictInt, Field(ge=1)] | None = None
-    time: Annotated[float, PlainValidator(parse_duration)] | None = None
-
-    @model_validator(mode="after")
-    def _has_a_budget(self) -> _Tune:
-        if (self.search == "random") != (self.candidates is not None):
-            raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
-        if not self.split.startswith("holdout:"):
-            raise ValueError(f"split {self.split!r}: the validation part is a share of the training: holdout:SHARE")
-        return self
-
-
-class _Experiment(_Table):
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
-    learners: Annotated[list[Annotated[_Learner, _reading(_spread)]], _reading(split_list), Field(min_length=1)]
-    datasets: Annotated[list[Annotated[_Dataset, _reading(spread)]], _reading(split_list), Field(min_length=1)] = [
-        _Dataset(name=name)
-        for name in DEFAULT_DATASETS  # pydantic copies it
-    ]
-    trials: Annotated[StrictInt, Field(ge=1)] = DEFAULT_TRIALS
-    seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
-    threads: Annotated[StrictInt, Field(ge=1)] = 1
-    jobs: Annotated[StrictInt, Field(ge=1)] = 1
-    timeout: Annotated[float, PlainValidator(parse_duration)] | None = None
-    memory: Annotated[int, PlainValidator(parse_size)] | None = None
-    metrics: Annotated[list[str], _reading(split_list), Field(min_length=1)] | None = None
-    representation: _Representation | None = None
-    split: _Split = "holdout:0.1"
-    curves: bool = False
-    tune: _Tune | None = None
-    figures: list[_Figure] = []
-    minutes: Annotated[float, Field(gt=0)] | None = None
-    quick: dict[str, Any] = {}
-    leave_out: list[str] = []
-    absent: dict[str, str] = {}
-    settings: dict[str, dict[str, Any]] = Field(default={}, alias="set")
-
-
-def _chosen_datasets(source: str, model: _Experiment) -> dict[str, tuple[DatasetChoice, ...]]:
+def _chosen_datasets(source: str, model: ExperimentTable) -> dict[str, tuple[DatasetChoice, ...]]:
     """The data sets by what they go by, a grid with all that it stands for, the `set` table laid over them."""
     groups: dict[str, tuple[DatasetChoice, ...]] = {}
     for d in model.datasets:
@@ -359,7 +188,7 @@ def _chosen_datasets(source: str, model: _Experiment) -> dict[str, tuple[Dataset
 
 
 def _with_settings(
-    source: str, model: _Experiment, groups: Mapping[str, tuple[DatasetChoice, ...]]
+    source: str, model: ExperimentTable, groups: Mapping[str, tuple[DatasetChoice, ...]]
 ) -> tuple[LearnerChoice, ...]:
     """Lay the `set` table over the learners it names: by label, else by name; `learner@dataset` for one data set."""
     members = {choice.name: [choice.name] for group in groups.values() for choice in group}
@@ -407,7 +236,7 @@ def _for_each(by_dataset: Mapping[str, Any], members: Mapping[str, list[str]]) -
     return spread_out
 
 
-def _tuned(name: str, label: str, labels: list[str], model: _Experiment) -> dict[str, Any]:
+def _tuned(name: str, label: str, labels: list[str], model: ExperimentTable) -> dict[str, Any]:
     """What is to be tuned of a learner: by label, else by name."""
     given = model.tune.params if model.tune else {}
     ranges = given.get(label) or ({} if name in labels else given.get(name, {}))
@@ -418,24 +247,3 @@ def _label(name: str, params: Mapping[str, Any]) -> str:
     """A learner's name in tables, without its module; round another learner, with that one's."""
     inner, bare = params.get(INNER), name.rpartition(":")[2]
     return f"{bare}({_label(parse(inner).name, parse(inner).params)})" if isinstance(inner, str) else bare
-
-
-def _explain(source: str, problem: Any) -> str:
-    where = ""
-    for part in problem["loc"]:
-        where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
-    if problem["type"] == "extra_forbidden":
-        tables: dict[str, type[_Table]] = {
-            "learners": _Learner,
-            "datasets": _Dataset,
-            "tune": _Tune,
-            "figures": _Figure,
-        }
-        table = tables.get(str(problem["loc"][0]), _Experiment) if len(problem["loc"]) > 1 else _Experiment
-        allowed = [model_field.alias or name for name, model_field in table.model_fields.items()]
-        near = get_close_matches(str(problem["loc"][-1]), allowed, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        return f"{source}: unknown key {where}: {hint}allowed here: {', '.join(allowed)}"
-    message = problem["msg"].removeprefix("Value error, ")
-    given = "" if problem["type"] in ("missing", "value_error") else f" (got {problem['input']!r})"
-    return f"{source}: {where}: {message}{given}"

@@ -33,50 +33,51 @@ def count_terms(
     """
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
-    blocks: list[csr_array] = []
+    counted = _Counted()
     tokens, ends = array("i"), array("i", [0])
     for text in texts:
         tokens.extend(map(number.__getitem__, token.findall(text.lower())))
         ends.append(len(tokens))
         if len(tokens) >= BLOCK_TOKENS:
-            blocks.append(_count(tokens, ends, len(number)))
+            counted.add(tokens, ends, len(number))
             tokens, ends = array("i"), array("i", [0])
-    blocks.append(_count(tokens, ends, len(number)))
+    counted.add(tokens, ends, len(number))
     vocabulary = np.array(sorted(number), dtype=object)
     column = np.empty(len(number), dtype=np.int32)
     column[[number[word] for word in vocabulary]] = np.arange(len(number), dtype=np.int32)
-    counts = _stack(blocks, column)
+    counts = counted.matrix(column)
     stopped = set(stop_words)
     kept = np.bincount(counts.indices, minlength=len(number)) >= min_df
     kept &= np.fromiter((word not in stopped for word in vocabulary), dtype=np.bool_, count=len(number))
     return (counts if kept.all() else counts[:, kept]), tuple(vocabulary[kept])
 
 
-def _count(tokens: array[int], ends: array[int], words: int) -> csr_array:
-    """Counts of some texts, whose tokens lie one after the other, by the numbers that words got as they were met."""
-    columns = np.array(tokens, dtype=np.int32)
-    ones = np.ones(len(columns), dtype=np.float32)
-    counts = csr_array((ones, columns, np.array(ends, dtype=np.int32)), shape=(len(ends) - 1, words))
-    counts.sum_duplicates()
-    return csr_array((counts.data.copy(), counts.indices.copy(), counts.indptr), shape=counts.shape)  # no spare room
+class _Counted:
+    """Counts of the texts so far, in arrays that grow in place: memory never holds them twice."""
 
+    def __init__(self) -> None:
+        self.words, self.counts, self.ends = array("i"), array("f"), array("q", [0])
 
-def _stack(blocks: list[csr_array], column: NDArray[np.int32]) -> csr_array:
-    """The blocks one below the other, their columns renumbered. They are let go one by one: memory holds one copy."""
-    rows, nonzeros = sum(block.shape[0] for block in blocks), sum(block.nnz for block in blocks)
-    indptr = np.zeros(rows + 1, dtype=np.int32 if nonzeros < 2**31 else np.int64)
-    indices, data = np.empty(nonzeros, dtype=np.int32), np.empty(nonzeros, dtype=np.float32)
-    row = at = 0
-    blocks.reverse()
-    while blocks:
-        block = blocks.pop()
-        indptr[row + 1 : row + 1 + block.shape[0]] = block.indptr[1:] + at
-        indices[at : at + block.nnz], data[at : at + block.nnz] = column[block.indices], block.data
-        row, at = row + block.shape[0], at + block.nnz
-    counts = csr_array((data, indices, indptr), shape=(rows, len(column)))
-    counts.sort_indices()
-    counts.has_canonical_format = True
-    return counts
+    def add(self, tokens: array[int], ends: array[int], words: int) -> None:
+        """Some more texts, whose tokens lie one after the other, by the numbers that words got as they were met."""
+        columns = np.array(tokens, dtype=np.int32)
+        ones = np.ones(len(columns), dtype=np.float32)
+        block = csr_array((ones, columns, np.array(ends, dtype=np.int32)), shape=(len(ends) - 1, words))
+        block.sum_duplicates()
+        self.ends.extend((block.indptr[1:] + self.ends[-1]).tolist())
+        self.words.frombytes(block.indices.astype(np.int32).tobytes())
+        self.counts.frombytes(block.data.tobytes())
+
+    def matrix(self, column: NDArray[np.int32]) -> csr_array:
+        """All counts, their columns renumbered, sorted in each row."""
+        indices, counts = np.asarray(self.words), np.asarray(self.counts)  # views, no copies
+        for start in range(0, len(indices), BLOCK_TOKENS):
+            indices[start : start + BLOCK_TOKENS] = column[indices[start : start + BLOCK_TOKENS]]
+        ends = np.array(self.ends, dtype=np.int32 if len(indices) < 2**31 else np.int64)
+        matrix = csr_array((counts, indices, ends), shape=(len(ends) - 1, len(column)))
+        matrix.sort_indices()
+        matrix.has_canonical_format = True
+        return matrix
 
 
 def english_stop_words() -> frozenset[str]:

@@ -25,7 +25,7 @@ WORDS = {"failed": "FAIL", "skipped": "n/a"}
 def check(name: str, timeout: str, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
     """Run the conformance suite on a learner (also module:Class), a data set (also a file) or a metric."""
     from harness.executors.local import Job, LocalExecutor
-    from harness.spec import parse_duration
+    from harness.shape import parse_duration
 
     try:
         seconds = parse_duration(timeout)

@@ -37,8 +37,8 @@ def train(
     All start where a machine without any instance of its own ends: in few sweeps, for most differ little from it.
     Whatever the number of threads, the outcome is the same.
     """
-    features = np.argsort(-np.bincount(instances.indices, minlength=n_features), kind="stable")
-    job = _Job(_renamed(instances, features), _by_class(labels, n_classes), problem, seed, prune)
+    features = by_frequency(instances, n_features)
+    job = _Job(renamed(instances, features), _by_class(labels, n_classes), problem, seed, prune)
     start = job.start(n_features)
     threads = min(get_num_threads(), n_classes)
     shares = [range(t, n_classes, threads) for t in range(threads)]
@@ -51,8 +51,13 @@ def train(
     return _collect(found, features)
 
 
-def _renamed(instances: Instances, features: NDArray[np.int64]) -> Instances:
-    """The same instances with the features numbered anew, so that those met often are close together in w."""
+def by_frequency(instances: Instances, n_features: int) -> NDArray[np.int64]:
+    """The features, those met most often first."""
+    return np.argsort(-np.bincount(instances.indices, minlength=n_features), kind="stable")
+
+
+def renamed(instances: Instances, features: NDArray[np.int64]) -> Instances:
+    """The same instances with the features numbered in this order, so that those met often are close together."""
     numbers = np.empty(features.size, np.int32)
     numbers[features] = np.arange(features.size, dtype=np.int32)
     return instances._replace(indices=frozen(numbers[instances.indices]))

@@ -43,13 +43,23 @@ GIVEN = (INSTANCES, reads(float64), reads(int32), reads(int64), TREE, GOAL)
 
 @helper()
 def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None:
-    """<u_c, x> of each class, from a matrix."""
+    """<u_c, x> of each class, from a matrix; four features at a time, so that the scores are gone through less."""
     for c in range(np.uint64(scores.size)):
         scores[c] = 0.0
-    for j in range(instances.indptr[i], instances.indptr[i + 1]):
-        f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
+    indices, data = instances.indices, instances.data
+    j, end = instances.indptr[i], instances.indptr[i + 1]
+    while j + 4 <= end:
+        one, two = np.uint32(indices[j]), np.uint32(indices[j + 1])
+        three, four = np.uint32(indices[j + 2]), np.uint32(indices[j + 3])
+        x, y, z, v = data[j], data[j + 1], data[j + 2], data[j + 3]
         for c in range(np.uint64(scores.size)):
-            scores[c] += x * W[f, c]
+            scores[c] += (x * W[one, c] + y * W[two, c]) + (z * W[three, c] + v * W[four, c])
+        j += 4
+    while j < end:
+        one, x = np.uint32(indices[j]), data[j]
+        for c in range(np.uint64(scores.size)):
+            scores[c] += x * W[one, c]
+        j += 1
 
 
 @helper()

@@ -303,7 +303,7 @@ def test_one_name_twice_from_one_distribution_is_told_with_the_way_out(install):
 @pytest.mark.parametrize(
     ("ask", "name", "hint"),
     [
-        ("learner", "paa", "unknown learner 'paa'; did you mean pa?"),
+        ("learner", "paa", "unknown learner 'paa'; did you mean pa or oaa?"),
         ("dataset", "digit", "unknown data set 'digit'; did you mean digits?"),
         ("metric", "trian", "unknown metric 'trian'; did you mean train"),
         ("experiment", "pa_steps", "unknown experiment 'pa_steps'; did you mean pa-steps?"),

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from harness.kernels.edges import as_edges
-from harness.online import OnlineClassifier
+from harness.online import OnlineClassifier, classifier
 from harness_index import EMA, FF, OOZ
 from harness_prototype import MMP, PA, OVRPerceptron, Perceptron, Winnow
 
@@ -374,3 +374,15 @@ def test_a_random_state_is_not_kept_in_the_file(tmp_path):
     PA(random_state=np.random.RandomState(1), passes=np.int64(2)).fit(*data()).save(tmp_path / "model")
     loaded = PA.load(tmp_path / "model")
     assert (loaded.random_state, loaded.passes) == (None, 2)
+
+
+@every
+def test_rows_in_the_order_of_their_classes_rank_alike(learner, monkeypatch):
+    X, y = data()
+    expected = clone(learner).fit(X, y).rank(X, 5)
+    monkeypatch.setattr(classifier, "CACHED_CLASSES", 1)
+    ordered = clone(learner).fit(X, y)
+    assert_array_equal(ordered.rank(X, 5), expected)
+    if not ordered._degree():
+        features, classes = as_edges(ordered.rows_).features, as_edges(ordered.rows_).classes
+        assert np.all((np.diff(features) > 0) | (np.diff(classes.astype(np.int64)) > 0))

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from harness.cli.executing import to_toml
 from harness.cli.run import parse_setting, read_raw
+from harness.dataset_choice import DatasetChoice
 from harness.errors import SpecError, UnknownName
 from harness.host import discover
-from harness.spec import DatasetChoice, Experiment, LearnerChoice, build, parse_duration, parse_size, read_file
+from harness.shape import parse_duration, parse_size
+from harness.spec import Experiment, LearnerChoice, build, read_file
 
 NO_FLAGS = dict.fromkeys(
     ["learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads"]

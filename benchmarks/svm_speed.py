@@ -1,0 +1,260 @@
+"""How fast the support vector machines train beside liblinear: ratios in one run, written to docs/svm-speed.md.
+
+    harness data import newsgroups FILE
+    python benchmarks/svm_speed.py [--parts news,zipf,compile] [--classes 1000 --rows 40000]
+
+One thread unless said. Ratios of one thread are of processor time, which other work on the machine disturbs least;
+those of two threads are of the clock, and mean something on an idle machine only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.svm import LinearSVC
+
+from harness.kernels.edges import as_edges
+from harness.machine import describe_machine
+from harness.represent import represent
+from harness.signature import import_target
+from harness.split import split_rows
+
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"
+NEWLINE = "\n"
+
+
+class Parts(NamedTuple):
+    """Training and test rows, represented, and the class tree where there is one."""
+
+    X: csr_array
+    y: np.ndarray
+    X_test: csr_array
+    y_test: np.ndarray
+    taxonomy: Any
+
+
+class Timing(NamedTuple):
+    """What one fit took, and how good it was."""
+
+    cpu: float
+    wall: float
+    objective: float
+    r1: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", default="news,zipf,compile")
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--rows", type=int, default=40_000)
+    parser.add_argument("--times", type=int, default=3, help="the best of so many fits counts")
+    chosen = parser.parse_args()
+    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
+        os.environ.update(ONE_THREAD)
+        os.execv(sys.executable, [sys.executable, *sys.argv])
+    parts: dict[str, Callable[[], list[str]]] = {
+        "news": lambda: measure_news(chosen.times),
+        "zipf": lambda: measure_zipf(chosen.rows, chosen.classes),
+        "compile": measure_compiling,
+    }
+    sections = read_sections()
+    for name in chosen.parts.split(","):
+        title, *lines = parts[name]()
+        sections[title] = "\n".join(lines).strip()
+        write_page(sections)
+
+
+def read_sections() -> dict[str, str]:
+    """What earlier runs measured, by heading: a part that is measured again replaces its own section only."""
+    if not PAGE.exists():
+        return {}
+    _, *found = PAGE.read_text().split("\n## ")
+    return {f"## {part.partition(NEWLINE)[0]}": part.partition(NEWLINE)[2].strip() for part in found}
+
+
+def write_page(sections: dict[str, str]) -> None:
+    machine = describe_machine()
+    lines = ["# Speed of the support vector machines", ""]
+    lines += [
+        "Written by `python benchmarks/svm_speed.py`; do not edit by hand. Ratios are taken within one run: those of"
+    ]
+    lines += ["one thread from processor time, those of two from the clock. Above 1: liblinear takes longer.", ""]
+    lines += [f"Measured on {machine['processor']}, {machine['cores']} cores."]
+    for title, text in sections.items():
+        lines += ["", title, "", text]
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+# -- what is measured ------------------------------------------------------------------------------------------------
+
+
+def measure_news(times: int) -> list[str]:
+    """One against the rest, Crammer and Singer's and the hierarchical one on 20 newsgroups, at two tolerances."""
+    from harness_text.newsgroups import load
+
+    parts = prepare(load(headers="keep"), "bydate")
+    lines = ["## 20 newsgroups by date", "", shape(parts), ""]
+    lines += [f"Load average {os.getloadavg()[0]:.1f}; the best of {times} fits each.", ""]
+    lines += ["| learner | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"]
+    lines += ["|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for tol in (0.1, 0.01):
+        ours, theirs = best(own("ovr:SVM", tol), parts, times, ovr_loss), best(liblinear(tol), parts, times, ovr_loss)
+        lines.append(row("svm", tol, ours, theirs, "1"))
+        ours, theirs = best(own("crammer_singer:CrammerSinger", tol), parts, times, all_loss), best(singer(tol), parts, times, all_loss)  # fmt: skip  # noqa: E501
+        lines.append(row("crammer-singer", tol, ours, theirs, "2"))
+        tree = best(own("hierarchical:HSVM", tol), parts, times, None)
+        lines += [f"| hsvm | {tol} | {tree.cpu:.2f} s | - | {tree.r1:.4f} | | | | {tree.cpu / ours.cpu:.1f} times crammer-singer | 3 |"]  # fmt: skip  # noqa: E501
+    return [*lines, "", *two_threads(parts, times)]
+
+
+def measure_zipf(rows: int, classes: int) -> list[str]:
+    """Many classes: one against the rest."""
+    from harness_synthetic.zipf import load
+
+    parts = prepare(load(rows=rows, classes=classes), "")
+    lines = [
+        f"## `zipf`, {classes:,} classes, {rows:,} rows",
+        "",
+        shape(parts),
+        "",
+        f"Load average {os.getloadavg()[0]:.1f}.",
+    ]
+    lines += ["", "| learner | tol | train | R1 | LinearSVC: train | R1 | ratio | aim |"]
+    lines += ["|---|---:|---:|---:|---:|---:|---:|---:|"]
+    ours, theirs = best(own("ovr:SVM", 0.1), parts, 1, None), best(liblinear(0.1), parts, 1, None)
+    ratio = f"**{theirs.cpu / ours.cpu:.2f}** | 2 |"
+    lines.append(f"| svm | 0.1 | {ours.cpu:.1f} s | {ours.r1:.4f} | {theirs.cpu:.1f} s | {theirs.r1:.4f} | {ratio}")
+    return lines
+
+
+def two_threads(parts: Parts, times: int) -> list[str]:
+    """Clock time of `svm` with one thread over that with two."""
+    from numba import set_num_threads
+
+    spans = []
+    for threads in (1, 2):
+        set_num_threads(threads)
+        spans.append(best(own("ovr:SVM", 0.01), parts, times, None).wall)
+    set_num_threads(1)
+    return [f"`svm` with two threads: **{spans[0] / spans[1]:.2f}** times as fast as with one, by the clock (aim 1.6)."]
+
+
+def measure_compiling() -> list[str]:
+    """Processor time of a first import with an empty cache, each learner alone, beyond importing scikit-learn."""
+    lines = ["## Compiling", "", f"Load average {os.getloadavg()[0]:.1f}; processor time.", ""]
+    lines += ["| learner | cold | aim |", "|---|---:|---:|"]
+    base = import_seconds("sklearn.base, numba, scipy.sparse", {})
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("ovr", "crammer_singer", "hierarchical", "topdown"):
+            cold = import_seconds(f"harness_svm.{name}", {"NUMBA_CACHE_DIR": f"{folder}/{name}"}) - base
+            lines.append(f"| `harness_svm.{name}` | {cold:.1f} s | 10 s |")
+    return lines
+
+
+def import_seconds(modules: str, environment: dict[str, str]) -> float:
+    code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment
+    )
+    return float(ended.stdout)
+
+
+# -- learners --------------------------------------------------------------------------------------------------------
+
+
+def own(target: str, tol: float) -> Callable[[], Any]:
+    return lambda: import_target(f"harness_svm.{target}")(tol=tol, random_state=0)
+
+
+def liblinear(tol: float) -> Callable[[], Any]:
+    return lambda: LinearSVC(dual=True, tol=tol, random_state=0)
+
+
+def singer(tol: float) -> Callable[[], Any]:
+    return lambda: LinearSVC(
+        multi_class="crammer_singer", fit_intercept=False, tol=tol, max_iter=10_000, random_state=0
+    )
+
+
+def best(build: Callable[[], Any], parts: Parts, times: int, objective: Callable[..., float] | None) -> Timing:
+    """The fastest of some fits: what the machine can do when nobody disturbs it."""
+    learner = build()
+    theirs = isinstance(learner, LinearSVC)
+    X = parts.X.astype(np.float64) if theirs else parts.X  # what each takes without a copy of its own
+    extra = {"taxonomy": parts.taxonomy} if hasattr(learner, "taxonomy") else {}
+    if not theirs:
+        learner.fit(X[:50], parts.y[:50], **extra)  # whatever is made on first use is made before the clock runs
+    spans = []
+    for _ in range(times):
+        wall, cpu = time.perf_counter(), time.process_time()
+        learner = build().fit(X, parts.y, **extra)
+        spans.append((time.process_time() - cpu, time.perf_counter() - wall))
+    r1 = float((learner.predict(parts.X_test) == parts.y_test).mean())
+    value = float("nan")
+    if objective is not None:
+        W = learner.coef_.T if theirs else matrix_of(learner)
+        value = objective(parts, W, getattr(learner, "intercept_", getattr(learner, "base_", None)))
+    timing = Timing(min(span[0] for span in spans), min(span[1] for span in spans), value, r1)
+    print(type(learner).__name__, timing, flush=True)
+    return timing
+
+
+def matrix_of(learner: Any) -> np.ndarray:
+    indptr, classes, weights = as_edges(learner.rows_)
+    found = (weights.astype(np.float64), classes.astype(np.int64), indptr)
+    return csr_array(found, shape=(learner.n_features_in_, learner.classes_.size)).toarray()
+
+
+def ovr_loss(parts: Parts, W: np.ndarray, bias: np.ndarray) -> float:
+    """The sum of all classes' objectives, C = 1, squared hinge."""
+    sign = np.where(parts.y[:, np.newaxis] == np.arange(W.shape[1]), 1, -1)
+    losses = np.maximum(0, 1 - sign * (parts.X @ W + bias)) ** 2
+    return float(((W**2).sum() + (bias**2).sum()) / 2 + losses.sum())
+
+
+def all_loss(parts: Parts, W: np.ndarray, _: Any) -> float:
+    """Crammer and Singer's objective, C = 1."""
+    scores = parts.X @ W
+    lead = scores[np.arange(len(parts.y)), parts.y][:, np.newaxis] - scores
+    wrong = np.where(np.arange(W.shape[1]) == parts.y[:, np.newaxis], 0, 1 - lead)
+    return float((W**2).sum() / 2 + np.maximum(0, wrong.max(axis=1)).sum())
+
+
+# -- telling ---------------------------------------------------------------------------------------------------------
+
+
+def prepare(data: Any, split: str) -> Parts:
+    train, test = data.splits[split] if split else split_rows("holdout:0.2", data.X.shape[0], 0, {})
+    train = np.random.default_rng(0).permutation(train)
+    X = csr_array(data.X, dtype=np.float32)
+    X_train, X_test = represent("tfidf", X[train], X[test])
+    return Parts(X_train, data.y[train], X_test, data.y[test], data.taxonomy)
+
+
+def shape(parts: Parts) -> str:
+    per_row = parts.X.nnz / parts.X.shape[0]
+    return (
+        f"{parts.X.shape[0]:,} training and {parts.X_test.shape[0]:,} test rows, {per_row:.0f} non-zeros a row, "
+        f"{int(parts.y.max()) + 1:,} classes."
+    )
+
+
+def row(name: str, tol: float, ours: Timing, theirs: Timing, aim: str) -> str:
+    found = f"{ours.cpu:.2f} s | {ours.objective:.2f} | {ours.r1:.4f}"
+    other = f"{theirs.cpu:.2f} s | {theirs.objective:.2f} | {theirs.r1:.4f}"
+    return f"| {name} | {tol} | {found} | {other} | **{theirs.cpu / ours.cpu:.2f}** | {aim} |"
+
+
+if __name__ == "__main__":
+    main()
