@@ -34,7 +34,7 @@ FEATURES, WORDS = 5_000, 24
 
 
 class Timing(NamedTuple):
-    """One learner on some data; a pass is what each further one adds to the first."""
+    """One learner on some data; a pass is what each further one adds to the first, predictions are in CPU time."""
 
     name: str
     pass_seconds: float
@@ -109,7 +109,7 @@ def beside_peer(parts: Parts) -> list[str]:
     own = [time_lomtree(f"lomtree, T = {budget:,}", parts, T=budget), time_lomtree("lomtree", parts)]
     losses = ("squared", "hinge", "logistic")
     peers = [timing for loss in losses if (timing := time_vowpal_wabbit(parts, loss)) is not None]
-    best = max(peers, key=lambda timing: timing.r1, default=None)
+    best = max(peers, key=lambda timing: (timing.r1, -timing.pass_cpu_seconds), default=None)
     lines = ["", shape(parts) + f" {PASSES} passes; a pass is what each further one adds to the first.", ""]
     lines += ["| learner | a pass | CPU | predict a row | R1 | peer / ours | by CPU |", "|---|" + "---:|" * 6]
     for t in [*own, *peers]:
@@ -120,7 +120,12 @@ def beside_peer(parts: Parts) -> list[str]:
             f"| {t.name} | {t.pass_seconds:.3f} s | {t.pass_cpu_seconds:.3f} s "
             f"| {t.predict_seconds / parts.X_test.shape[0] * 1e6:.1f} µs | {t.r1:.3f} | {ratios} |"
         )
-    return [*lines, "", "The peer is Vowpal Wabbit with the loss of its highest R1. Aim: 2, at no lower R1."]
+    return [
+        *lines,
+        "",
+        "The peer is Vowpal Wabbit with the loss of its highest R1, the faster of equals, and K - 1 nodes. Aim: 2, at no",
+        "lower R1. On a shared machine the ratio by CPU is the one to read; predictions are in CPU time.",
+    ]
 
 
 def time_lomtree(name: str, parts: Parts, **params: Any) -> Timing:
@@ -161,8 +166,8 @@ def time_vowpal_wabbit(parts: Parts, loss: str) -> Timing | None:
         fit = f"{common} -d {folder}/train --cache_file {folder}/train.cache -f {folder}/model"
         one, many = run(fit), run(f"{fit} --passes {PASSES}")
         predict = f"-t -i {folder}/model -p {folder}/answers"
-        empty = run(f"{predict} -d {folder}/one --cache_file {folder}/one.cache")[0]
-        span = run(f"{predict} -d {folder}/test --cache_file {folder}/test.cache")[0] - empty
+        empty = run(f"{predict} -d {folder}/one --cache_file {folder}/one.cache")[1]
+        span = run(f"{predict} -d {folder}/test --cache_file {folder}/test.cache")[1] - empty
         answers = np.loadtxt(f"{folder}/answers").astype(int) - 1
     wall, cpu = ((many[at] - one[at]) / (PASSES - 1) for at in range(2))
     return told(Timing(f"Vowpal Wabbit --log_multi, {loss}", wall, cpu, span, float((answers == parts.y_test).mean())))

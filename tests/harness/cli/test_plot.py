@@ -1,0 +1,55 @@
+"""`harness plot`: a figure from what is stored, and what it says when there is nothing to draw."""
+
+import pytest
+
+from harness.store import open_store
+
+
+@pytest.fixture
+def results(tmp_path, make_record):
+    """Two learners on two data sets of different size, with curves and a parameter that was swept."""
+    folder = tmp_path / "results"
+    with open_store(folder) as store:
+        store.describe("learners = 'pa'\n", {"id": "m1", "processor": "Fast", "cores": 8})
+        for dataset, classes in (("small", 10), ("large", 100)):
+            for label, C in (("pa(C=1)", 1), ("pa(C=2)", 2)):
+                curve = [{"pass": n, "scores": {"r1": n / 4, "train": n / 2}} for n in (1, 2, 3)]
+                scores = {"r1": 0.6 + C / 10, "train": classes / 10 * C}
+                place = {"dataset": dataset, "fingerprint": dataset, "n_classes": classes}
+                for seed in (0, 1):
+                    store.append(make_record(label, seed, params={"C": C}, curve=curve, **scores, **place))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["curve", "sweep", "scaling", "pareto", "cd", "bar"])
+def test_every_kind_is_drawn_into_the_results_folder(harness, results, kind):
+    ended = harness("plot", results, "--kind", kind)
+    assert ended.returncode == 0, ended.stderr
+    assert (results / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    assert (results / f"{kind}.svg").exists()
+
+
+def test_files_metric_and_axis_are_those_asked_for(harness, results, tmp_path):
+    out = tmp_path / "figures" / "time.svg"
+    ended = harness("plot", results, "--kind", "curve", "--x", "train", "--datasets", "small", "--out", out)
+    assert ended.returncode == 0, ended.stderr
+    text = out.read_text()
+    assert "train (s)" in text
+    assert "small" in text
+    assert "large" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--kind", "bar", "--metric", "r2d2"], "unknown metric 'r2d2'"),
+        (["--kind", "bar", "--datasets", "middle"], "there is no dataset 'middle' in these results: large, small"),
+        (["--kind", "scaling", "--x", "colour"], "--x colour: expected one of classes, examples, features"),
+        (["--kind", "bar", "--out", "a.gif"], "the file's ending must be one of png, svg, pdf"),
+        (["--kind", "pareto", "--metric", "peak"], "nothing to draw: no record has both peak and train"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told_in_a_line(harness, results, words, told):
+    ended = harness("plot", results, *words)
+    assert ended.returncode == 2
+    assert told in ended.stderr
