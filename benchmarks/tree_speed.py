@@ -123,8 +123,8 @@ def beside_peer(parts: Parts) -> list[str]:
     return [
         *lines,
         "",
-        "The peer is Vowpal Wabbit with the loss of its highest R1, the faster of equals, and K - 1 nodes. Aim: 2, at no",
-        "lower R1. On a shared machine the ratio by CPU is the one to read; predictions are in CPU time.",
+        "The peer is Vowpal Wabbit with the loss of its highest R1, the faster of equals, and K - 1 nodes. Aim: 2, at",
+        "no lower R1. On a shared machine the ratio by CPU is the one to read; predictions are in CPU time.",
     ]
 
 

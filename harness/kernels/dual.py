@@ -73,16 +73,6 @@ def empty_space(n_instances: int, n_features: int) -> Space:
     )
 
 
-@kernel(void(INSTANCES, writes(float64)), **LEAN)
-def square_lengths(instances: Instances, squares: Array) -> None:
-    """||x_i||^2 of each instance."""
-    for i in range(squares.size):
-        total = 0.0
-        for j in range(instances.indptr[i], instances.indptr[i + 1]):
-            total += np.float64(instances.data[j]) ** 2
-        squares[i] = total
-
-
 @helper()
 def product(instances: Instances, i: Any, w: Array) -> float:
     """<w, x_i>, in four sums side by side: one alone would wait for itself at each step."""

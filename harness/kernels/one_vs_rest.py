@@ -15,8 +15,9 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.kernels.compiling import Array, frozen
-from harness.kernels.dual import Problem, Space, empty_space, move_over, solve, square_lengths
+from harness.kernels.arranging import by_frequency, renamed, square_lengths
+from harness.kernels.compiling import Array
+from harness.kernels.dual import Problem, Space, empty_space, move_over, solve
 from harness.kernels.edges import Edges
 from harness.kernels.instances import Instances, Labels
 
@@ -51,18 +52,6 @@ def train(
     return _collect(found, features)
 
 
-def by_frequency(instances: Instances, n_features: int) -> NDArray[np.int64]:
-    """The features, those met most often first."""
-    return np.argsort(-np.bincount(instances.indices, minlength=n_features), kind="stable")
-
-
-def renamed(instances: Instances, features: NDArray[np.int64]) -> Instances:
-    """The same instances with the features numbered in this order, so that those met often are close together."""
-    numbers = np.empty(features.size, np.int32)
-    numbers[features] = np.arange(features.size, dtype=np.int32)
-    return instances._replace(indices=frozen(numbers[instances.indices]))
-
-
 def _by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
     """The instances of each class."""
     owners = np.repeat(np.arange(labels.indptr.size - 1), np.diff(labels.indptr))
@@ -87,8 +76,7 @@ class _Job:
     ) -> None:
         self.instances, self.members, self.problem = instances, members, problem
         self.seed, self.prune = seed, prune
-        self.squares = np.empty(instances.n_instances)
-        square_lengths(instances, self.squares)
+        self.squares = square_lengths(instances)
 
     def start(self, n_features: int) -> Space:
         """A machine that has no instance of its own."""

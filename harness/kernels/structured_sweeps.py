@@ -1,6 +1,7 @@
 """Sweeps of the support vector machines that train all classes at once, and ranking by what they learned.
 
-The weights u_y (see `structured`) are kept in a matrix, features x classes, or where it would be too large in an index.
+The weights u_y (see `structured`) are kept in a matrix, features x classes; `structured_rows` is for those that are too
+many.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 
 from harness.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
-from harness.kernels.moves import MOVES, Moves, forget, move
-from harness.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
+from harness.kernels.moves import MOVES, Moves, forget
+from harness.kernels.rows import FROZEN_ROWS, Rows, freeze, has_room
 from harness.kernels.scoring import score, squared_norm
 from harness.kernels.structured import (
     BLOCK,
@@ -102,46 +103,6 @@ def sweep_matrix(
         size = fetch(duals, np.uint32(i), block)
         violations[i], size, n = improve(tree, y, squares[i], goal, block, size, moves)
         move_densely(W, instances, i, moves, n)
-        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
-        forget(moves, n)
-    return order.size
-
-
-@kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
-def sweep_rows(
-    instances: Instances,
-    squares: Array,
-    labels: Array,
-    order: Array,
-    tree: Tree,
-    goal: Goal,
-    rows: Rows,
-    duals: Rows,
-    block: Block,
-    moves: Moves,
-    violations: Array,
-    zeros: Array,
-) -> int:
-    """The same with the weights in an index, which may be what has no room."""
-    for done in range(order.size):
-        i = order[done]
-        if not has_room(duals, order[done : done + 1], MOST_STEPS):
-            return done
-        y = np.uint32(labels[i])
-        score(rows, instances, i, zeros, block.scores)
-        add_up(tree, block.scores, block.sums)
-        judge(tree, y, goal.slack, block)
-        slope(tree, y, block)
-        size = fetch(duals, np.uint32(i), block)
-        violations[i], size, n = improve(tree, y, squares[i], goal, block, size, moves)
-        features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
-        if n > 0 and not has_room(rows, features, n):
-            put_back(duals, np.uint32(i), block, size, False)
-            forget(moves, n)
-            return done
-        for j in range(instances.indptr[i], instances.indptr[i + 1]):
-            if n > 0:
-                move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
         put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size

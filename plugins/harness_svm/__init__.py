@@ -1,1 +1,35 @@
-"""Support vector machines: one against the rest, Crammer and Singer's, hierarchical, top-down."""
+"""Support vector machines: one against the rest, Crammer and Singer's, hierarchical, top-down.
+
+A learner's module is imported when its name is first asked for, so that listing the plugin stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness_svm.crammer_singer import CrammerSinger
+    from harness_svm.hierarchical import HSVM
+    from harness_svm.ovr import SVM
+    from harness_svm.topdown import TopDownPerceptron, TopDownSVM
+
+__all__ = ["HSVM", "SVM", "CrammerSinger", "TopDownPerceptron", "TopDownSVM"]
+
+_MODULES = {
+    "CrammerSinger": "harness_svm.crammer_singer",
+    "HSVM": "harness_svm.hierarchical",
+    "SVM": "harness_svm.ovr",
+    "TopDownPerceptron": "harness_svm.topdown",
+    "TopDownSVM": "harness_svm.topdown",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

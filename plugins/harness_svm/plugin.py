@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: nothing is imported or read here."""
+"""What this plugin brings, by name only: no learner is imported here."""
 
 from __future__ import annotations
 
@@ -7,4 +7,44 @@ from harness import LearnerSpec, hookimpl
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
-    return []
+    return [
+        LearnerSpec(
+            name="svm",
+            load="harness_svm.ovr:SVM",
+            kind="flat",
+            summary="one linear support vector machine for each class against the rest",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_svm.ovr",),
+        ),
+        LearnerSpec(
+            name="crammer-singer",
+            load="harness_svm.crammer_singer:CrammerSinger",
+            kind="flat",
+            summary="multi-class support vector machine: all classes in one problem",
+            preload=("harness_svm.crammer_singer",),
+        ),
+        LearnerSpec(
+            name="hsvm",
+            load="harness_svm.hierarchical:HSVM",
+            kind="tree",
+            summary="hierarchical support vector machine: classes share the weights of the nodes above them",
+            needs=frozenset({"taxonomy"}),
+            preload=("harness_svm.hierarchical",),
+        ),
+        LearnerSpec(
+            name="topdown-svm",
+            load="harness_svm.topdown:TopDownSVM",
+            kind="tree",
+            summary="support vector machines at each node of the class tree choose among its children",
+            needs=frozenset({"taxonomy"}),
+            preload=("harness_svm.topdown",),
+        ),
+        LearnerSpec(
+            name="topdown-perceptron",
+            load="harness_svm.topdown:TopDownPerceptron",
+            kind="tree",
+            summary="committees of perceptrons at each node of the class tree choose among its children",
+            needs=frozenset({"taxonomy"}),
+            preload=("harness_svm.topdown",),
+        ),
+    ]

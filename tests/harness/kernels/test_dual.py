@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
+from harness.kernels.arranging import square_lengths
 from harness.kernels.compiling import frozen
-from harness.kernels.dual import empty_space, move_over, pose, solve, square_lengths
+from harness.kernels.dual import empty_space, move_over, pose, solve
 from harness.kernels.instances import Labels, as_instances
 from harness.kernels.one_vs_rest import train
 
@@ -35,8 +36,7 @@ def dual(alpha: np.ndarray, w: np.ndarray, ridge: float) -> float:
 
 def prepared(X: np.ndarray, sign: np.ndarray):
     instances, space = as_instances(X), empty_space(*X.shape)
-    squares = np.empty(X.shape[0])
-    square_lengths(instances, squares)
+    squares = square_lengths(instances)
     space.random[0] = 7
     space.sign[:] = sign
     return instances, squares, space

@@ -222,3 +222,14 @@ def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, na
 def test_attributes_or_costs_of_another_size_are_told(data, tree):
     with pytest.raises(HarnessError, match="costs has 3 values: expected one for each of the 10 nodes"):
         HSVM(costs=(1.0, 2.0, 3.0)).fit(*data(), taxonomy=tree)
+
+
+def test_a_tree_of_its_own_satisfies_the_need_for_one():
+    from harness.host import discover
+    from harness.resolve import resolve
+    from harness.spec import build
+
+    raw = {"learners": ["hsvm", "own=hsvm(taxonomy=cluster)"], "datasets": ["digits"]}
+    given, own = resolve(build(raw, "test"), discover()).learners
+    assert given.spec_with(given.choice.params).needs == {"taxonomy"}
+    assert own.spec_with(own.choice.params).needs == set()

@@ -1,0 +1,77 @@
+"""Crammer and Singer's multi-class support vector machine: all classes in one problem."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harness.kernels.structured import Goal, as_tree
+from harness.online import rules
+from harness_svm.classifier import IndexClassifier, threshold
+from harness_svm.training import begin
+
+
+class CrammerSinger(IndexClassifier):
+    """Multi-class support vector machine of Crammer and Singer, solved in the dual row by row.
+
+    It minimises sum_y ||w_y||^2 / 2 + C sum_i max(0, 1 - min over y != y_i of <w_{y_i} - w_y, x_i>). There is no bias.
+
+    Parameters
+    ----------
+    C : the price of a loss.
+    tol : training ends when no row's gradients differ by more.
+    max_sweeps : the most sweeps over all rows.
+    prune : weights of no larger size are not stored; None stands for 0, and for 0.01 where a matrix of all weights
+        would take over 2 GB.
+    random_state : seed of the orders; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    prune_ : the threshold that was used.
+    sweeps_ : the sweeps over all rows that training took.
+    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
+    n_features_in_ : the number of features.
+    """
+
+    prune_: float
+    sweeps_: int
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        tol: float = 0.1,
+        max_sweeps: int = 1000,
+        prune: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+        self.prune = prune
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train from nothing."""
+        X, labels = self._begin(X, y)
+        nodes = self.classes_.size + 1
+        half = np.full(nodes, 0.5)
+        tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
+        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False))
+        self.sweeps_ = training.run(np.random.default_rng(self._seed()), int(self.max_sweeps))
+        self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
+        self.base_ = self._unknown(labels)
+        self.rows_ = training.index(self.prune_)
+        return self
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {
+            "C": rules.positive(self.C),
+            "tol": rules.positive(self.tol),
+            "max_sweeps": rules.count(self.max_sweeps),
+            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
+        }

@@ -1,0 +1,134 @@
+"""Class trees as the learners want them: only nodes above classes of the training data, and each class a leaf."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.preprocessing import normalize
+
+from harness import Taxonomy
+from harness.errors import DataError
+
+SOURCES = ("cluster",)
+LEAVES = 10
+"""Classes in a cluster that is not split further."""
+MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Node 0 is the root; parents come ahead of their children, and the children of a node side by side."""
+
+    parent: NDArray[np.int64]
+    leaf: NDArray[np.int64]
+    """By class."""
+    origin: NDArray[np.int64]
+    """By node: the node of the taxonomy that it came from; -1 where the tree was learned."""
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """By node."""
+        marks = np.zeros(self.parent.size, np.bool_)
+        marks[self.leaf] = True
+        return marks
+
+
+def choose_hierarchy(
+    source: str | None, taxonomy: Taxonomy | None, X: csr_array, labels: NDArray[Any], classes: NDArray[Any], seed: int
+) -> Hierarchy:
+    """The tree that the user asked for: the data set's, or one learned from the data."""
+    if source == "cluster":
+        return cluster(X, labels, classes.size, seed)
+    if taxonomy is None:
+        raise DataError(
+            "this learner needs a class tree and the data has none: pass fit(X, y, taxonomy=harness.Taxonomy(...)), "
+            'or let it learn one with taxonomy="cluster"'
+        )
+    return from_taxonomy(taxonomy, classes)
+
+
+def from_taxonomy(taxonomy: Taxonomy, classes: NDArray[Any]) -> Hierarchy:
+    """The part of a taxonomy that is above these classes, given by their positions in it.
+
+    A class at a node that has others below it, or shares it, gets a leaf of its own there.
+    """
+    known = taxonomy.class_node.size
+    if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= known:
+        raise DataError(
+            f"the taxonomy places the classes 0 to {known - 1}, and y names {classes[:3].tolist()} ...: "
+            "y must hold class positions"
+        )
+    nodes = taxonomy.class_node[classes]
+    kept: set[int] = set()
+    above = np.unique(nodes)
+    while above.size:
+        kept.update(above.tolist())
+        above = np.setdiff1d(taxonomy.parent[above], [-1, *kept])
+    children: dict[int, list[tuple[int, int]]] = {node: [] for node in kept}
+    (root,) = [node for node in kept if taxonomy.parent[node] < 0]
+    for node in sorted(kept):
+        if node != root:
+            children[int(taxonomy.parent[node])].append((node, -1))
+    owners = np.bincount(nodes, minlength=taxonomy.parent.size)
+    single: dict[int, int] = {}
+    for position, node in enumerate(nodes.tolist()):
+        if children[node] or owners[node] > 1 or node == root:
+            children[node].append((node, position))
+        else:
+            single[node] = position
+    return _number(root, children, single, classes.size)
+
+
+def _number(root: int, children: dict[int, list[tuple[int, int]]], single: dict[int, int], n_classes: int) -> Hierarchy:
+    """Number the nodes level by level; a child (node, class) is a leaf of that class unless the class is -1."""
+    parent, origin, leaf = [0], [root], np.zeros(n_classes, np.int64)
+    queue = [(0, root)]
+    for number, node in queue:  # grows as it is gone through
+        for child, position in children[node]:
+            own = single.get(child, -1) if position < 0 else position
+            if own >= 0:
+                leaf[own] = len(parent)
+            else:
+                queue.append((len(parent), child))
+            parent.append(number)
+            origin.append(child)
+    return Hierarchy(np.array(parent), leaf, np.array(origin))
+
+
+def cluster(X: csr_array, labels: NDArray[Any], n_classes: int, seed: int) -> Hierarchy:
+    """A tree by balanced 2-means of the classes' mean directions, as Parabel has it (Prabhu and others, WWW 2018)."""
+    members = csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(n_classes, labels.size))
+    centres = csr_array(normalize(members @ X.astype(np.float64)))
+    random = np.random.default_rng(seed)
+    parent, leaf = [0], np.zeros(n_classes, np.int64)
+    queue = [(0, np.arange(n_classes))]
+    for number, classes in queue:  # grows as it is gone through
+        if classes.size <= LEAVES:
+            leaf[classes] = len(parent) + np.arange(classes.size)
+            parent += [number] * classes.size
+        else:
+            for half in halve(centres[classes], random):
+                queue.append((len(parent), classes[half]))
+                parent.append(number)
+    return Hierarchy(np.array(parent), leaf, np.full(len(parent), -1))
+
+
+def halve(centres: csr_array, random: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Two equal halves, each nearer to its own mean direction than to the other's."""
+    n = centres.shape[0]
+    first, second = random.choice(n, 2, replace=False)
+    means, middle, last = centres[[first, second]].toarray(), n // 2, -np.inf
+    halves = (np.arange(middle), np.arange(middle, n))
+    for _ in range(MOST_ROUNDS):
+        likeness = centres @ means.T
+        order = np.argsort(likeness[:, 1] - likeness[:, 0], kind="stable")
+        halves = (np.sort(order[:middle]), np.sort(order[middle:]))
+        total = likeness[halves[0], 0].sum() + likeness[halves[1], 1].sum()
+        if total <= last * (1 + 1e-4):
+            break
+        means, last = normalize(np.stack([centres[half].sum(axis=0) for half in halves])), total
+    return halves

@@ -1,0 +1,103 @@
+"""SVM: one linear support vector machine for each class against the rest."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from harness.kernels.dual import pose
+from harness.kernels.edges import as_rows
+from harness.kernels.instances import as_instances
+from harness.kernels.one_vs_rest import train
+from harness.online import rules
+from harness_svm.classifier import IndexClassifier, threshold
+
+LOSSES = ("hinge", "squared_hinge")
+
+
+class SVM(IndexClassifier):
+    """One-vs-rest linear support vector machines, by coordinate descent in the dual (Hsieh and others, 2008).
+
+    Classes are trained on their own, on as many threads as numba has been given (`harness run --threads` does it);
+    their number changes no weight.
+
+    Parameters
+    ----------
+    C : the price of a loss against ||w||^2 / 2.
+    loss : "squared_hinge" or "hinge".
+    bias : the value of a constant feature that is added; 0 for none. Its weight is regularised like any other.
+    tol : training ends when the projected gradients of a sweep differ by no more.
+    max_sweeps : the most sweeps over all rows for a class.
+    prune : weights of no larger size are not stored; None stands for 0, and for 0.01 where a matrix of all weights
+        would take over 2 GB.
+    random_state : seed of the orders; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    base_ : the bias of each class.
+    prune_ : the threshold that was used.
+    sweeps_ : the sweeps over all rows that each class took.
+    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
+    n_features_in_ : the number of features.
+    """
+
+    takes_several: ClassVar[bool] = True
+
+    prune_: float
+    sweeps_: NDArray[np.int64]
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
+        bias: float = 1.0,
+        tol: float = 0.1,
+        max_sweeps: int = 1000,
+        prune: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.bias = bias
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+        self.prune = prune
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train from nothing."""
+        X, labels = self._begin(X, y)
+        n_features, n_classes = X.shape[1], self.classes_.size
+        problem = pose(
+            float(self.C),
+            squared=self.loss == "squared_hinge",
+            bias=float(self.bias),
+            tolerance=float(self.tol),
+            most_sweeps=int(self.max_sweeps),
+        )
+        self.prune_ = threshold(self.prune, n_features, n_classes)
+        machines = train(as_instances(X), labels, n_features, n_classes, problem, self._seed(), self.prune_)
+        self.sweeps_ = np.minimum(machines.sweeps, self.max_sweeps)
+        self.base_ = self._unknown(labels) + machines.bias
+        self.rows_ = as_rows(machines.edges)
+        late = int((machines.sweeps > self.max_sweeps).sum())
+        if late:
+            warnings.warn(f"{late} classes are not within tol after {self.max_sweeps} sweeps", ConvergenceWarning, 2)
+        return self
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {
+            "C": rules.positive(self.C),
+            "loss": rules.one_of(self.loss, LOSSES),
+            "bias": rules.not_negative(self.bias),
+            "tol": rules.positive(self.tol),
+            "max_sweeps": rules.count(self.max_sweeps),
+            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
+        }

@@ -1,0 +1,111 @@
+"""Training of all classes at once: sweeps over all rows, then over those that still move, until none does."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+
+from harness.kernels.arranging import by_frequency, renamed, square_lengths
+from harness.kernels.compiling import frozen
+from harness.kernels.edges import Edges, as_edges, as_rows
+from harness.kernels.instances import Instances, as_instances
+from harness.kernels.moves import no_moves
+from harness.kernels.rows import Rows, empty_rows, enlarge
+from harness.kernels.structured import IDLE, Goal, Tree, empty_block
+from harness.kernels.structured_sweeps import sweep_matrix
+from harness_svm.classifier import is_large
+
+FOCUS = 0.2
+"""Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
+MOST_REPEATS = 5
+
+
+@dataclass
+class Training:
+    """The weights and the duals on their way."""
+
+    instances: Instances
+    labels: NDArray[np.int32]
+    n_features: int
+    tree: Tree
+    goal: Goal
+    sparse: bool
+    """Whether the weights are kept in an index, and not in a matrix."""
+    squares: NDArray[np.float64] = field(init=False)
+    violations: NDArray[np.float64] = field(init=False)
+    """By row: how far from its optimum it was when it was last visited."""
+    weights: Any = field(init=False)
+    duals: Rows = field(init=False)
+    features: NDArray[np.int64] = field(init=False)
+    """The feature of each row of a matrix: those met often are side by side there, which saves time."""
+
+    def __post_init__(self) -> None:
+        n, n_classes = self.instances.n_instances, self.tree.leaf.size
+        self.squares, self.violations = square_lengths(self.instances), np.zeros(n)
+        self.duals = empty_rows(n, 8 * n + 128, np.float64)
+        if self.sparse:
+            self.weights = empty_rows(self.n_features, 2 * self.instances.data.size)
+        else:
+            self.weights = np.zeros((self.n_features, n_classes))
+            self.features = by_frequency(self.instances, self.n_features)
+            self.instances = renamed(self.instances, self.features)
+        self._space = empty_block(self.tree), no_moves(n_classes)
+        self._zeros = np.zeros(n_classes)
+
+    def sweep(self, order: NDArray[np.int64]) -> None:
+        """Visit the rows in this order."""
+        while order.size:
+            state = (self.weights, self.duals, *self._space, self.violations)
+            given = (self.instances, self.squares, self.labels, order, self.tree, self.goal)
+            if self.sparse:
+                from harness.kernels.structured_rows import sweep_rows  # compiled for those few who need it
+
+                done = sweep_rows(*given, *state, self._zeros)
+            else:
+                done = sweep_matrix(*given, *state)
+            order = order[done:]
+            if order.size:  # either may be what has no room: a little of both costs less than to find out
+                self.duals = enlarge(self.duals)
+                self.weights = enlarge(self.weights) if self.sparse else self.weights
+
+    def run(self, random: np.random.Generator, most_sweeps: int) -> int:
+        """Sweep until a sweep over all rows finds the tolerance kept; gives the number of those."""
+        n, tolerance = self.instances.n_instances, self.goal.tolerance
+        for number in range(1, most_sweeps + 1):
+            self.sweep(random.permutation(n))
+            worst = self.violations.max(initial=0.0)
+            if worst <= tolerance:
+                return number
+            active = np.flatnonzero(self.violations > IDLE * tolerance)
+            for _ in range(MOST_REPEATS):
+                self.sweep(random.permutation(active))
+                if self.violations[active].max() <= max(FOCUS * worst, tolerance / 2):
+                    break
+                active = active[self.violations[active] > IDLE * tolerance]
+        warnings.warn(f"not within tol after {most_sweeps} sweeps", ConvergenceWarning, 3)
+        return most_sweeps
+
+    def index(self, prune: float) -> Rows:
+        """The weights as an index, without those of no larger size than `prune`."""
+        if self.sparse:
+            indptr, classes, weights = as_edges(self.weights)
+            kept = np.abs(weights) > prune
+            before = np.concatenate([[0], np.cumsum(kept)])
+            return as_rows(Edges(before[indptr], classes[kept], weights[kept]))
+        matrix = np.empty(self.weights.shape, np.float32)
+        matrix[self.features] = self.weights
+        matrix[np.abs(matrix) <= prune] = 0
+        found = csr_array(matrix)
+        return as_rows(Edges(found.indptr.astype(np.int64), found.indices.astype(np.uint32), found.data))
+
+
+def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal) -> Training:
+    """Training that has not begun, with the weights in a matrix where that is not too large."""
+    sparse = is_large(X.shape[1], tree.leaf.size)
+    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse)
