@@ -19,6 +19,6 @@ def format_value(summary: Summary, metric: MetricSpec) -> str:
     scale, suffix = next(((s, u) for s, u in scales if size >= s), scales[-1])
     space = " " if metric.unit == "seconds" else ""
     mean, sd = summary.mean / scale, None if summary.sd is None else summary.sd / scale
-    digits = 0 if abs(mean) >= 100 else 1 if abs(mean) >= 10 else 2  # three figures of the mean; as fine for the sd
+    digits = next(d for d, least in enumerate((100, 10, 1, 0)) if abs(mean) >= least)  # three figures
     spread = "" if sd is None else f" ± {sd:.{digits}f}"
     return f"{mean:.{digits}f}{spread}{space}{suffix}"

@@ -3,8 +3,9 @@
 Read from the by-date archive, from the folders it unpacks to, or from the copy that scikit-learn's fetcher keeps
 (`source="scikit-learn"`, or its file 20news-bydate_py3.pkz); all give the same rows in the same order.
 
-Tokens are lower-cased runs of at least two letters; scikit-learn's English stop words are left out, and so are tokens
-of fewer than `min_df` messages, counted over both parts of the split. Headers, footers (signatures) and quoted lines
+Tokens are lower-cased runs of at least two letters, or with `tokens="alphanumeric"` of letters and digits. scikit-learn's
+English stop words are left out unless `stop_words` is false, and so are tokens of fewer than `min_df` messages, counted
+over both parts of the split. Headers, footers (signatures) and quoted lines
 can be kept or stripped, by the rules of scikit-learn's `remove`; the default strips headers and keeps the rest.
 
 The tree has two levels. `taxonomy="first-word"`: the first word of a group's name (alt, comp, misc, rec, sci, soc,
@@ -26,7 +27,7 @@ import numpy as np
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
 from harness.raw import RawFiles
-from harness.tokens import WORDS, count_terms, english_stop_words
+from harness.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, check_choice, positions, tree_of_paths
 from harness_text.sklearn_cache import read_cache
 
@@ -41,6 +42,7 @@ SCIKIT_LEARN = "scikit-learn"
 """The `source` that stands for scikit-learn's own cache."""
 CACHE_FILE = "20news-bydate_py3.pkz"
 STRIP_OR_KEEP = ("strip", "keep")
+TOKENS = {"words": WORDS, "alphanumeric": ALPHANUMERIC}
 TAXONOMIES = ("first-word", "subject")
 PUBLISHED = {"train": 11_314, "test": 7_532}
 """Messages in the parts of the archive as its keeper describes it."""
@@ -73,16 +75,20 @@ def load(
     headers: str = "strip",
     footers: str = "keep",
     quotes: str = "keep",
+    tokens: str = "words",
+    stop_words: bool = True,
     taxonomy: str = "first-word",
     min_df: int = 2,
 ) -> Dataset:
     """All messages, the training part first, each part by group; "bydate" is the split that the archive brings."""
     for name, value in (("headers", headers), ("footers", footers), ("quotes", quotes)):
         check_choice("newsgroups", name, value, STRIP_OR_KEEP)
+    check_choice("newsgroups", "tokens", tokens, tuple(TOKENS))
     check_choice("newsgroups", "taxonomy", taxonomy, TAXONOMIES)
     messages = read(source)
     texts = (text_of(message.text, headers, footers, quotes) for message in messages)
-    counts, _ = count_terms(texts, WORDS, stop_words=english_stop_words(), min_df=min_df)
+    left_out = english_stop_words() if stop_words else ()
+    counts, _ = count_terms(texts, TOKENS[tokens], stop_words=left_out, min_df=min_df)
     groups = sorted({message.group for message in messages})
     n_train = sum(not message.tested for message in messages)
     rows = np.arange(len(messages))

@@ -134,7 +134,11 @@ def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick
     if grid is not None:
         _keep_grid(grid, ran.folder)
     for dataset, reason in {**experiment.absent, **ran.absent}.items():
-        click.echo(f"\n{dataset} is not in the table of ours: {reason}", err=True)
+        first, *others = reason.splitlines()
+        told = (
+            f"{first}; {others[-1]}" if others else first
+        )  # the addresses between them are for `data info`
+        click.echo(f"\n{dataset} is not in the table of ours: {told}", err=True)
     for path in _draw(experiment, ran, catalog):
         click.echo(f"wrote {path}", err=True)
     click.echo(f"\nResults are in {ran.folder}.", err=True)

@@ -48,6 +48,15 @@ def test_words_have_two_letters_at_least_and_stop_words_are_left_out(pack):
     assert data.X.toarray().tolist() == [[0, 0, 2, 2], [0, 2, 1, 0], [1, 1, 0, 1], [0, 0, 0, 0]]
 
 
+def test_stop_words_and_digits_are_kept_when_asked_for(pack):
+    path = pack({**MESSAGES, "20news-bydate-train/rec.autos/10": b"From: x\n\nthe V8 engines\n"})
+    assert load(path).X.shape[1] == 4
+    assert load(path, stop_words=False).X.shape[1] == 6  # and, the
+    assert load(path, stop_words=False, tokens="alphanumeric").X.shape[1] == 7  # v8
+    with pytest.raises(DataError, match="tokens"):
+        load(path, tokens="bytes")
+
+
 def test_headers_end_at_the_first_empty_line_and_can_be_kept(pack):
     path = pack(MESSAGES)
     assert load(path).X[[3]].nnz == 0
@@ -225,7 +234,7 @@ def test_another_archive_is_refused(pack, lay):
     assert "holds none of the files" in refusal(lay({"readme.txt": b"x"}))
 
 
-@pytest.mark.parametrize("content", [b"", b"not an archive", gzip.compress(b"not an archive")])
+@pytest.mark.parametrize("content", [b"", b"not an archive", gzip.compress(b"not an archive", mtime=0)])
 def test_what_is_no_archive_is_refused(tmp_path, content):
     path = tmp_path / "file"
     path.write_bytes(content)

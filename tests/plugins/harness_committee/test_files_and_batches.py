@@ -24,7 +24,7 @@ WRAPPERS = [
     Sparsify(OOZ(passes=2), share=np.float64(0.4), random_state=1),
     Oversample(Committee(PA(), members=2), least=9, random_state=np.random.RandomState(3)),
 ]
-every = pytest.mark.parametrize("wrapper", WRAPPERS, ids=str)
+every = pytest.mark.parametrize("wrapper", WRAPPERS, ids=range(len(WRAPPERS)))
 
 
 def data(seed=0, n=200, n_features=30, n_classes=8):
