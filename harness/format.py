@@ -19,6 +19,11 @@ def format_value(summary: Summary, metric: MetricSpec) -> str:
     scale, suffix = next(((s, u) for s, u in scales if size >= s), scales[-1])
     space = " " if metric.unit == "seconds" else ""
     mean, sd = summary.mean / scale, None if summary.sd is None else summary.sd / scale
-    digits = next(d for d, least in enumerate((100, 10, 1, 0)) if abs(mean) >= least)  # three figures
+    digits = _digits(abs(mean))
     spread = "" if sd is None else f" ± {sd:.{digits}f}"
     return f"{mean:.{digits}f}{spread}{space}{suffix}"
+
+
+def _digits(size: float) -> int:
+    """Digits behind the point for three figures of the mean; its spread is written as finely."""
+    return 2 if size == 0 else next(digits for digits, least in enumerate((100, 10, 1, 0)) if size >= least)

@@ -123,9 +123,11 @@ def _beside(
     except ValueError as error:
         raise HarnessError(f"published {number.metric} of {number.learner} on {number.dataset}: {error}") from None
     matching = [line for line in lines if _matches(number, line)]
-    ours = summarise(list(values_of(matching[0], metric.name).values())) if len(matching) == 1 else None
+    drawn = {line.dataset for line in matching}  # several where the published one stands for a grid of data sets
+    one_each = len(matching) == len(drawn)
+    ours = summarise([v for line in matching for v in values_of(line, metric.name).values()]) if one_each else None
     if matching and ours is None:  # two set-ups under one label are not to be mixed
-        reason = "no value" if len(matching) == 1 else f"{len(matching)} set-ups: give each its label"
+        reason = "no value" if one_each else f"{len(matching)} set-ups: give each its label"
     name = number.dataset + (f" ({number.representation})" if number.representation else "")
     shown = format_value(Summary(value, interval, 1), metric) + "+" * at_least
     difference = None if ours is None or at_least else ours.mean - value

@@ -144,6 +144,15 @@ def test_a_representation_picks_its_own_trials_and_set_ups_are_never_mixed(make_
     assert grid.rows[1][4] == "2 set-ups: give each its label"
 
 
+def test_a_published_data_set_may_stand_for_a_grid_of_draws(make_record):
+    draws = [
+        make_record("pa", 0, r1=r1, dataset=f"made(seed={n})", fingerprint=f"{n}") for n, r1 in enumerate((0.5, 0.7))
+    ]
+    grid = against(lines_of(draws), ("made", "pa", "r1", "0.7", "", "T"))
+    assert grid.rows[0][4] == "0.600 ± 0.141"
+    assert grid.values[0]["n"] == 2
+
+
 def test_a_value_that_is_no_number_names_its_cell(lines):
     with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is no number of share"):
         against(lines, ("digits", "pa", "r1", "many", "", "Table 1"))
