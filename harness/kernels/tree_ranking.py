@@ -16,6 +16,8 @@ from harness.kernels.tree_regressor import FROZEN_WEIGHTS, Weights, offset, scor
 
 TINY = 1e-300
 """What a class has at least once it was met, so that it never looks like a new one."""
+ROOM = 64
+"""Nodes that the search may have open besides four paths for each leaf that it looks for."""
 
 
 class Lists(NamedTuple):
@@ -64,12 +66,13 @@ def rank_nodes(
 
     with n_leaves > 0 the classes of the n_leaves most probable leaves, found best-first, where a node sends an instance
     to the right with the probability sigma(2 h), by sum_leaf P(leaf) share(class | leaf); then, or with n_leaves = 0 at
-    once, the other classes of its own leaf and those of each node above, nearest first.
+    once, the other classes of its own leaf and those of each node above, nearest first. A tree that cannot decide would
+    have the search open all of it: it ends when its room is full, so that an instance costs leaves x depth at most.
     """
-    depth = tree_depth(nodes, root) if n_leaves else 0
+    room = 4 * n_leaves * (tree_depth(nodes, root) + 1) + ROOM if n_leaves else 0
     space = Space(
-        odds=np.empty(n_leaves * (depth + 1) + 2),
-        open=np.empty(n_leaves * (depth + 1) + 2, np.int64),
+        odds=np.empty(room),
+        open=np.empty(room, np.int64),
         scores=np.zeros(n_classes),
         met=np.empty(n_classes, np.int64),
         listed=np.zeros(n_classes, np.int64),
@@ -147,7 +150,7 @@ def meet(
     """Score the classes of the most probable leaves; gives how many classes these have."""
     space.odds[0], space.open[0] = 1.0, root
     n_open, found, n_met = 1, 0, 0
-    while n_open > 0 and found < n_leaves:
+    while n_open > 0 and found < n_leaves and n_open < space.odds.size:
         odds, j = space.odds[0], space.open[0]
         n_open = take_first(space, n_open)
         if nodes[j].left < 0:

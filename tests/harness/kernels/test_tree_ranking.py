@@ -113,3 +113,12 @@ def test_certain_decisions_leave_nothing_to_the_other_side_and_do_no_harm(n_leav
     weights.table[:, 0] *= 1e6
     ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, 5)
     assert np.all(ranked[:, 0] >= 0)
+
+
+def test_a_large_tree_that_cannot_decide_is_searched_only_as_far_as_there_is_room():
+    n_leaves = 4096
+    nodes, weights, lists, X = forest(0, n_leaves)
+    undecided = dense_weights(np.zeros_like(weights.table), X.shape[1])
+    ranked = rank_nodes(nodes, 0, undecided, lists, as_instances(X), 7, 7, 10)
+    assert ((ranked >= -1) & (ranked < 7)).all()
+    assert_array_equal(ranked[:, 0], ranked[0, 0])
