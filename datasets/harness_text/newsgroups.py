@@ -3,10 +3,10 @@
 Read from the by-date archive, from the folders it unpacks to, or from the copy that scikit-learn's fetcher keeps
 (`source="scikit-learn"`, or its file 20news-bydate_py3.pkz); all give the same rows in the same order.
 
-Tokens are lower-cased runs of at least two letters, or with `tokens="alphanumeric"` of letters and digits. scikit-learn's
+Tokens are lower-cased runs of at least two letters, or of letters and digits (`tokens="alphanumeric"`). scikit-learn's
 English stop words are left out unless `stop_words` is false, and so are tokens of fewer than `min_df` messages, counted
-over both parts of the split. Headers, footers (signatures) and quoted lines
-can be kept or stripped, by the rules of scikit-learn's `remove`; the default strips headers and keeps the rest.
+over both parts of the split. Headers, footers (signatures) and quoted lines can be kept or stripped, by the rules of
+scikit-learn's `remove`; the default strips headers and keeps the rest.
 
 The tree has two levels. `taxonomy="first-word"`: the first word of a group's name (alt, comp, misc, rec, sci, soc,
 talk). `taxonomy="subject"`: the six groups by subject of the collection's home page (computers, recreation, science,

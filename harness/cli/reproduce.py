@@ -135,9 +135,7 @@ def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick
         _keep_grid(grid, ran.folder)
     for dataset, reason in {**experiment.absent, **ran.absent}.items():
         first, *others = reason.splitlines()
-        told = (
-            f"{first}; {others[-1]}" if others else first
-        )  # the addresses between them are for `data info`
+        told = f"{first}; {others[-1]}" if others else first  # the addresses between them are for `data info`
         click.echo(f"\n{dataset} is not in the table of ours: {told}", err=True)
     for path in _draw(experiment, ran, catalog):
         click.echo(f"wrote {path}", err=True)

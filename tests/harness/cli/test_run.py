@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from harness.record import Record, from_line
+from harness_metrics.plugin import harness_metrics
 
 PLUGIN = textwrap.dedent(
     '''
@@ -284,7 +285,7 @@ def nothing_left(marked):
 def lasting(record):
     """What must be the same whenever a trial runs: all but times, memory and circumstances."""
     kept = {name: value for name, value in vars(record).items() if name not in PASSING and "seconds" not in name}
-    timed = {"train", "train_cpu", "predict", "peak"}
+    timed = {spec.name for spec in harness_metrics() if spec.timed}
     kept["scores"] = {name: value for name, value in record.scores.items() if name not in timed}
     return kept
 
