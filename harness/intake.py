@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.contract import DatasetSpec
-from harness.data import Header, differences, folder_of, parse_job, read_header
+from harness.data import Header, differences, folder_of, read_header
 from harness.errors import DataError
-from harness.executors.local import Job, LocalExecutor
+from harness.executors.local import LocalExecutor
 from harness.fetch import Patience, Watcher, download, hash_file
 from harness.home import (
     HOME_VARIABLE,
@@ -36,7 +36,6 @@ from harness.host import Entry
 from harness.resolve import parameters_of
 from harness.unpack import examine
 
-PARSE_TARGET = f"{parse_job.__module__}:{parse_job.__name__}"
 _FICLONE = 0x40049409
 """The request by which Linux file systems that can do so let two files share their blocks."""
 
@@ -102,7 +101,7 @@ def take_in(
         try:
             for file in files:
                 examine(content / file.name)
-            header = _parse(entry, content, beside / "parsed", executor)
+            header = parse_apart(spec.name, spec.load, {"source": str(content)}, beside / "parsed", executor)
             found = differences(spec.facts, header)
             if found and not accept_differences:
                 raise DataError(
@@ -176,20 +175,6 @@ def _copy(file: Incoming, target: Path) -> RawEntry:
         raise DataError(f"{file.path} cannot be copied to {target.parent}: {error}") from error
     when = datetime.now(UTC).isoformat(timespec="seconds")
     return RawEntry(file.name, target.stat().st_size, hash_file(target), file.origin, when)
-
-
-def _parse(entry: Entry[DatasetSpec], source: Path, folder: Path, executor: LocalExecutor) -> Header:
-    spec = entry.spec
-    payload = {"name": spec.name, "load": spec.load, "params": {"source": str(source)}, "folder": str(folder)}
-    for _, end in executor.run([Job(PARSE_TARGET, payload)]):
-        if end.status != "ok":
-            raise DataError(f"data set {spec.name!r} could not be loaded: {end.message}\n{end.output}".rstrip())
-        if "error" in end.answer:
-            raise DataError(end.answer["error"])
-    header = read_header(folder)
-    if header is None:
-        raise DataError(f"data set {spec.name!r} was loaded but not kept")
-    return header
 
 
 def _put_in_place(content: Path, folder: Path) -> None:

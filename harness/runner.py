@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from harness.contract import MetricSpec
-from harness.data import Header, folder_of, parse_job, read_header
+from harness.data import Header, folder_of, read_header
 from harness.errors import DataError
 from harness.executors.local import Job, JobEnd, LocalExecutor
 from harness.host import Entry
 from harness.machine import describe_versions, read_commit
+from harness.parsing import parse_apart
 from harness.plan import Trial, as_payload
 from harness.record import Record
 from harness.resolve import Resolved, ResolvedDataset
 from harness.store import Store
 from harness.trial import run_job
 
-PARSE_TARGET = f"{parse_job.__module__}:{parse_job.__name__}"
 TRIAL_TARGET = f"{run_job.__module__}:{run_job.__name__}"
 
 
@@ -57,7 +57,9 @@ def prepare_dataset(dataset: ResolvedDataset, executor: LocalExecutor, listener:
     header = read_header(folder)
     if header is None:
         listener.on_data(dataset.choice.name)
-        header = _parse(dataset, inside, folder, executor)
+        spec = dataset.entry.spec
+        made_from = {spec.wraps: inside.folder} if inside else None
+        header = parse_apart(dataset.choice.name, spec.load, dataset.choice.params, folder, executor, made_from)
     return header
 
 
@@ -69,26 +71,6 @@ def _folder(dataset: ResolvedDataset, inside: Header | None) -> Path:
         raise
     except Exception as error:
         raise DataError(f"data set {dataset.choice.name!r}: {type(error).__name__}: {error}") from error
-
-
-def _parse(dataset: ResolvedDataset, inside: Header | None, folder: Path, executor: LocalExecutor) -> Header:
-    name = dataset.choice.name
-    payload = {
-        "name": name,
-        "load": dataset.entry.spec.load,
-        "params": dict(dataset.choice.params),
-        "inner": {dataset.entry.spec.wraps: inside.folder} if inside else {},
-        "folder": str(folder),
-    }
-    for _, end in executor.run([Job(PARSE_TARGET, payload)]):
-        if end.status != "ok":
-            raise DataError(f"data set {name!r} could not be loaded: {end.message}\n{end.output}".rstrip())
-        if "error" in end.answer:
-            raise DataError(end.answer["error"])
-    header = read_header(folder)
-    if header is None:
-        raise DataError(f"data set {name!r} was loaded but not kept in {folder}")
-    return header
 
 
 def pending(trials: Iterable[Trial], store: Store, *, retry_failed: bool) -> list[Trial]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(os.environ.get("HARNESS_SHARED") or Path(__file__).resolve().parents[4] / "shared")
+SHARED = Path(os.environ.get("HARNESS_SHARED") or Path(__file__).resolve().parents[3] / "shared")
 """A folder beside the checkout that may hold the raw files; HARNESS_SHARED names another one."""
 
 
