@@ -33,6 +33,7 @@ from harness.home import (
     write_manifest,
 )
 from harness.host import Entry
+from harness.parsing import parse_apart
 from harness.resolve import parameters_of
 from harness.unpack import examine
 
