@@ -164,7 +164,7 @@ def _verdict(change: Change, p: float | None) -> str:
     if p is None:
         return "not tested"
     if p > SIGNIFICANCE:
-        return "no difference"
+        return "not told apart"
     return "better" if won > lost else "worse"
 
 

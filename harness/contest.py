@@ -61,7 +61,7 @@ def beaten_pairs(contests: Iterable[Contest], test: str, ratio: float) -> set[tu
     names, pairs = [], []
     for contest in contests:
         a, b = contest.values
-        if len(a) >= chosen.fewest:
+        if len(a) >= chosen.fewest(1):
             ahead = mean_of(a) >= mean_of(b)
             names.append((contest.first, contest.second) if ahead else (contest.second, contest.first))
             pairs.append((a, b) if ahead else (b, a))

@@ -67,7 +67,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
-Status = Literal["ok", "broken", "conflict", "disabled"]
+Status = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
 
 
 @dataclass(frozen=True)
@@ -147,6 +147,8 @@ def _find(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
 class _Candidate:
     origin: Origin
     load: Callable[[], object]
+    may_lack_hooks: bool = False
+    """Whether it may be a module that plugins beside it use."""
 
 
 def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Catalog:
@@ -167,7 +169,7 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
             continue
         for hook, specs in found.items():
             entries[hook] += [Entry(spec, candidate.origin) for spec in specs]
-        reports.append(PluginReport(candidate.origin, "ok"))
+        reports.append(PluginReport(candidate.origin, "ok" if any(found.values()) else "no hooks"))
     if blocked - matched:
         known = ", ".join(sorted(r.origin.plugin for r in reports))
         raise UnknownName(f"--disable-plugin {sorted(blocked - matched)[0]!r} matches no plugin; known: {known}")
@@ -200,7 +202,7 @@ def _from_folders(folders: Iterable[Path]) -> list[_Candidate]:
             if path.name.startswith((".", "_")) or not _sources(path):
                 continue
             origin = Origin(path.stem, path.name, _content_version(folder, [*_sources(path), *helpers]))
-            candidates.append(_Candidate(origin, partial(_import_from, path)))
+            candidates.append(_Candidate(origin, partial(_import_from, path), may_lack_hooks=True))
     return candidates
 
 
@@ -235,12 +237,28 @@ def _collect(candidate: _Candidate) -> dict[str, list[object]]:
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
     with contextlib.redirect_stdout(sys.stderr):  # what a plugin prints must not end up in our own output
-        manager.register(candidate.load())
-        manager.check_pending()
+        plugin = candidate.load()
+        manager.register(plugin)
+        _check_hooks(manager, plugin)
         found = {hook: _specs(manager, hook) for hook in SPEC_OF_HOOK}
-    if not any(found.values()):
+    if not any(found.values()) and (not candidate.may_lack_hooks or _means_hooks(plugin)):
         raise HarnessError("registers nothing: mark at least one of its functions with @harness.hookimpl")
     return found
+
+
+def _check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
+    """What pluggy's own `check_pending` refuses, in words that say what to write instead."""
+    for name, hook in vars(manager.hook).items():
+        if not hook.has_spec() and not all(impl.optionalhook for impl in hook.get_hookimpls()):
+            near = get_close_matches(name, SPEC_OF_HOOK, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            module = getattr(plugin, "__name__", type(plugin).__name__)
+            raise HarnessError(f"unknown hook {name!r} in {module!r}: {hint}the hooks are {', '.join(SPEC_OF_HOOK)}")
+
+
+def _means_hooks(plugin: object) -> bool:
+    """Whether a function is named like a hook, so that a mark or a list's content has been forgotten."""
+    return any(name.startswith("harness_") and callable(value) for name, value in vars(plugin).items())
 
 
 def _specs(manager: pluggy.PluginManager, hook: str) -> list[Any]:

@@ -113,7 +113,11 @@ def _check_fit(spec: LearnerSpec, label: str, dataset: str, header: Header, repr
     elif header.taxonomy_depth is None and "taxonomy" in spec.needs:
         trouble = "has no taxonomy, which the learner needs"
     if trouble:
-        raise DataError(f"learner {label!r} cannot run on data set {dataset!r}: it {trouble}; leave one of them out")
+        raise DataError(
+            f"learner {label!r} cannot run on data set {dataset!r}: it {trouble}; leave one of them out, or name the "
+            "data sets that the learner runs on in an experiment file: on = [...] in its [[learners]] table "
+            "(`harness list learners` shows what each needs and supports)"
+        )
 
 
 def _variants(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[str, dict[str, Any]]]:

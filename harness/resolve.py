@@ -110,7 +110,7 @@ def resolve_dataset(choice: DatasetChoice, catalog: Catalog) -> ResolvedDataset:
         entry = find_opener(choice.wanted, catalog)
         choice = replace(choice, params={"path": choice.wanted, **choice.params})
     else:
-        entry = catalog.dataset(choice.wanted)
+        entry = _find_dataset(choice.wanted, catalog)
     known, wraps = parameters_of(entry.spec), entry.spec.wraps
     _check_params(f"data set {choice.name!r}", choice.params, known)
     params = {**known, **choice.params}
@@ -123,6 +123,17 @@ def resolve_dataset(choice: DatasetChoice, catalog: Catalog) -> ResolvedDataset:
     inner = resolve_dataset(choice_of(str(params[wraps])), catalog)
     spec = replace(entry.spec, representation=inner.entry.spec.representation)
     return ResolvedDataset(choice, replace(entry, spec=spec), params, inner)
+
+
+def _find_dataset(name: str, catalog: Catalog) -> Entry[DatasetSpec]:
+    try:
+        return catalog.dataset(name)
+    except UnknownName as error:
+        here = Path(name)
+        if not here.exists():
+            raise
+        what = "folder" if here.is_dir() else "file"
+        raise UnknownName(f"{error}; there is a {what} of that name here: to read it, write ./{name}") from None
 
 
 def _resolve_learner(choice: LearnerChoice, catalog: Catalog) -> ResolvedLearner:

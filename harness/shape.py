@@ -26,6 +26,8 @@ from harness.split import check_split
 
 DEFAULT_DATASETS = ("icd10cm",)
 DEFAULT_TRIALS = 3
+SMALLEST_MEMORY = 16 * 10**6
+"""Bytes: less than an interpreter with numpy takes."""
 _DURATIONS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 _SIZES = {
     "b": 1,
@@ -57,6 +59,17 @@ def parse_duration(value: object) -> float:
 def parse_size(value: object) -> int:
     """Bytes from a number or from a text such as 512MB, 4GB, 2GiB."""
     return int(_with_unit(value, _SIZES, "b", "a size such as 512MB, 4GB or 2GiB"))
+
+
+def parse_memory(value: object) -> int:
+    """Bytes of a memory limit; one that no trial could start under is a unit forgotten."""
+    size = parse_size(value)
+    if size < SMALLEST_MEMORY:
+        raise ValueError(
+            f"{value!r} is a limit of {size:,} bytes, under which no trial can start: expected at least "
+            f"{SMALLEST_MEMORY // 10**6}MB, with its unit, such as 512MB or 4GB"
+        )
+    return size
 
 
 def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: str) -> float:
@@ -173,7 +186,7 @@ class ExperimentTable(Table):
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
     timeout: Annotated[float, PlainValidator(parse_duration)] | None = None
-    memory: Annotated[int, PlainValidator(parse_size)] | None = None
+    memory: Annotated[int, PlainValidator(parse_memory)] | None = None
     metrics: Annotated[list[str], _reading(split_list), Field(min_length=1)] | None = None
     representation: _Representation | None = None
     split: _Split = "holdout:0.1"

@@ -145,4 +145,6 @@ def _given_name(name: str, given: Mapping[str, object]) -> str:
     if name in given:
         return name
     known = ", ".join(f"given:{g}" for g in given) or "none, use holdout:SHARE"
+    if not name and given:
+        raise DataError(f"the data set brings {len(given)} splits: say which: {known}")
     raise DataError(f"the data set has no split {name or 'given'!r}; it brings: {known}")

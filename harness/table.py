@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from harness.contract import MetricSpec
@@ -101,22 +101,27 @@ def make_table(
                 f"Times are left out, being measured under {len(conditions)} conditions ({where}); "
                 "--mixed-machines shows them all the same."
             )
-    best, tested, pairs = _best(lines, columns, test)
+    best, marks = _best(lines, columns, test)
     groups = _groups(lines, columns, best, by, spread)
-    foot += [f"{_SPREADS[spread]}{_marks(test, tested, pairs)}.", *_foot(kept, columns, machines or {})]
+    foot += [f"{_SPREADS[spread]}{_marks(test, marks)}.", *_foot(kept, columns, machines or {})]
     return Table(columns, "learner" if by == "dataset" else "data set", groups, tuple(foot))
 
 
 # -- cells -----------------------------------------------------------------------------------------------------------
 
 
-def _best(
-    lines: Sequence[Line], columns: Sequence[MetricSpec], test: str
-) -> tuple[set[tuple[int, str]], frozenset[bool], set[int]]:
-    """Which (line, metric) to mark, whether the marks rest on a test, and over how many paired trials."""
+@dataclass
+class _Marks:
+    """What marks rest on: over how many paired trials there were tests, and how many it takes where there were none."""
+
+    pairs: set[int] = field(default_factory=set)
+    needed: set[int] = field(default_factory=set)
+
+
+def _best(lines: Sequence[Line], columns: Sequence[MetricSpec], test: str) -> tuple[set[tuple[int, str]], _Marks]:
+    """Which (line, metric) to mark, and what the marks rest on."""
     marked: set[tuple[int, str]] = set()
-    tested: set[bool] = set()
-    pairs: set[int] = set()
+    marks = _Marks()
     for rivals in rivals_of(lines).values():
         ratio = test_share(rivals.values()) or USUAL_RATIO
         for metric in columns if len(rivals) > 1 else ():
@@ -126,11 +131,16 @@ def _best(
             winners, enough = indistinguishable_from_best(
                 samples, higher=metric.direction == "higher", test=test, ratio=ratio
             )
-            if len(winners) < len(samples):  # where all are marked, nothing is claimed
-                tested.add(enough)
-                pairs |= {min(map(len, samples.values()))} if enough else set()
+            least, needed = min(map(len, samples.values())), TESTS[test].fewest(len(samples) - 1)
+            all_equal = len(winners) == len(samples) and least < needed  # then nothing is claimed
+            if enough and not all_equal:
+                marks.pairs.add(least)
+            elif not all_equal:
+                marks.needed.add(needed)
             marked |= {(int(i), metric.name) for i in winners}
-    return marked, frozenset(tested or ({False} if marked else ())), pairs
+    if marked and not marks.pairs and not marks.needed:
+        marks.needed.add(TESTS[test].fewest(1))
+    return marked, marks
 
 
 def _row(
@@ -183,18 +193,17 @@ def _condition(machine: str, threads: int, machines: Mapping[str, Any]) -> str:
     return f"{name} ({machine}), {threads} thread{'s' * (threads > 1)}"
 
 
-def _marks(test: str, tested: frozenset[bool], pairs: set[int]) -> str:
+def _marks(test: str, marks: _Marks) -> str:
     """What a mark means, by whether marks rest on a test: none of them, all, or some."""
-    if not tested:
+    if not marks.pairs and not marks.needed:
         return ""
-    chosen = TESTS[test]
-    few = f"fewer than {chosen.fewest} paired trials"
-    if tested == {False}:
+    few = f"fewer than {max(marks.needed)} paired trials" if marks.needed else ""
+    if not marks.pairs:
         return f"; marked: the best mean ({few} are too few to test)"
-    fewest, most = min(pairs), max(pairs)
+    fewest, most = min(marks.pairs), max(marks.pairs)
     trials = f"{fewest} paired trials" if fewest == most else f"{fewest} to {most} paired trials"
-    some = f"; with {few}, the best mean alone" if len(tested) > 1 else ""
-    return f"; marked: the best, and all that {chosen.words} cannot tell from it over {trials}{some}"
+    some = f"; with {few}, the best mean alone" if few else ""
+    return f"; marked: the best, and all that {TESTS[test].words} cannot tell from it over {trials}{some}"
 
 
 def _foot(records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any]) -> list[str]:
@@ -204,6 +213,7 @@ def _foot(records: Sequence[Record], columns: Sequence[MetricSpec], machines: Ma
     absent = [m.name for m in columns if done and not any(m.name in r.scores for r in done)]
     if absent:
         foot.append(f"In none of the records: {', '.join(absent)}; `harness rescore` computes it where ranks suffice.")
+    foot += _chosen(done)
     conditions = sorted({(r.machine, r.threads) for r in done})
     if len(conditions) == 1:
         foot.append(f"Measured on {_condition(*conditions[0], machines)}.")
@@ -222,6 +232,21 @@ def _foot(records: Sequence[Record], columns: Sequence[MetricSpec], machines: Ma
     notes = sorted({f"{r.label} on {r.dataset}: {_one_line(r.message)}" for r in records if r.message})
     foot += notes[:8] + ([f"... and {len(notes) - 8} more messages in the records."] if len(notes) > 8 else [])
     return foot
+
+
+def _chosen(records: Sequence[Record]) -> list[str]:
+    """What tuning chose most often, for each learner and data set where there was any."""
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for r in records:
+        if r.tuned:
+            words = ", ".join(f"{name}={value}" for name, value in sorted(r.tuned.items()))
+            found.setdefault((r.label, r.dataset), Counter())[words] += 1
+    lines = []
+    for (label, dataset), counts in found.items():
+        words, often = counts.most_common(1)[0]
+        trials = f"{often} of {counts.total()} trials"
+        lines.append(f"{label} on {dataset}: chosen on validation rows, most often {words} ({trials}).")
+    return lines
 
 
 def _one_line(message: str) -> str:

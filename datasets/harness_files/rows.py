@@ -161,7 +161,8 @@ def _object(number: int, line: str, name: str) -> tuple[int, dict[str, Any]]:
     try:
         found = json.loads(line)
     except ValueError as error:
-        raise DataError(f"{name}, line {number}: not JSON: {error}: expected an object on each line") from error
+        reason = getattr(error, "msg", error)  # without the place, which counts from this line's start
+        raise DataError(f"{name}, line {number}: not JSON: {reason}: expected an object on each line") from error
     if not isinstance(found, dict):
         raise DataError(f"{name}, line {number}: expected an object, found {type(found).__name__}")
     return number, found

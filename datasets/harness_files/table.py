@@ -55,7 +55,7 @@ def load(
     names = gathered.labels.names
     tree = _taxonomy(gathered.labels, taxonomy, levels, encoding)
     splits = gathered.splits(files)
-    depth = f" in a tree of depth {tree.depth}" if tree else ""
+    depth = f" in a tree of depth {tree.depth}" if tree else _why_no_tree(gathered.labels, levels)
     found = f"{gathered.told}, {len(names):,} classes{depth}, {len(vocabulary):,} words{tell_splits(splits)}"
     return Dataset(X, gathered.labels.positions(), names, tree, splits, found)
 
@@ -65,9 +65,21 @@ def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding:
     names = labels.names
     if file is not None:
         return from_file(file, labels.met_at, names, encoding)
-    if levels is None and all("/" in name and all(map(str.strip, name.split("/"))) for name in names):
+    if levels is None and all(map(_is_path, names)):
         levels = "/"
     return from_paths(names, levels, labels.met_at) if levels else None
+
+
+def _is_path(label: str) -> bool:
+    return "/" in label and all(map(str.strip, label.split("/")))
+
+
+def _why_no_tree(labels: LabelRows, levels: str | None) -> str:
+    """Where most labels are paths, the first one that is none: a stray label must not lose the tree unseen."""
+    others = [label for label in labels.number if not _is_path(label)]
+    if levels is not None or 2 * len(others) > len(labels.number):
+        return ""
+    return f" in no tree ({others[0]!r} is no path, {labels.met_at[others[0]]})"
 
 
 @dataclass

@@ -121,8 +121,12 @@ def end_code(ran: Ran) -> int:
     """Say what failed, and give the exit code."""
     failed = [record for record in ran.records if record.status != "ok"]
     if failed:
-        text = f"{len(failed)} of {len(ran.records)} trials failed; tracebacks are in {ran.folder / 'records.jsonl'}"
-        click.echo(f"{text}, --retry-failed runs them again.", err=True)
+        where = (
+            f"; tracebacks are in {ran.folder / 'records.jsonl'}" if any(record.traceback for record in failed) else ""
+        )
+        click.echo(
+            f"{len(failed)} of {len(ran.records)} trials failed{where}; --retry-failed runs them again.", err=True
+        )
     return FAILED_TRIALS if failed else 0
 
 
@@ -195,7 +199,7 @@ def _announce(
         others = [record for record in done if (record.threads, record.jobs) != (experiment.threads, experiment.jobs)]
         if others:
             say(f"{len(others)} of these were timed with other --threads or --jobs; another --out times them again")
-    say(f"{len(todo)} trials to run, results in {folder}" if todo else "nothing left to run")
+    say(f"{len(todo)} trial{'s' * (len(todo) > 1)} to run, results in {folder}" if todo else "nothing left to run")
 
 
 def _reuse(folders: Sequence[Path], trials: Sequence[Trial], store: Any, say: Any) -> None:

@@ -38,7 +38,7 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
     spec = entry.spec
     row: dict[str, Any] = {"name": spec.name}
     if kind == "learners":
-        row |= {"kind": spec.kind}
+        row |= {"kind": spec.kind, "needs": sorted(spec.needs), "supports": sorted(spec.supports)}
     if kind in ("learners", "datasets"):
         row |= {"parameters": spec.parameters if spec.parameters is not None else read_parameters(spec.load)}
     if kind == "datasets":
@@ -55,6 +55,8 @@ def _show(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{name}={default!r}" for name, default in value.items())
+    if isinstance(value, list):
+        return ", ".join(value)
     return str(value)
 
 

@@ -11,7 +11,7 @@ import click
 from harness.cli.executing import COMMON, Ran, end_code, execute, experiment_path
 from harness.cli.options import OneName, plugin_options
 from harness.cli.plot import make_drawing
-from harness.cli.table import choose_columns, show_table
+from harness.cli.table import QUICK, choose_columns, show_table
 from harness.errors import HarnessError, SpecError
 from harness.host import Catalog, discover
 
@@ -61,7 +61,7 @@ def reproduce(
     experiment = build(raw, name)
     resolved = resolve(experiment, catalog)
     _estimate(experiment, quick)
-    flags["out"] = flags["out"] or Path("results") / (f"{name}-quick" if quick else name)
+    flags["out"] = flags["out"] or Path("results") / f"{name}{QUICK * quick}"
     with LocalExecutor(preload=None, threads=experiment.threads, common=COMMON) as executor:
         executor.prepare(
             preload=[module for learner in resolved.learners for module in learner.preload],

@@ -82,7 +82,8 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
         ran = execute(resolved, catalog, raw, executor, flags)
     click.echo()
     show_table(ran.records, choose_columns(catalog, resolved.experiment.metrics, ran.records), ran.machines)
-    click.echo(f"\nResults are in {ran.folder}; `harness table {ran.folder}` shows them again.", err=True)
+    columns = f" --metrics {','.join(resolved.experiment.metrics)}" if resolved.experiment.metrics else ""
+    click.echo(f"\nResults are in {ran.folder}; `harness table {ran.folder}{columns}` shows them again.", err=True)
     return end_code(ran)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TEST_HELP = "What tells learners apart: sign test, corrected resampled t-test, or wins in nine of ten trials."
 SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the papers' binomial one."
+QUICK = "-quick"
+"""How the folder of a quick version ends."""
 FORMATS = ("terminal", "markdown", "latex", "csv", "json", "html")
 
 
@@ -135,7 +137,9 @@ def show_against(
     wanted = None if names is None else {find_metric(name, catalog).spec.name for name in names}
     numbers = [number for number in read_published(path) if wanted is None or number.metric in wanted]
     metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
-    click.echo(GRID_RENDERERS[form](against_grid(numbers, lines_of(records), metrics, path.stem)), nl=False)
+    quick = any(folder.name.endswith(QUICK) for folder in results)
+    title = f"{path.stem}{' (QUICK: not to be compared)' * quick}"
+    click.echo(GRID_RENDERERS[form](against_grid(numbers, lines_of(records), metrics, title)), nl=False)
 
 
 def find_published(results: Sequence[Path], catalog: Catalog) -> Path:

@@ -60,14 +60,16 @@ def draw_panels(panels: Sequence[Panel]) -> Figure:
         _draw(axis, panel, labels)
     for axis in list(axes.flat)[len(panels) :]:
         axis.set_visible(False)
-    figure.supxlabel(f"mean and standard deviation over {_trials(panels)}", fontsize=7, color="0.4", ha="right", x=0.99)
+    figure.supxlabel(_trials(panels), fontsize=7, color="0.4", ha="right", x=0.99)
     return figure
 
 
 def _trials(panels: Sequence[Panel]) -> str:
     counts = {series.trials for panel in panels for series in panel.series}
     few, many = min(counts), max(counts)
-    return f"{few} trial{'s' * (few > 1)}" if few == many else f"{few} to {many} trials"
+    if many == 1:
+        return "one trial, so that no spread is known"
+    return f"mean and standard deviation over {f'{few} to {many}' if few < many else many} trials"
 
 
 def _draw(axis: Any, panel: Panel, labels: Sequence[str]) -> None:
@@ -95,7 +97,9 @@ def _draw_line(axis: Any, series: Series, number: int) -> None:
     face = "white" if series.kind == "tree" else colour
     look = {"color": colour, "marker": marker, "markersize": 4.5, "markerfacecolor": face, "label": label}
     if len(series.x) == 1:
-        axis.errorbar(series.x, series.y, yerr=series.spread, capsize=2, linestyle="none", **look)
+        axis.errorbar(
+            series.x, series.y, yerr=series.spread if series.trials > 1 else None, capsize=2, linestyle="none", **look
+        )
         return
     dash = DASHES[(number + number // len(MARKERS)) % len(DASHES)]
     axis.plot(series.x, series.y, linestyle=dash, linewidth=1.3, **look)
@@ -108,7 +112,7 @@ def _draw_bar(axis: Any, series: Series, number: int) -> None:
     axis.bar(
         series.x,
         series.y,
-        yerr=series.spread,
+        yerr=series.spread if series.trials > 1 else None,
         capsize=3,
         color=COLOURS[number % len(COLOURS)],
         hatch=HATCHES[number % len(HATCHES)],

@@ -130,12 +130,8 @@ def bar_panels(records: Iterable[Record], metric: MetricSpec) -> list[Panel]:
         series: list[Series] = []
         names: list[str] = []
         for label, group in _by_label(members):
-            summary = summarise(_scores(group, metric))
-            if summary is not None:
-                series.append(
-                    Series(label, (len(names),), (summary.mean,), (summary.sd or 0.0,), group[0].learner_kind)
-                )
-                names.append(label)
+            bar = _single(label, len(series), group, metric)
+            series, names = series + bar, names + [one.label for one in bar]
         if series:
             panels.append(Panel(title, "", title_of(metric), tuple(series), names=tuple(names)))
     return _some(panels, f"no record has a value for {metric.name}")

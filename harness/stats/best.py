@@ -25,7 +25,8 @@ def indistinguishable_from_best(
     others = [name for name in means if name not in ties]
     shared = [sorted(samples[best].keys() & samples[name].keys()) for name in others]
     chosen = TESTS[test]
-    if min(map(len, shared), default=chosen.fewest) < chosen.fewest:
+    fewest = chosen.fewest(len(others))
+    if min(map(len, shared), default=fewest) < fewest:
         return ties, False
     sign = 1 if higher else -1
     pairs = [

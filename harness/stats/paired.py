@@ -96,14 +96,19 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
+def fewest_signs(rivals: int) -> int:
+    """The fewest pairs with which a sign test of so many rivals, all pairs won, gets below 5% after Holm."""
+    return math.ceil(math.log2(2 * max(rivals, 1) / SIGNIFICANCE))
+
+
 @dataclass(frozen=True)
 class PairedTest:
     """A way to tell the best from its rivals."""
 
     words: str
     """What the foot of a table says of it."""
-    fewest: int
-    """With fewer pairs nothing is tested."""
+    fewest: Callable[[int], int]
+    """With fewer pairs than this for so many rivals nothing is tested: no outcome could tell any of them apart."""
     beats: Callable[[Sequence[Pair], float], list[bool]]
     """For pairs of (best, rival), larger being better, and the ratio of test to training rows: is the rival beaten?"""
 
@@ -117,17 +122,17 @@ def _beaten(pairs: Sequence[Pair], p_values: Sequence[float]) -> list[bool]:
 TESTS: dict[str, PairedTest] = {
     "sign": PairedTest(
         "a paired sign test (exact, ties dropped, Holm-corrected, 5%)",
-        FEWEST_PAIRS,
+        fewest_signs,
         lambda pairs, ratio: _beaten(pairs, [sign_test(*pair) for pair in pairs]),
     ),
     "ttest": PairedTest(
         "a corrected resampled t-test (Nadeau and Bengio, Holm-corrected, 5%)",
-        3,
+        lambda rivals: 3,
         lambda pairs, ratio: _beaten(pairs, [corrected_t_test(*pair, ratio) for pair in pairs]),
     ),
     "wins": PairedTest(
         "the rule of nine wins in ten trials (no correction)",
-        WINS_OF,
+        lambda rivals: WINS_OF,
         lambda pairs, ratio: [clearly_wins(*pair) for pair in pairs],
     ),
 }

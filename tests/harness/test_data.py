@@ -70,8 +70,8 @@ def indicator(*rows):
         ({"y": np.array(3)}, r"of shape \(\), expected class positions"),
         ({"y": indicator([1, 0], [0, 1], [1, 1], [1, 0])}, r"label matrix has shape \(4, 2\) for 3 classes"),
         ({"y": indicator([1, 0, 0])}, "1 labels for 4 rows"),
-        ({"y": np.zeros(4, int), "class_names": ("only",)}, "has 1 class: at least two are needed"),
-        ({"class_names": ()}, "has 0 class"),
+        ({"y": np.zeros(4, int), "class_names": ("only",)}, "it has 1 class, 'only': at least two are needed"),
+        ({"class_names": ()}, "it has no classes"),
     ],
 )
 def test_unsound_rows_and_labels_are_refused_with_the_culprit(changes, reason):

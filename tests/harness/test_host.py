@@ -104,7 +104,8 @@ BROKEN = {
     "syntax": ("def def", "SyntaxError: invalid syntax"),
     "misspelt": (
         "from harness import hookimpl\n@hookimpl\ndef harness_learner(): return []",
-        "unknown hook 'harness_learner'",
+        "unknown hook 'harness_learner' in 'misspelt': did you mean 'harness_learners'? the hooks are "
+        "harness_learners, harness_datasets, harness_metrics, harness_experiments",
     ),
     "misspelt-and-wrong": (
         "from harness import hookimpl\n@hookimpl\ndef harness_datasett(): return []\n"
@@ -403,6 +404,22 @@ def test_a_broken_module_of_a_folder_leaves_the_rest_alone(folder):
     assert report_of(catalog, "bad_module").reason == "ZeroDivisionError: division by zero"
     assert report_of(catalog, "dangling_module").status == "broken"
     assert catalog.learner("good-one")
+
+
+def test_a_module_of_a_folder_that_means_no_hook_is_not_broken(folder, monkeypatch):
+    monkeypatch.setenv("HARNESS_STRICT_PLUGINS", "1")
+    (folder / "beside_module.py").write_text("class Learner: ...")
+    report = report_of(discover([folder]), "beside_module")
+    assert (report.status, report.reason) == ("no hooks", "")
+
+
+@pytest.mark.parametrize("case", ["unmarked", "empty"])
+def test_a_module_of_a_folder_with_an_idle_hook_is_broken(folder, case):
+    source, reason = BROKEN[case]
+    (folder / f"idle_{case}.py").write_text(source)
+    report = report_of(discover([folder]), f"idle_{case}")
+    assert report.status == "broken"
+    assert reason in report.reason
 
 
 def test_the_version_of_a_folders_plugin_is_its_content(folder):

@@ -285,6 +285,14 @@ def test_unknown_names_and_values_are_refused(header, raw, reason):
     assert reason in str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_bare_name_of_something_that_lies_here_is_told_how_to_be_written(header, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tx").mkdir() if kind == "folder" else (tmp_path / "tx").touch()
+    with pytest.raises(UnknownName, match=rf"unknown data set 'tx'.* a {kind} of that name here.* write \./tx$"):
+        trials_of(header, datasets="tx")
+
+
 def test_a_parameter_without_a_default_must_be_given(header, module_of):
     name = module_of("class Needs:\n    def __init__(self, inner, C=1): ...\n")
     catalog = catalog_of((learner("needy", load=f"{name}:Needs", parameters=None),))

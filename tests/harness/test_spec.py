@@ -11,7 +11,7 @@ from harness.cli.run import parse_setting, read_raw
 from harness.dataset_choice import DatasetChoice
 from harness.errors import SpecError, UnknownName
 from harness.host import discover
-from harness.shape import parse_duration, parse_size
+from harness.shape import SMALLEST_MEMORY, parse_duration, parse_memory, parse_size
 from harness.spec import Experiment, LearnerChoice, build, read_file
 
 NO_FLAGS = dict.fromkeys(
@@ -321,6 +321,7 @@ MALFORMED = [
     ("learners = ['pa']\ntimeout = 0", "timeout: 0 is not a time"),
     ("learners = ['pa']\nmemory = '4 elephants'", "memory: '4 elephants' is not a size such as 512MB, 4GB or 2GiB"),
     ("learners = ['pa']\nmemory = true", "memory: True is not a size"),
+    ("learners = ['pa']\nmemory = 4", "memory: 4 is a limit of 4 bytes, under which no trial can start"),
     ("learners = ['pa']\nmetrics = []", "metrics: Value should have at least 1 item"),
     ("learners = ['pa']\nmetrics = [1]", "metrics[0]: Input should be a valid string (got 1)"),
     ("learners = ['pa']\nname = 'a/b'", "name: String should match pattern"),
@@ -398,6 +399,12 @@ def test_times(text, seconds):
 def test_sizes(text, size):
     assert parse_size(text) == size
     assert isinstance(parse_size(text), int)
+
+
+def test_a_memory_limit_has_a_least_value():
+    assert parse_memory("16MB") == SMALLEST_MEMORY
+    with pytest.raises(ValueError, match="'15MB' is a limit of 15,000,000 bytes.* at least 16MB.* such as 512MB or 4GB"):
+        parse_memory("15MB")
 
 
 @given(st.text(max_size=12))

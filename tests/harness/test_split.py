@@ -290,7 +290,7 @@ def test_the_only_given_split_needs_no_name():
     [
         ("given", {}, "it brings: none, use holdout:SHARE"),
         ("given:b", {"a": OFFICIAL}, "no split 'b'; it brings: given:a"),
-        ("given", {"a": OFFICIAL, "b": OFFICIAL}, "it brings: given:a, given:b"),
+        ("given", {"a": OFFICIAL, "b": OFFICIAL}, "the data set brings 2 splits: say which: given:a, given:b"),
     ],
 )
 def test_a_split_that_the_data_does_not_bring_is_named_with_those_it_does(split, given, brings):

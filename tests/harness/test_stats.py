@@ -338,3 +338,14 @@ def test_only_data_sets_that_all_have_are_ranked_and_two_are_needed():
     assert average_ranks(values, higher=True).n_datasets == 2
     with pytest.raises(ValueError, match="2 learners on 1 common data sets"):
         average_ranks({"a": {"x": 1.0}, "b": {"x": 0.0}}, higher=True)
+
+
+@pytest.mark.parametrize("rivals", [1, 2, 3, 5, 9])
+def test_the_fewest_pairs_are_those_with_which_winning_all_is_enough_and_one_less_is_not(rivals):
+    fewest = TESTS["sign"].fewest(rivals)
+
+    def told_apart(pairs):
+        return any(TESTS["sign"].beats([([1.0] * pairs, [0.0] * pairs)] * rivals, 0.1))
+
+    assert told_apart(fewest)
+    assert not told_apart(fewest - 1)

@@ -219,6 +219,28 @@ def test_with_few_trials_the_best_mean_is_marked_and_the_foot_says_that_nothing_
     assert "the best mean (fewer than 6 paired trials are too few to test)" in table.foot[0]
 
 
+def test_with_more_rivals_it_takes_more_trials_before_a_test_can_tell(run_of):
+    def table(trials):
+        return make_table(
+            [r for name, r1 in zip("abc", (0.9, 0.8, 0.7), strict=True) for r in run_of(name, [r1] * trials)], [R1]
+        )
+
+    six, seven = table(6), table(7)
+    assert best_of(six) == best_of(seven) == ["a"]
+    assert "the best mean (fewer than 7 paired trials are too few to test)" in six.foot[0]
+    assert "over 7 paired trials" in seven.foot[0]
+
+
+def test_tuned_trials_are_a_line_of_their_own_and_the_foot_tells_what_was_chosen(make_record):
+    tuning = [{"params": {"C": c}, "score": 0.5} for c in (0.1, 1)]
+    tuned = [make_record("pa", seed, r1=0.9, tuned={"C": c}, tuning=tuning) for seed, c in ((0, 0.1), (1, 1), (2, 1))]
+    plain = [make_record("pa", seed, r1=0.8) for seed in range(3)]
+    told = "pa on digits: chosen on validation rows, most often C=1 (2 of 3 trials)."
+    assert told in make_table(tuned, [R1]).foot
+    assert titles(make_table([*tuned, *plain], [R1])) == [("digits", ["pa [tuned C, 2 candidates]", "pa [not tuned]"])]
+    assert not any("chosen" in line for line in make_table(plain, [R1]).foot)
+
+
 def test_a_learner_alone_is_not_marked(run_of, make_record):
     assert best_of(make_table(run_of("a", [0.9] * 3), [R1])) == []
     records = [*run_of("a", [0.9] * 3), make_record("b", 0, status="error")]

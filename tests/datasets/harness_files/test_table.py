@@ -171,6 +171,13 @@ def test_a_label_without_a_slash_means_no_tree_unless_told(write):
     assert load(path=write("u.csv", "text,label\nx,A/B\ny,C/d\n"), levels="").taxonomy is None
 
 
+def test_a_stray_label_among_paths_is_named_as_the_reason_for_no_tree(write):
+    path = write("t.csv", "text,label\nx,A/B\ny,NaN\nz,A/c\nw,other\n")
+    assert load(path=path).found.endswith(f"4 classes in no tree ('NaN' is no path, {path}, line 3), 4 words")
+    assert "tree" not in load(path=path, levels="").found
+    assert "tree" not in load(path=write("u.csv", "text,label\nx,I/O\ny,C\nz,D\n")).found
+
+
 # -- splits ----------------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +230,7 @@ BAD = [
     ("text,label,split\nx,a,later\n", {}, "t.csv, line 2: the split column says 'later', expected one of train"),
     ("text,label,split\nx,a,test\ny,b,test\n", {}, "the split column says 'test' in every row"),
     ("text,label\nx,A//B\ny,C/d\n", {"levels": "/"}, "t.csv, line 2: the label 'A//B' is no path"),
-    ('{"text": "x", "label": "a"}\n{"text": \n', {}, "t.csv, line 2: not JSON"),
+    ('{"text": "x", "label": "a"}\n{"text": \n', {}, "t.csv, line 2: not JSON: Expecting value: expected an object"),
     ('{"text": "x", "label": "a"}\n[1]\n', {}, "t.csv, line 2: expected an object, found list"),
     ('{"text": "x", "label": "a"}\n{"text": "y"}\n', {}, "t.csv, line 2: the label is missing"),
     ('[{"text": "x"}]', {}, "is one JSON list: expected JSON lines"),

@@ -117,6 +117,10 @@ WORDS = {
         ["timeout: 'soon' is not a time such as 90s, 10m"],
     ),
     "bad size": (["run", "--learners", "tiny", "--memory", "much"], ["memory: 'much' is not a size such as 512MB"]),
+    "forgotten unit": (
+        ["run", "--learners", "tiny", "--memory", "4"],
+        ["memory: '4' is a limit of 4 bytes", "at least 16MB", "4GB"],
+    ),
     "bad split": (
         ["run", "--learners", "tiny", "--split", "half"],
         ["split 'half' is unknown: expected 'holdout:SHARE'"],
@@ -214,7 +218,7 @@ DATA = {
         ["positive", "negative"],
         ["learner 'positive' cannot run on data set 'negative'", "negative values"],
     ),
-    "one class name": (["tiny", "one-name"], ["data set 'one-name' has 1 class: at least two are needed"]),
+    "one class name": (["tiny", "one-name"], ["harness: data set 'one-name': it has 1 class, ", "at least two are needed"]),
     "a single class": (
         ["tiny", "one-class"],
         ["data set 'one-class'", "trains on a single class, 'a'", "choose another"],
@@ -222,7 +226,7 @@ DATA = {
     "a label out of range": (["tiny", "unlabelled"], ["the label of row 0 is -1, expected 0 to 3"]),
     "several labels": (
         ["tiny", "several"],
-        ["learner 'tiny' cannot run on data set 'several'", "takes one", "leave one"],
+        ["learner 'tiny' cannot run on data set 'several'", "takes one", "leave one", "on = [...]"],
     ),
     "no taxonomy": (["treelike", "good"], ["learner 'treelike' cannot run on data set 'good'", "has no taxonomy"]),
     "an empty test part": (

@@ -23,6 +23,12 @@ def test_learners_are_listed_with_kind_parameters_summary_and_origin(harness):
     assert row["origin"] == f"manyclass-harness {__version__}"
 
 
+def test_learners_are_listed_with_what_they_need_and_support(harness):
+    rows = by_name(harness("list", "learners", "--json"))
+    assert (rows["mmp"]["needs"], rows["mmp"]["supports"]) == ([], ["multilabel"])
+    assert rows["topdown-svm"]["needs"] == ["taxonomy"]
+
+
 def test_data_sets_are_listed_with_parameters_representation_and_licence(harness):
     rows = by_name(harness("list", "datasets", "--json"))
     assert {"icd10cm", "digits", "topics"} <= rows.keys()
@@ -69,7 +75,7 @@ def test_neither_learner_code_nor_anything_heavy_is_imported(harness, heavy_impo
 
 def test_the_lists_for_people_say_the_same(harness):
     text = harness("list").stdout
-    assert text.splitlines()[0].split() == ["name", "kind", "parameters", "summary", "origin"]
+    assert text.splitlines()[0].split() == ["name", "kind", "needs", "supports", "parameters", "summary", "origin"]
     assert "C=1.0" in text
     assert "prototype  manyclass-harness" in harness("plugins").stdout
 
