@@ -138,9 +138,7 @@ def checked(name: str, data: Dataset) -> Dataset:
     if classes < 2:
         many = f"1 class, {str(data.class_names[0])!r}" if classes else "no classes"
         read = f" (read: {data.found})" if data.found else ""
-        raise DataError(
-            f"data set {name!r}: it has {many}: at least two are needed to compare learners{read}"
-        )
+        raise DataError(f"data set {name!r}: it has {many}: at least two are needed to compare learners{read}")
     y = _checked_labels(name, data.y, X.shape[0], classes)
     taxonomy = _checked_taxonomy(name, data.taxonomy, classes) if data.taxonomy is not None else None
     splits = {split: _checked_given(name, split, parts, X.shape[0]) for split, parts in data.splits.items()}

@@ -218,7 +218,10 @@ DATA = {
         ["positive", "negative"],
         ["learner 'positive' cannot run on data set 'negative'", "negative values"],
     ),
-    "one class name": (["tiny", "one-name"], ["harness: data set 'one-name': it has 1 class, ", "at least two are needed"]),
+    "one class name": (
+        ["tiny", "one-name"],
+        ["harness: data set 'one-name': it has 1 class, ", "at least two are needed"],
+    ),
     "a single class": (
         ["tiny", "one-class"],
         ["data set 'one-class'", "trains on a single class, 'a'", "choose another"],
