@@ -63,4 +63,5 @@ if __name__ == "__main__":
     die_with_parent()  # also while it imports, when it would not see that the host has gone
     for common in sys.argv[2:]:
         importlib.import_module(common)
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    with contextlib.suppress(ConnectionError):  # the host has gone, perhaps without reading what it was told last
+        serve(socket.socket(fileno=int(sys.argv[1])))

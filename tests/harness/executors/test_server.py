@@ -1,0 +1,21 @@
+"""The fork server when its host goes away: it goes too, and without a word."""
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["after reading its answer", "with its answer unread"])
+def test_a_host_that_goes_away_leaves_no_traceback(read):
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "harness.executors.server", str(theirs.fileno())]
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as server:
+        theirs.close()
+        ours.sendall(json.dumps({"preload": ["json"], "path": []}).encode())
+        ours.recv(1 << 16, 0 if read else socket.MSG_PEEK)
+        ours.close()
+        assert server.wait(timeout=60) == 0
+        assert server.stderr.read() == ""
