@@ -5,8 +5,9 @@ import os
 import pytest
 from hypothesis import settings
 
-settings.register_profile("house", deadline=None)  # a busy machine is no failure
-settings.load_profile("house")
+settings.register_profile("house", deadline=None, max_examples=50)  # a busy machine is no failure, and CI has a limit
+settings.register_profile("thorough", deadline=None, max_examples=500)
+settings.load_profile(os.environ.get("HARNESS_TEST_PROFILE", "house"))
 
 
 @pytest.fixture(scope="session", autouse=True)
