@@ -14,6 +14,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from harness.kernels.compiling import Array, helper
+from harness.kernels.instances import Instances
 from harness.kernels.rows import Rows
 
 AHEAD = 8
@@ -61,3 +62,19 @@ def fetch_each(array: Array, features: Array) -> None:
     """Ask for what an array holds for each of these features: all at once, instead of one miss after the other."""
     for j in range(features.size):
         prefetch(array, np.uint32(features[j]))
+
+
+@helper()
+def fetch_instance(instances: Instances, duals: Rows, order: Array, done: Any) -> None:
+    """While instance order[done] is seen to: ask for the next one, its duals, and where the one after that is."""
+    if done + 2 >= order.size:
+        return
+    i, after = order[done + 1], order[done + 2]
+    prefetch(instances.indptr, after)
+    prefetch(duals.start, after)
+    prefetch(duals.length, after)
+    prefetch(duals.classes, duals.start[i])
+    prefetch(duals.weights, duals.start[i])
+    for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1]), np.uint64(LINE_EDGES)):
+        prefetch(instances.indices, j)
+        prefetch(instances.data, j)

@@ -17,10 +17,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import boolean, float64, uint8, uint32
+from numba import boolean, float64, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from harness.kernels.compiling import Array, frozen, helper, named, reads, writes
+from harness.kernels.instances import INSTANCES
 from harness.kernels.moves import Moves
 from harness.kernels.rows import Rows, append
 from harness.kernels.topk import best_class
@@ -71,7 +72,7 @@ class Block(NamedTuple):
     gradient: NDArray[np.float64]
     beta: NDArray[np.float64]
     members: NDArray[np.uint32]
-    """Classes that have or had a dual, in front."""
+    """Classes that have a dual, or had one a moment ago, in front."""
     member: NDArray[np.bool_]
 
 
@@ -92,6 +93,8 @@ class Goal(NamedTuple):
 GOAL = named(Goal, float64, float64, boolean)
 DUALS = named(Rows, *map(writes, (uint32, uint32, uint8, uint32, float64, uint32)))
 """b_iy, the rows being instances."""
+GIVEN = (INSTANCES, reads(float64), reads(int32), reads(int64), TREE, GOAL)
+"""The types of what a sweep reads only: instances, their squared lengths and classes, the order, tree and goal."""
 
 
 def as_tree(parent: Array, leaf: Array, weight: Array, missed: Array, false: Array) -> Tree:
@@ -242,17 +245,22 @@ def steepest(block: Block, size: Any, spare: float) -> Any:
 
 
 @helper()
+def left_over(C: float, block: Block, size: Any) -> float:
+    """What of C no member has."""
+    spare = C
+    for m in range(size):
+        spare -= block.beta[block.members[m]]
+    return spare if spare > ROUNDING * C else 0.0
+
+
+@helper()
 def improve(tree: Tree, y: Any, square: float, goal: Goal, block: Block, size: Any, moves: Moves) -> Any:
     """Shift duals between two classes at a time until their gradients agree.
 
     Gives how far they were apart, how many members there are now, and how many classes move.
     """
     beta, n, violation = block.beta, 0, 0.0
-    spare = goal.C
-    for m in range(size):
-        spare -= beta[block.members[m]]
-    if spare < ROUNDING * goal.C:
-        spare = 0.0
+    spare = left_over(goal.C, block, size)
     for number in range(MOST_STEPS):
         up, down, apart = steepest(block, size, spare)
         if number == 0:
@@ -301,6 +309,6 @@ def put_back(duals: Rows, i: Any, block: Block, size: Any, changed: bool) -> Non
         duals.length[i] = 0
     for m in range(size):
         c = block.members[m]
-        if changed:
+        if changed and block.beta[c] > 0:
             append(duals, i, c, block.beta[c])
         block.beta[c], block.member[c] = 0.0, False

@@ -13,6 +13,7 @@ from harness.kernels.scoring import score
 from harness.kernels.structured import (
     BLOCK,
     DUALS,
+    GIVEN,
     IDLE,
     MOST_STEPS,
     Block,
@@ -25,7 +26,6 @@ from harness.kernels.structured import (
     put_back,
     slope,
 )
-from harness.kernels.structured_sweeps import GIVEN
 
 
 @kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)

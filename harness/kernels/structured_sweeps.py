@@ -6,21 +6,21 @@ many.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import float64, int32, int64
 from numpy.typing import NDArray
 
-from harness.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
+from harness.kernels.compiling import LEAN, Array, frozen, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.matrix import move_densely, score_densely
 from harness.kernels.moves import MOVES, Moves, forget
+from harness.kernels.prefetching import fetch_instance
 from harness.kernels.rows import FROZEN_ROWS, Rows, freeze, has_room
 from harness.kernels.scoring import score, squared_norm
 from harness.kernels.structured import (
     BLOCK,
     DUALS,
-    GOAL,
+    GIVEN,
     IDLE,
     MOST_STEPS,
     TREE,
@@ -37,40 +37,6 @@ from harness.kernels.structured import (
     slope,
 )
 from harness.kernels.topk import top_k
-
-GIVEN = (INSTANCES, reads(float64), reads(int32), reads(int64), TREE, GOAL)
-"""The types of what a sweep reads only."""
-
-
-@helper()
-def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None:
-    """<u_c, x> of each class, from a matrix; four features at a time, so that the scores are gone through less."""
-    for c in range(np.uint64(scores.size)):
-        scores[c] = 0.0
-    indices, data = instances.indices, instances.data
-    j, end = instances.indptr[i], instances.indptr[i + 1]
-    while j + 4 <= end:
-        one, two = np.uint32(indices[j]), np.uint32(indices[j + 1])
-        three, four = np.uint32(indices[j + 2]), np.uint32(indices[j + 3])
-        x, y, z, v = data[j], data[j + 1], data[j + 2], data[j + 3]
-        for c in range(np.uint64(scores.size)):
-            scores[c] += (x * W[one, c] + y * W[two, c]) + (z * W[three, c] + v * W[four, c])
-        j += 4
-    while j < end:
-        one, x = np.uint32(indices[j]), data[j]
-        for c in range(np.uint64(scores.size)):
-            scores[c] += x * W[one, c]
-        j += 1
-
-
-@helper()
-def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -> None:
-    """W[f, c] += x_f change_c for the n classes that move."""
-    for j in range(instances.indptr[i], instances.indptr[i + 1]):
-        f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
-        for m in range(np.uint32(n)):
-            c = moves.classes[m]
-            W[f, c] += x * moves.changes[c]
 
 
 @kernel(int64(*GIVEN, writes(float64, 2), DUALS, BLOCK, MOVES, writes(float64)), **LEAN)
@@ -95,6 +61,7 @@ def sweep_matrix(
         i = order[done]
         if not has_room(duals, order[done : done + 1], MOST_STEPS):
             return done
+        fetch_instance(instances, duals, order, done)
         y = np.uint32(labels[i])
         score_densely(W, instances, i, block.scores)
         add_up(tree, block.scores, block.sums)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from harness.kernels.flat_sweeps import sweep_flat
 from harness.kernels.structured import Goal, as_tree
 from harness.online import rules
 from harness_svm.classifier import IndexClassifier, threshold
@@ -61,7 +62,7 @@ class CrammerSinger(IndexClassifier):
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)
         tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
-        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False))
+        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), sweep_flat)
         self.sweeps_ = training.run(np.random.default_rng(self._seed()), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = self._unknown(labels)

@@ -13,7 +13,7 @@ from harness.errors import DataError
 from harness.kernels.edges import Edges
 from harness.kernels.instances import Instances
 from harness.kernels.structured import Goal, Tree, as_tree
-from harness.kernels.structured_sweeps import rank_by_tree
+from harness.kernels.structured_sweeps import rank_by_tree, sweep_matrix
 from harness.online import rules
 from harness_svm.classifier import IndexClassifier, threshold
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
@@ -99,7 +99,8 @@ class HSVM(IndexClassifier):
         hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, positions, self.classes_, seed)
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
-        training = begin(X, positions, self.tree_, Goal(float(self.C), float(self.tol), self.rescaling == "slack"))
+        goal = Goal(float(self.C), float(self.tol), self.rescaling == "slack")
+        training = begin(X, positions, self.tree_, goal, sweep_matrix)
         self.sweeps_ = training.run(np.random.default_rng(seed), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = np.zeros(self.classes_.size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +19,6 @@ from harness.kernels.instances import Instances, as_instances
 from harness.kernels.moves import no_moves
 from harness.kernels.rows import Rows, empty_rows, enlarge
 from harness.kernels.structured import IDLE, Goal, Tree, empty_block
-from harness.kernels.structured_sweeps import sweep_matrix
 from harness_svm.classifier import is_large
 
 FOCUS = 0.2
@@ -37,6 +37,8 @@ class Training:
     goal: Goal
     sparse: bool
     """Whether the weights are kept in an index, and not in a matrix."""
+    visit: Callable[..., int]
+    """The kernel that sweeps over rows with the weights in a matrix: for a flat tree there is a faster one."""
     squares: NDArray[np.float64] = field(init=False)
     violations: NDArray[np.float64] = field(init=False)
     """By row: how far from its optimum it was when it was last visited."""
@@ -68,7 +70,7 @@ class Training:
 
                 done = sweep_rows(*given, *state, self._zeros)
             else:
-                done = sweep_matrix(*given, *state)
+                done = self.visit(*given, *state)
             order = order[done:]
             if order.size:  # either may be what has no room: a little of both costs less than to find out
                 self.duals = enlarge(self.duals)
@@ -105,7 +107,7 @@ class Training:
         return as_rows(Edges(found.indptr.astype(np.int64), found.indices.astype(np.uint32), found.data))
 
 
-def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal) -> Training:
+def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal, visit: Callable[..., int]) -> Training:
     """Training that has not begun, with the weights in a matrix where that is not too large."""
     sparse = is_large(X.shape[1], tree.leaf.size)
-    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse)
+    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, visit)

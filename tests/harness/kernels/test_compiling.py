@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 import harness.kernels
-from harness.kernels import compiling, dense, ema, ff, ooz, passive_aggressive, topk, touched
+from harness.kernels import compiling, dense, ema, ff, flat_sweeps, lomtree, ooz, passive_aggressive, topk, touched
 
 KERNELS = [
     dense.add_up_all,
     dense.spread_out,
     ema.update,
     ff.update,
+    flat_sweeps.sweep_flat,
+    lomtree.update,
     ooz.update,
     passive_aggressive.update,
     topk.fill_ranks,

@@ -11,8 +11,11 @@ from numpy.testing import assert_allclose
 from harness import Taxonomy
 from harness.kernels.compiling import frozen
 from harness.kernels.edges import as_edges
+from harness.kernels.flat_sweeps import sweep_flat
 from harness.kernels.instances import as_instances
+from harness.kernels.rows import Rows
 from harness.kernels.structured import Goal
+from harness.kernels.structured_sweeps import sweep_matrix
 from harness_svm.hierarchical import grow
 from harness_svm.hierarchy import from_taxonomy
 from harness_svm.training import Training
@@ -63,10 +66,13 @@ class Reference:
         return float((w**2).sum() / 2 + self.goal.C * np.maximum(0, self.gradient(w).max(axis=1)).sum())
 
 
-def started(X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree"):
+def started(
+    X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree", visit=None
+):
+    visit = visit or (sweep_flat if taxonomy is FLAT else sweep_matrix)
     tree = grow(from_taxonomy(taxonomy, np.arange(6)), attributes, costs, taxonomy.parent.size)
     goal = Goal(C, tolerance, slack)
-    training = Training(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse)
+    training = Training(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse, visit)
     return training, Reference(X, y, tree, goal)
 
 
@@ -97,10 +103,10 @@ def test_the_solution_is_feasible_meets_kkt_and_closes_the_gap(data, tree, seed,
 
 
 @SHARED
-@given(seed=st.integers(0, 2**32 - 1), slack=st.booleans())
-def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tree, seed, slack):
+@given(seed=st.integers(0, 2**32 - 1), slack=st.booleans(), flat=st.booleans())
+def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tree, seed, slack, flat):
     X, y = data(seed, n=40, n_features=8)
-    training, reference = started(X, y, tree, slack=slack)
+    training, reference = started(X, y, FLAT if flat else tree, slack=slack)
     found = [0.0]
     for number in range(5):
         training.sweep(np.random.default_rng(number).permutation(40))
@@ -117,6 +123,23 @@ def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tr
     assert np.all(np.diff(found) >= -1e-9)
 
 
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.1, 1.0, 10.0]))
+def test_the_duals_of_one_instance_are_as_good_in_closed_form_as_by_many_small_steps(data, seed, C):
+    X, y = data(seed, n=40, n_features=8)
+    order = np.random.default_rng(seed).permutation(40)
+    at_once, reference = started(X, y, FLAT, C=C)
+    step_by_step, _ = started(X, y, FLAT, C=C, visit=sweep_matrix)
+    for _ in range(2):
+        for i in order:
+            at_once.sweep(np.array([i]))
+            step_by_step.duals = Rows(*(array.copy() for array in at_once.duals))
+            step_by_step.weights = at_once.weights.copy()
+            before = reference.dual(reference.beta(at_once))
+            step_by_step.sweep(np.array([i]))  # finds nothing left to do
+            assert reference.dual(reference.beta(step_by_step)) <= before + 1e-6 * max(1, before)
+
+
 @pytest.mark.parametrize("slack", [True, False])
 def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack):
     X, y = data(1)
@@ -129,9 +152,10 @@ def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack):
     assert_allclose(W[dense.features], dense.weights, atol=2e-3)
 
 
-def test_an_empty_row_pays_its_largest_cost_and_moves_nothing(data, tree):
+@pytest.mark.parametrize("flat", [True, False])
+def test_an_empty_row_pays_its_largest_cost_and_moves_nothing(data, tree, flat):
     X, y = data(2)
-    training, reference = started(X, y, tree)
+    training, reference = started(X, y, FLAT if flat else tree)
     training.run(np.random.default_rng(0), 5000)
     beta = reference.beta(training)
     empty = len(y) // 2

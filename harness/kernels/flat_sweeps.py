@@ -1,0 +1,129 @@
+"""Sweeps of Crammer and Singer's support vector machine: `structured` with a flat tree and all costs 1.
+
+There the best duals of one instance, all others as they are, have a closed form. With A = ||x||^2, t = sum_c b_c and
+h_c = g_c + A (b_c + t) the gradient that class c would have without any duals of this instance,
+
+    b_c = max(0, h_c - level) / A,    level = sum_c max(0, h_c - level),  or where that gives away more than C,
+                                      A C   = sum_c max(0, h_c - level)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float64, int64
+
+from harness.kernels.compiling import LEAN, Array, helper, kernel, writes
+from harness.kernels.instances import Instances
+from harness.kernels.matrix import move_densely, score_densely
+from harness.kernels.moves import MOVES, Moves, forget, plan
+from harness.kernels.prefetching import fetch_instance
+from harness.kernels.rows import Rows, has_room
+from harness.kernels.structured import (
+    BLOCK,
+    DUALS,
+    GIVEN,
+    IDLE,
+    Block,
+    Goal,
+    Tree,
+    fetch,
+    left_over,
+    put_back,
+    steepest,
+)
+
+
+@helper()
+def find_level(h: Array, members: Array, size: Any, level: float, budget: float) -> float:
+    """The level for these members; `level` is one that is not above it, so that it rises to where it belongs.
+
+    Without a budget (below 0) it has to be as high as all that is above it.
+    """
+    n = -1
+    while True:
+        above, total = 0, 0.0
+        for m in range(size):
+            if h[members[m]] > level:
+                above, total = above + 1, total + h[members[m]]
+        if above in (n, 0):
+            return level
+        n = above
+        level = total / (above + 1) if budget < 0 else (total - budget) / above
+
+
+@helper()
+def settle(y: Any, square: float, C: float, block: Block, size: Any, moves: Moves) -> Any:
+    """Give an instance its best duals; gives how many members there are now, and how many classes move."""
+    h, beta, members = block.gradient, block.beta, block.members
+    given = C - left_over(C, block, size)
+    for c in range(np.uint32(h.size)):
+        h[c] += square * given
+    for m in range(size):
+        h[members[m]] += square * beta[members[m]]
+    level = find_level(h, members, size, 0.0, -1.0)
+    for c in range(np.uint32(h.size)):  # more members only raise it, so the others cannot win
+        if h[c] > level and not block.member[c]:
+            block.member[c], members[size] = True, c
+            size += np.uint32(1)
+    level = find_level(h, members, size, level, -1.0)
+    if level > square * C:
+        level = find_level(h, members, size, level, square * C)
+    n, gain = 0, 0.0
+    for m in range(size):
+        c = members[m]
+        new = max(0.0, h[c] - level) / square
+        change, beta[c] = new - beta[c], new
+        if change != 0:
+            n, gain = plan(moves, n, c, -change), gain + change
+    return size, plan(moves, n, y, gain) if gain != 0 else n
+
+
+@helper()
+def give_all(C: float, block: Block, size: Any) -> Any:
+    """The duals of an instance without features: they move nothing, so any class may have all of C."""
+    if size == 0:
+        c = np.uint32(0) if block.gradient[0] > 0 else np.uint32(1)
+        block.member[c], block.members[0], block.beta[c] = True, c, C
+        size += np.uint32(1)
+    return size
+
+
+@kernel(int64(*GIVEN, writes(float64, 2), DUALS, BLOCK, MOVES, writes(float64)), **LEAN)
+def sweep_flat(
+    instances: Instances,
+    squares: Array,
+    labels: Array,
+    order: Array,
+    tree: Tree,
+    goal: Goal,
+    W: Array,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    violations: Array,
+) -> int:
+    """As `sweep_matrix` does it; the tree is flat, and not looked at."""
+    scores, gradient = block.scores, block.gradient
+    for done in range(order.size):
+        i = order[done]
+        if not has_room(duals, order[done : done + 1], scores.size):
+            return done
+        fetch_instance(instances, duals, order, done)
+        y, n = np.uint32(labels[i]), 0
+        score_densely(W, instances, i, scores)
+        for c in range(np.uint32(scores.size)):
+            gradient[c] = 1.0 - scores[y] + scores[c]
+        gradient[y] = -np.inf
+        size = fetch(duals, np.uint32(i), block)
+        _, _, violations[i] = steepest(block, size, left_over(goal.C, block, size))
+        moved = violations[i] > IDLE * goal.tolerance
+        if moved and squares[i] > 0:
+            size, n = settle(y, squares[i], goal.C, block, size, moves)
+            move_densely(W, instances, i, moves, n)
+        elif moved:
+            size = give_all(goal.C, block, size)
+        put_back(duals, np.uint32(i), block, size, moved)
+        forget(moves, n)
+    return order.size
