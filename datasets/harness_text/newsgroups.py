@@ -3,10 +3,11 @@
 Read from the by-date archive, from the folders it unpacks to, or from the copy that scikit-learn's fetcher keeps
 (`source="scikit-learn"`, or its file 20news-bydate_py3.pkz); all give the same rows in the same order.
 
-Tokens are lower-cased runs of at least two letters, or of letters and digits (`tokens="alphanumeric"`). scikit-learn's
-English stop words are left out unless `stop_words` is false, and so are tokens of fewer than `min_df` messages, counted
-over both parts of the split. Headers, footers (signatures) and quoted lines can be kept or stripped, by the rules of
-scikit-learn's `remove`; the default strips headers and keeps the rest.
+Tokens are lower-cased runs of at least two letters, or of letters and digits (`tokens="alphanumeric"`), or what
+scikit-learn's vectorizers take by default, of at least two letters, digits or underscores (`tokens="scikit-learn"`).
+Its English stop words are left out unless `stop_words` is false, and so are tokens of fewer than `min_df` messages,
+counted over both parts of the split. Headers, footers (signatures) and quoted lines can be kept or stripped, by the
+rules of scikit-learn's `remove`; the default strips headers and keeps the rest.
 
 The tree has two levels. `taxonomy="first-word"`: the first word of a group's name (alt, comp, misc, rec, sci, soc,
 talk). `taxonomy="subject"`: the six groups by subject of the collection's home page (computers, recreation, science,
@@ -42,7 +43,7 @@ SCIKIT_LEARN = "scikit-learn"
 """The `source` that stands for scikit-learn's own cache."""
 CACHE_FILE = "20news-bydate_py3.pkz"
 STRIP_OR_KEEP = ("strip", "keep")
-TOKENS = {"words": WORDS, "alphanumeric": ALPHANUMERIC}
+TOKENS = {"words": WORDS, "alphanumeric": ALPHANUMERIC, "scikit-learn": re.compile(r"\w\w+")}
 TAXONOMIES = ("first-word", "subject")
 PUBLISHED = {"train": 11_314, "test": 7_532}
 """Messages in the parts of the archive as its keeper describes it."""

@@ -1,4 +1,4 @@
-"""Instances arranged for batch training: frequent features side by side, and the squared length of each instance."""
+"""Instances arranged for training: frequent features side by side, and the squared length of each instance."""
 
 from __future__ import annotations
 
@@ -21,8 +21,13 @@ def by_frequency(instances: Instances, n_features: int) -> NDArray[np.int64]:
     return np.argsort(-np.bincount(instances.indices, minlength=n_features), kind="stable")
 
 
-def renamed(instances: Instances, features: NDArray[np.int64]) -> Instances:
-    """The same instances with the features numbered in this order, so that those met often are close together."""
-    numbers = np.empty(features.size, np.int32)
-    numbers[features] = np.arange(features.size, dtype=np.int32)
-    return instances._replace(indices=frozen(numbers[instances.indices]))
+def places_of(features: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The place of each feature in this order."""
+    places = np.empty(features.size, np.int32)
+    places[features] = np.arange(features.size, dtype=np.int32)
+    return places
+
+
+def renamed(instances: Instances, places: NDArray[np.int32]) -> Instances:
+    """The same instances with each feature numbered by its place, so that those met often are close together."""
+    return instances._replace(indices=frozen(places[instances.indices]))

@@ -18,7 +18,7 @@ from harness.kernels.compiling import LEAN, Array, helper, kernel, writes
 from harness.kernels.instances import Instances
 from harness.kernels.matrix import move_densely, score_densely
 from harness.kernels.moves import MOVES, Moves, forget, plan
-from harness.kernels.prefetching import fetch_instance
+from harness.kernels.prefetching import fetch_instance, fetch_row
 from harness.kernels.rows import Rows, has_room
 from harness.kernels.structured import (
     BLOCK,
@@ -110,7 +110,8 @@ def sweep_flat(
         i = order[done]
         if not has_room(duals, order[done : done + 1], scores.size):
             return done
-        fetch_instance(instances, duals, order, done)
+        fetch_instance(instances, order, done)
+        fetch_row(duals, order, done)
         y, n = np.uint32(labels[i]), 0
         score_densely(W, instances, i, scores)
         for c in range(np.uint32(scores.size)):

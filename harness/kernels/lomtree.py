@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from harness.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.prefetching import fetch_instance
 from harness.kernels.tree_nodes import NODE, NODES
 from harness.kernels.tree_regressor import STEP, WEIGHTS, Step, Weights, clear, move, offset, score
 
@@ -268,6 +269,7 @@ def update(
         # an instance brings at most one entry for each node on its way, one leaf more when it splits the last
         if tally.n_entries + tally.deepest + 2 > LOAD * tree.entries.size:
             return done
+        fetch_instance(instances, order, done)
         learn(tree, weights, instances, order[done], labels[order[done]], growth, step, space)
         tally.examples += 1
     return order.size

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from harness.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.prefetching import fetch_instance
 from harness.kernels.scoring import squared_norm
 from harness.kernels.topk import top_k
 from harness.kernels.tree_regressor import STEP, Step, limit, slope
@@ -70,6 +71,7 @@ def update(
     `zeros` is 0 for each class, `scores` and `moved` are space.
     """
     for done in range(order.size):
+        fetch_instance(instances, order, done)
         i = order[done]
         score_all(W, instances, i, zeros, scores)
         A, n_moved = squared_norm(instances, i) + 1.0, 0

@@ -15,7 +15,7 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.kernels.arranging import by_frequency, renamed, square_lengths
+from harness.kernels.arranging import by_frequency, places_of, renamed, square_lengths
 from harness.kernels.compiling import Array
 from harness.kernels.dual import Problem, Space, empty_space, move_over, solve
 from harness.kernels.edges import Edges
@@ -39,7 +39,7 @@ def train(
     Whatever the number of threads, the outcome is the same.
     """
     features = by_frequency(instances, n_features)
-    job = _Job(renamed(instances, features), _by_class(labels, n_classes), problem, seed, prune)
+    job = _Job(renamed(instances, places_of(features)), _by_class(labels, n_classes), problem, seed, prune)
     start = job.start(n_features)
     threads = min(get_num_threads(), n_classes)
     shares = [range(t, n_classes, threads) for t in range(threads)]

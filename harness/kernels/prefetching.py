@@ -65,16 +65,24 @@ def fetch_each(array: Array, features: Array) -> None:
 
 
 @helper()
-def fetch_instance(instances: Instances, duals: Rows, order: Array, done: Any) -> None:
-    """While instance order[done] is seen to: ask for the next one, its duals, and where the one after that is."""
+def fetch_instance(instances: Instances, order: Array, done: Any) -> None:
+    """While instance order[done] is seen to: ask for the next one, and for where the one after that is."""
     if done + 2 >= order.size:
         return
-    i, after = order[done + 1], order[done + 2]
-    prefetch(instances.indptr, after)
-    prefetch(duals.start, after)
-    prefetch(duals.length, after)
-    prefetch(duals.classes, duals.start[i])
-    prefetch(duals.weights, duals.start[i])
+    prefetch(instances.indptr, order[done + 2])
+    i = order[done + 1]
     for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1]), np.uint64(LINE_EDGES)):
         prefetch(instances.indices, j)
         prefetch(instances.data, j)
+
+
+@helper()
+def fetch_row(rows: Rows, order: Array, done: Any) -> None:
+    """While row order[done] is seen to: ask for the first edges of the next one, and for where the one after is."""
+    if done + 2 >= order.size:
+        return
+    prefetch(rows.start, order[done + 2])
+    prefetch(rows.length, order[done + 2])
+    start = rows.start[order[done + 1]]
+    prefetch(rows.classes, start)
+    prefetch(rows.weights, start)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from harness.kernels.compiling import LEAN, Array, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
+from harness.kernels.prefetching import fetch_instance
 from harness.kernels.tree_nodes import FROZEN_NODES, NODE
 from harness.kernels.tree_regressor import STEP, WEIGHTS, Step, Weights, move, offset, score
 
@@ -77,6 +78,7 @@ def update(
     only the winner of a match plays the next one. What counts is the score before the step.
     """
     for done in range(order.size):
+        fetch_instance(instances, order, done)
         i = order[done]
         v = leaf_of[labels[i]]
         while nodes[v].parent >= 0:

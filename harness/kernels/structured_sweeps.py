@@ -14,7 +14,7 @@ from harness.kernels.compiling import LEAN, Array, frozen, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, Instances
 from harness.kernels.matrix import move_densely, score_densely
 from harness.kernels.moves import MOVES, Moves, forget
-from harness.kernels.prefetching import fetch_instance
+from harness.kernels.prefetching import fetch_instance, fetch_row
 from harness.kernels.rows import FROZEN_ROWS, Rows, freeze, has_room
 from harness.kernels.scoring import score, squared_norm
 from harness.kernels.structured import (
@@ -61,7 +61,8 @@ def sweep_matrix(
         i = order[done]
         if not has_room(duals, order[done : done + 1], MOST_STEPS):
             return done
-        fetch_instance(instances, duals, order, done)
+        fetch_instance(instances, order, done)
+        fetch_row(duals, order, done)
         y = np.uint32(labels[i])
         score_densely(W, instances, i, block.scores)
         add_up(tree, block.scores, block.sums)

@@ -136,11 +136,14 @@ def move(
         return h
     lo, hi = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])
     bias, squared = start & weights.mask, np.float32(g * g)
-    for p in range(lo, hi):
-        space[1, p - lo] = weights.table[place(weights, start, instances.indices[p]), 1]
-        space[0, p - lo] = instances.data[p]
-    own, A = 1.0, 1.0 + squared_norm(instances, i)
-    if step.adaptive:
+    own, A = 1.0, 1.0
+    if not step.adaptive:
+        A += squared_norm(instances, i)
+        for p in range(lo, hi):
+            space[0, p - lo] = instances.data[p]
+    else:
+        for p in range(lo, hi):
+            space[1, p - lo] = weights.table[place(weights, start, instances.indices[p]), 1]
         weights.table[bias, 1] += squared
         own = 1.0 / np.sqrt(np.float64(weights.table[bias, 1]))
         A = own + adapt(instances, lo, hi, squared, space)
@@ -150,7 +153,8 @@ def move(
     for p in range(lo, hi):
         at = place(weights, start, instances.indices[p])
         weights.table[at, 0] += np.float32(pull * space[0, p - lo])
-        weights.table[at, 1] = space[1, p - lo]
+        if step.adaptive:
+            weights.table[at, 1] = space[1, p - lo]
     return c if eta < step.eta else h + pull * A  # at the target without rounding, so that equal scores tie
 
 

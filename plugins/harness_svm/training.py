@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from harness.kernels.arranging import by_frequency, renamed, square_lengths
+from harness.kernels.arranging import by_frequency, places_of, renamed, square_lengths
 from harness.kernels.compiling import frozen
 from harness.kernels.edges import Edges, as_edges, as_rows
 from harness.kernels.instances import Instances, as_instances
@@ -56,7 +56,7 @@ class Training:
         else:
             self.weights = np.zeros((self.n_features, n_classes))
             self.features = by_frequency(self.instances, self.n_features)
-            self.instances = renamed(self.instances, self.features)
+            self.instances = renamed(self.instances, places_of(self.features))
         self._space = empty_block(self.tree), no_moves(n_classes)
         self._zeros = np.zeros(n_classes)
 
@@ -102,9 +102,9 @@ class Training:
             return as_rows(Edges(before[indptr], classes[kept], weights[kept]))
         matrix = np.empty(self.weights.shape, np.float32)
         matrix[self.features] = self.weights
-        matrix[np.abs(matrix) <= prune] = 0
-        found = csr_array(matrix)
-        return as_rows(Edges(found.indptr.astype(np.int64), found.indices.astype(np.uint32), found.data))
+        kept = np.abs(matrix) > prune
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        return as_rows(Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept]))
 
 
 def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal, visit: Callable[..., int]) -> Training:

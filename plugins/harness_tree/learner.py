@@ -60,6 +60,10 @@ class PassLearner(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  #
     def _check_restored(self) -> None:
         """Raise ValueError unless what came from a file can be used without reading beyond an array."""
 
+    def _arranged(self, instances: Instances) -> Instances:  # most learners keep weights by the number of the feature
+        """The instances as the learner has arranged its weights; asked first for those that it begins with."""
+        return instances
+
     def _finish(self) -> None:  # most learners are done after the last pass
         """What is left to do after the last pass."""
 
@@ -72,7 +76,7 @@ class PassLearner(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  #
             delattr(self, name)
         X, labelled = self._validated(X, y, reset=True)
         self.classes_ = np.unique(labelled)
-        instances, labels = as_instances(X), self._positions(labelled)
+        instances, labels = self._arranged(as_instances(X)), self._positions(labelled)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         self._begin(generator)
         self._training = instances, labels
@@ -128,7 +132,8 @@ class PassLearner(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  #
 
     def _known_instances(self, X: Any) -> Instances:
         check_is_fitted(self)
-        return as_instances(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
+        return self._arranged(as_instances(X))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -190,7 +195,7 @@ class BatchLearner(PassLearner):
             self._begin(np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)))
         else:
             self._grow(n_features, n_classes)
-        instances = as_instances(X)
+        instances = self._arranged(as_instances(X))
         self._learn(instances, self._positions(labelled), np.arange(instances.n_instances), self._step(1))
         return self
 

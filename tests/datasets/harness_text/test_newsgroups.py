@@ -9,12 +9,14 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from sklearn.datasets import load_files
 from sklearn.datasets._twenty_newsgroups import (  # the oracle
     strip_newsgroup_footer,
     strip_newsgroup_header,
     strip_newsgroup_quoting,
 )
+from sklearn.feature_extraction.text import CountVectorizer
 
 from harness import raw
 from harness.data import folder_of
@@ -55,6 +57,14 @@ def test_stop_words_and_digits_are_kept_when_asked_for(pack):
     assert load(path, stop_words=False, tokens="alphanumeric").X.shape[1] == 7  # v8
     with pytest.raises(DataError, match="tokens"):
         load(path, tokens="bytes")
+
+
+def test_tokens_of_scikit_learn_are_those_that_its_vectorizer_counts(pack):
+    message = "From: x\n\nÜber the V8_engine é 1a\n".encode("latin-1")
+    path = pack({**MESSAGES, "20news-bydate-train/rec.autos/10": message})
+    data = load(path, headers="keep", stop_words=False, tokens="scikit-learn")
+    texts = [message.text for message in newsgroups.read(str(path))]
+    assert_array_equal(data.X.toarray(), CountVectorizer().fit_transform(texts).toarray())
 
 
 def test_headers_end_at_the_first_empty_line_and_can_be_kept(pack):
