@@ -16,10 +16,10 @@ from sklearn.datasets._twenty_newsgroups import (  # the oracle
     strip_newsgroup_quoting,
 )
 
-from harness import raw
-from harness.data import folder_of
+from harness.data.arrays import folder_of
 from harness.errors import DataError
 from harness.host import discover
+from harness.reading import raw
 from harness_text import newsgroups
 
 MESSAGES = {
