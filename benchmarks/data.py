@@ -21,11 +21,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.data import open_dataset
-from harness.dataset_choice import choice_of
+from harness.data.arrays import open_dataset
+from harness.experiment.choice import choice_of
+from harness.experiment.resolve import resolve_dataset
 from harness.host import discover
 from harness.machine import describe_machine
-from harness.resolve import resolve_dataset
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "datasets-speed.md"
 PARTS = ("news", "zipf", "cached", "csv")
@@ -33,8 +33,8 @@ AIMS = {"news": 5.0, "zipf": 20.0, "cached": 0.1}
 ZIPF = {"rows": 120_000, "classes": 12_000}
 CHILD = """
 import json, sys, time
-import sklearn.base, harness.trial  # as the host's fork server has them
-from harness.data import parse_job
+import sklearn.base, harness.trials.trial  # as the host's fork server has them
+from harness.data.arrays import parse_job
 payload = json.loads(sys.argv[1])
 level = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 begun, cpu = time.perf_counter(), time.process_time()

@@ -22,12 +22,12 @@ from typing import Any
 import tomli_w
 from tabulate import tabulate
 
-from harness.data import folder_of, read_header
+from harness.data.arrays import folder_of, read_header
+from harness.experiment.plan import plan
+from harness.experiment.resolve import resolve
+from harness.experiment.spec import build
 from harness.host import discover
-from harness.plan import plan
 from harness.record import Record
-from harness.resolve import resolve
-from harness.spec import build
 from harness.stats import summarise
 from harness.store import read_machines, read_records
 

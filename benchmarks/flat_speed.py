@@ -26,9 +26,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.machine import describe_machine
-from harness.represent import represent
 from harness.signature import import_target
-from harness.split import split_rows
+from harness.trials.represent import represent
+from harness.trials.split import split_rows
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 NEWLINE = "\n"

@@ -19,13 +19,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from harness.data import Header
+from harness.data.arrays import Header
+from harness.experiment.plan import plan
+from harness.experiment.resolve import resolve
+from harness.experiment.spec import build
 from harness.host import discover
 from harness.machine import describe_machine
-from harness.plan import plan
 from harness.record import from_line, to_line
-from harness.resolve import resolve
-from harness.spec import build
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "overhead.md"
 MANY = 10_000

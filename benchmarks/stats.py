@@ -19,15 +19,15 @@ from functools import partial
 from pathlib import Path
 
 from harness import MetricSpec
-from harness.contest import matrix_grid, ranks_grid
 from harness.host import discover
-from harness.lines import lines_of
 from harness.machine import describe_machine
 from harness.record import Record, to_line
-from harness.render import GRID_RENDERERS, RENDERERS
 from harness.stats import TESTS
 from harness.store import read_records
-from harness.table import make_table
+from harness.tables.contest import matrix_grid, ranks_grid
+from harness.tables.lines import lines_of
+from harness.tables.render import GRID_RENDERERS, RENDERERS
+from harness.tables.table import make_table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "stats-speed.md"
 LEARNERS, DATASETS, TRIALS = 20, 5, 100

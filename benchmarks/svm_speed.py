@@ -25,9 +25,9 @@ from sklearn.svm import LinearSVC
 
 from harness.kernels.edges import as_edges
 from harness.machine import describe_machine
-from harness.represent import represent
 from harness.signature import import_target
-from harness.split import split_rows
+from harness.trials.represent import represent
+from harness.trials.split import split_rows
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"

@@ -24,8 +24,8 @@ from flat_speed import ONE_THREAD, Parts, best_seconds, import_seconds, prepare,
 from scipy.sparse import csr_array
 
 from harness.machine import describe_machine
-from harness.represent import represent
 from harness.signature import import_target
+from harness.trials.represent import represent
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tree-speed.md"
 PASSES = 6

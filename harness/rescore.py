@@ -12,16 +12,16 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from harness.contract import Dataset, MetricSpec, Outcome
-from harness.data import Header, open_dataset, read_header
-from harness.dataset_choice import DatasetChoice
+from harness.data.arrays import Header, open_dataset, read_header
 from harness.errors import DataError, HarnessError
+from harness.experiment.choice import DatasetChoice
+from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.home import parsed_root
 from harness.host import Catalog, Entry
-from harness.measure import class_counts, compute_scores
 from harness.record import Record
-from harness.resolve import ResolvedDataset, resolve_dataset
-from harness.split import split_rows
 from harness.store import Store, read_ranks
+from harness.trials.measure import class_counts, compute_scores
+from harness.trials.split import split_rows
 
 
 @dataclass(frozen=True)

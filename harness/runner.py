@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from harness.contract import MetricSpec
-from harness.data import Header, folder_of, read_header
+from harness.data.arrays import Header, folder_of, read_header
+from harness.data.parsing import parse_apart
 from harness.errors import DataError
 from harness.executors.local import Job, JobEnd, LocalExecutor
+from harness.experiment.plan import Trial, as_payload
+from harness.experiment.resolve import Resolved, ResolvedDataset
 from harness.host import Entry
 from harness.machine import describe_versions, read_commit
-from harness.parsing import parse_apart
-from harness.plan import Trial, as_payload
 from harness.record import Record
-from harness.resolve import Resolved, ResolvedDataset
 from harness.store import Store
-from harness.trial import run_job
+from harness.trials.trial import run_job
 
 TRIAL_TARGET = f"{run_job.__module__}:{run_job.__name__}"
 

@@ -15,6 +15,9 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+from harness.contract import DatasetSpec, LearnerSpec
+from harness.errors import SpecError
+
 
 @dataclass(frozen=True)
 class Source:
@@ -28,6 +31,21 @@ class Source:
 
 REQUIRED = Source("(required)")
 """Stands where a default would: the parameter has none and must be given."""
+
+
+def parameters_of(spec: LearnerSpec | DatasetSpec) -> Mapping[str, Any]:
+    """Parameters and defaults: as declared, else as the source tells, else from the imported object."""
+    if spec.parameters is not None:
+        return spec.parameters
+    found = read_parameters(spec.load)
+    if found is not None:
+        return found
+    try:
+        return import_parameters(spec.load)
+    except Exception as error:
+        raise SpecError(
+            f"{spec.name!r} cannot be imported from {spec.load}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def read_parameters(target: str) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from harness.errors import DataError
-from harness.raw import open_raw
+from harness.reading.raw import open_raw
 from harness_files.columns import looks_like_names
 from harness_files.places import read_lines
 

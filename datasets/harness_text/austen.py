@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.raw import RawFiles
+from harness.reading.raw import RawFiles
 
 RAW = RawFiles(
     dataset="austen",

@@ -27,8 +27,8 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness.raw import RawFiles
-from harness.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
+from harness.reading.raw import RawFiles
+from harness.reading.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, check_choice, positions, tree_of_paths
 from harness_text.sklearn_cache import read_cache
 

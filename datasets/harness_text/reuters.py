@@ -22,8 +22,8 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.raw import RawFiles
-from harness.tokens import WORDS, count_terms, english_stop_words
+from harness.reading.raw import RawFiles
+from harness.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import check_choice, indicator, positions
 
 RAW = RawFiles(

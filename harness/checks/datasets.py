@@ -7,9 +7,9 @@ from scipy.sparse import issparse
 
 from harness.checks.promise import NotApplicable, require
 from harness.contract import Dataset, DatasetSpec
-from harness.data import checked
-from harness.measure import checksum
+from harness.data.arrays import checked
 from harness.signature import import_target
+from harness.trials.measure import checksum
 
 
 def _load(spec: DatasetSpec) -> Dataset:

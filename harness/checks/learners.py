@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 
 from harness.checks.promise import NotApplicable, require
 from harness.contract import LearnerSpec, Taxonomy
-from harness.measure import checksum
-from harness.ranking import as_classes, rank_positions
 from harness.signature import import_parameters, import_target, read_parameters
+from harness.trials.measure import checksum
+from harness.trials.ranking import as_classes, rank_positions
 
 ROWS, FEATURES, CLASSES = 240, 60, 6
 

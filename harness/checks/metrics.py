@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from harness.checks.promise import NotApplicable, require
 from harness.contract import MetricSpec, Outcome, Taxonomy
-from harness.measure import checksum
 from harness.signature import import_target
+from harness.trials.measure import checksum
 
 
 def _outcomes() -> Iterator[Outcome]:

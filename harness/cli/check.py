@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from harness.cli.options import OneName, plugin_options
-from harness.dataset_choice import choice_of, is_file
 from harness.errors import UnknownName
+from harness.experiment.choice import choice_of, is_file
 from harness.host import Catalog, discover
 
 WORDS = {"failed": "FAIL", "skipped": "n/a"}
@@ -25,7 +25,7 @@ WORDS = {"failed": "FAIL", "skipped": "n/a"}
 def check(name: str, timeout: str, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
     """Run the conformance suite on a learner (also module:Class), a data set (also a file) or a metric."""
     from harness.executors.local import Job, LocalExecutor
-    from harness.shape import parse_duration
+    from harness.experiment.shape import parse_duration
 
     try:
         seconds = parse_duration(timeout)
@@ -53,7 +53,7 @@ def check(name: str, timeout: str, folders: tuple[Path, ...], disabled: tuple[st
 def find(name: str, catalog: Catalog) -> tuple[str, Any, Callable[[Any], list[Any]]]:
     """The thing of that name, what it is, and the checks for its kind."""
     from harness.checks import dataset_checks, learner_checks, metric_checks
-    from harness.resolve import find_learner
+    from harness.experiment.resolve import find_learner
 
     if is_file(name):
         return "data set", _opened(name, catalog), dataset_checks
@@ -71,7 +71,7 @@ def find(name: str, catalog: Catalog) -> tuple[str, Any, Callable[[Any], list[An
 
 def _opened(name: str, catalog: Catalog) -> Any:
     """The data set that opens a file, as one whose parameters are those given."""
-    from harness.resolve import resolve_dataset
+    from harness.experiment.resolve import resolve_dataset
 
     found = resolve_dataset(choice_of(name), catalog)
     return replace(found.entry, spec=replace(found.entry.spec, parameters=dict(found.choice.params)))

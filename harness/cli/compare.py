@@ -16,8 +16,8 @@ from harness.expression import split_list
 from harness.host import Catalog, discover
 
 if TYPE_CHECKING:
-    from harness.compare import Hits
     from harness.record import Record
+    from harness.tables.compare import Hits
 
 
 @click.command()
@@ -43,10 +43,10 @@ def compare(
 
     One folder may stand twice, to compare two of its learners: --learners pa,ooz.
     """
-    from harness.compare import changes_grid, changes_of, pair_lines, settings_grid
-    from harness.lines import lines_of
-    from harness.render import GRID_RENDERERS
     from harness.store import read_machines, read_records
+    from harness.tables.compare import changes_grid, changes_of, pair_lines, settings_grid
+    from harness.tables.lines import lines_of
+    from harness.tables.render import GRID_RENDERERS
 
     catalog = discover(folders, disabled)
     before, after = read_records(first), read_records(second)

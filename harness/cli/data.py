@@ -19,9 +19,9 @@ from harness.errors import HarnessError
 from harness.host import discover
 
 if TYPE_CHECKING:
+    from harness.data.fetch import Watcher
+    from harness.data.intake import Intake
     from harness.executors.local import LocalExecutor
-    from harness.fetch import Watcher
-    from harness.intake import Intake
 
 SOMETHING_WRONG = 1
 NAME = OneName("datasets")
@@ -41,8 +41,8 @@ def data() -> None:
 @plugin_options
 def list_data(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
     """List the data sets, and how far each is from being run on."""
+    from harness.data.inventory import bytes_of, state_of
     from harness.home import data_home
-    from harness.inventory import bytes_of, state_of
 
     specs = sorted((entry.spec for entry in discover(folders, disabled).datasets), key=lambda spec: spec.name)
     rows = [(spec.name, state_of(spec), bytes_of(spec.name), spec.licence, spec.summary) for spec in specs]
@@ -62,9 +62,9 @@ def list_data(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...
 @plugin_options
 def info(name: str, read: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
     """Tell all about a data set, or a file of your own: licence, citation, files, facts, what was found in it."""
-    from harness.dataset_choice import choice_of
-    from harness.inventory import default_form
-    from harness.resolve import resolve_dataset
+    from harness.data.inventory import default_form
+    from harness.experiment.choice import choice_of
+    from harness.experiment.resolve import resolve_dataset
     from harness.runner import Listener, prepare_dataset
 
     catalog = discover(folders, disabled)
@@ -107,9 +107,9 @@ def fetch(
     debug: bool,
 ) -> None:
     """Download a data set into the data home. The same command again goes on where it broke off."""
-    from harness.fetch import Patience
+    from harness.data.fetch import Patience
+    from harness.data.intake import fetch as fetch_all
     from harness.home import raw_folder
-    from harness.intake import fetch as fetch_all
 
     entry = discover(folders, disabled).dataset(name)
     if raw_folder(entry.spec.name).exists():
@@ -137,7 +137,7 @@ def import_files(
     debug: bool,
 ) -> None:
     """Take files (or a folder of them) that you have into the data home, once what is inside has been checked."""
-    from harness.intake import gather, take_in
+    from harness.data.intake import gather, take_in
 
     entry = discover(folders, disabled).dataset(name)
     with _executor(folders) as executor:
@@ -162,7 +162,7 @@ def _executor(folders: Sequence[Path]) -> Iterator[LocalExecutor]:
     """Where loaders run: a process of their own, with the plugins' folders on its path."""
     from harness.executors.local import LocalExecutor
 
-    with LocalExecutor(path=[str(folder.resolve()) for folder in folders], common=["harness.data"]) as executor:
+    with LocalExecutor(path=[str(folder.resolve()) for folder in folders], common=["harness.data.arrays"]) as executor:
         yield executor
 
 
@@ -172,7 +172,7 @@ def _watching() -> Iterator[Watcher]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    from harness.fetch import Watcher
+    from harness.data.fetch import Watcher
 
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(24), DownloadColumn(), TransferSpeedColumn())
@@ -196,8 +196,8 @@ def _watching() -> Iterator[Watcher]:
 @plugin_options
 def verify(names: tuple[str, ...], folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
     """Hash raw files and parsed arrays again, of all data sets or of some; exit code 1 when something has changed."""
-    from harness.inventory import names_at_hand
-    from harness.inventory import verify as findings_of
+    from harness.data.inventory import names_at_hand
+    from harness.data.inventory import verify as findings_of
 
     catalog = discover(folders, disabled)
     chosen = [catalog.dataset(name) for name in names] or list(catalog.datasets)
@@ -234,8 +234,8 @@ def clear(
     debug: bool,
 ) -> None:
     """Remove data sets, all or some, from the data home; never anything outside of it."""
+    from harness.data.inventory import belongings, names_at_hand, remove, size_of
     from harness.home import data_home
-    from harness.inventory import belongings, names_at_hand, remove, size_of
 
     catalog = discover(folders, disabled)
     at_hand = names_at_hand(entry.spec.name for entry in catalog.datasets)

@@ -10,13 +10,13 @@ from harness.contract import DatasetSpec
 from harness.host import Entry
 
 if TYPE_CHECKING:
-    from harness.data import Header
+    from harness.data.arrays import Header
 
 
 def show_spec(entry: Entry[DatasetSpec]) -> None:
     """What its plugin says of a data set, and which raw files of it are there."""
+    from harness.data.inventory import bytes_of, state_of
     from harness.home import raw_folder, read_manifest
-    from harness.inventory import bytes_of, state_of
 
     spec = entry.spec
     manifest = read_manifest(raw_folder(spec.name))

@@ -15,13 +15,13 @@ from harness.errors import DataError, HarnessError, SpecError, UnknownName
 from harness.host import Catalog
 
 if TYPE_CHECKING:
-    from harness.plan import Trial
+    from harness.experiment.plan import Trial
+    from harness.experiment.resolve import Resolved
+    from harness.experiment.spec import Experiment
     from harness.record import Record
-    from harness.resolve import Resolved
-    from harness.spec import Experiment
 
 FAILED_TRIALS, INTERRUPTED = 1, 130
-COMMON = ("harness.trial", "sklearn.base")
+COMMON = ("harness.trials.trial", "sklearn.base")
 """What every trial imports: the machinery, and what learners are made of."""
 
 
@@ -38,7 +38,7 @@ class Ran:
 
 def plan_trials(resolved: Resolved, executor: Any) -> Sequence[Trial]:
     """The trials of an experiment, its data read on the way."""
-    from harness.plan import plan
+    from harness.experiment.plan import plan
     from harness.runner import Listener, prepare_data
 
     return plan(resolved, prepare_data(resolved, executor, Listener()))
@@ -56,8 +56,8 @@ def execute(
     """Run what is not done yet and keep every result; `without_absent` goes on without data that is not at hand."""
     from harness.cli.progress import RunProgress
     from harness.cli.table import choose_columns
+    from harness.experiment.plan import plan
     from harness.machine import describe_machine
-    from harness.plan import plan
     from harness.runner import Conditions, Listener, as_planned, pending, run_trials
     from harness.store import open_store, read_machines
 
@@ -175,7 +175,7 @@ def _fits_toml(value: Any) -> bool:
 
 def default_name(trials: Sequence[Trial], experiment: Experiment) -> str:
     """A folder name decided by what is compared on what, so that the same command finds its folder again."""
-    from harness.plan import key_of
+    from harness.experiment.plan import key_of
 
     first = sorted(trial.key for trial in trials if trial.number == 0)
     words = experiment.name or "-".join(sorted({learner.label for learner in experiment.learners}))

@@ -64,11 +64,11 @@ def plot(
 
 def make_drawing(kind: str, records: Any, metric: str | None, across: str | None, catalog: Any) -> Any:
     """The panels or the diagram that were asked for, their metrics looked up."""
-    from harness.contest import rank_learners
     from harness.figures import panels
     from harness.figures.diagram import Diagram
-    from harness.lines import lines_of
     from harness.metric import find_metric
+    from harness.tables.contest import rank_learners
+    from harness.tables.lines import lines_of
 
     judged = find_metric(metric or ("train" if kind == "scaling" else "r1"), catalog).spec
     if kind == "curve":

@@ -10,10 +10,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from harness.contract import MetricSpec
-from harness.format import format_value
-from harness.plan import Trial
+from harness.experiment.plan import Trial
 from harness.record import Record
 from harness.stats import Summary
+from harness.tables.format import format_value
 
 MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}
 

@@ -16,8 +16,8 @@ from harness.errors import HarnessError, SpecError
 from harness.host import Catalog, discover
 
 if TYPE_CHECKING:
-    from harness.grid import Grid
-    from harness.spec import Experiment
+    from harness.experiment.spec import Experiment
+    from harness.tables.grid import Grid
 
 ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv", "json": "json", "html": "html", "terminal": "txt"}
 FIGURE_FORMATS = ("png", "svg", "pdf")
@@ -48,8 +48,8 @@ def reproduce(
     Data sets that are not at hand stand in the table with the reason. The same command again resumes.
     """
     from harness.executors.local import LocalExecutor
-    from harness.resolve import resolve
-    from harness.spec import build
+    from harness.experiment.resolve import resolve
+    from harness.experiment.spec import build
 
     catalog = discover(folders, disabled)
     if listed:
@@ -74,7 +74,7 @@ def reproduce(
 
 
 def _read(name: str, quick: bool, flags: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
-    from harness.spec import quick_version, read_file
+    from harness.experiment.spec import quick_version, read_file
 
     path = experiment_path(name, catalog)
     raw = read_file(path)
@@ -101,7 +101,7 @@ def show_list(catalog: Catalog) -> int:
     """Print every registered experiment, with what it takes."""
     from tabulate import tabulate
 
-    from harness.spec import build, read_file
+    from harness.experiment.spec import build, read_file
 
     rows = []
     for entry in catalog.experiments:
@@ -145,10 +145,10 @@ def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick
 def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick: bool) -> Grid | None:
     """Published numbers beside ours, printed; None where the experiment has no file of them."""
     from harness.cli.table import published_path
-    from harness.lines import lines_of
     from harness.metric import find_metric
-    from harness.published import against_grid, read_published
-    from harness.render import GRID_RENDERERS
+    from harness.tables.lines import lines_of
+    from harness.tables.published import against_grid, read_published
+    from harness.tables.render import GRID_RENDERERS
 
     path = published_path(name, catalog)
     if path is None:
@@ -171,8 +171,8 @@ def _next_step(reason: str) -> str:
 
 
 def _keep_table(ran: Ran, columns: Any) -> None:
-    from harness.render import RENDERERS
-    from harness.table import make_table
+    from harness.tables.render import RENDERERS
+    from harness.tables.table import make_table
 
     made = make_table(ran.records, columns, machines=ran.machines)
     for form, ending in ENDINGS.items():
@@ -180,7 +180,7 @@ def _keep_table(ran: Ran, columns: Any) -> None:
 
 
 def _keep_grid(grid: Grid, folder: Path) -> None:
-    from harness.render import GRID_RENDERERS
+    from harness.tables.render import GRID_RENDERERS
 
     for form, ending in ENDINGS.items():
         (folder / f"published.{ending}").write_text(GRID_RENDERERS[form](grid), encoding="utf-8")

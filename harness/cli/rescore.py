@@ -15,8 +15,8 @@ from harness.host import discover
 from harness.metric import find_metric
 
 if TYPE_CHECKING:
-    from harness.data import Header
-    from harness.resolve import ResolvedDataset
+    from harness.data.arrays import Header
+    from harness.experiment.resolve import ResolvedDataset
 
 
 @click.command()
@@ -58,7 +58,9 @@ def preparer(folders: Sequence[Path]) -> Callable[[ResolvedDataset], Header]:
         from harness.executors.local import LocalExecutor
         from harness.runner import Listener, prepare_dataset
 
-        with LocalExecutor(path=[str(folder.resolve()) for folder in folders], common=["harness.data"]) as executor:
+        with LocalExecutor(
+            path=[str(folder.resolve()) for folder in folders], common=["harness.data.arrays"]
+        ) as executor:
             return prepare_dataset(dataset, executor, Listener())
 
     return prepare

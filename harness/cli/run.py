@@ -16,8 +16,8 @@ from harness.errors import SpecError
 from harness.host import Catalog, discover
 
 if TYPE_CHECKING:
-    from harness.plan import Trial
-    from harness.spec import Experiment
+    from harness.experiment.plan import Trial
+    from harness.experiment.spec import Experiment
 
 
 @click.command()
@@ -66,8 +66,8 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with LocalExecutor(preload=None, threads=flags["threads"] or 1, common=COMMON) as executor:
         # The server imports what every trial needs while the experiment is read here.
-        from harness.resolve import resolve
-        from harness.spec import build
+        from harness.experiment.resolve import resolve
+        from harness.experiment.spec import build
 
         catalog = discover(folders, disabled)
         raw, source = read_raw(experiment, flags, catalog)
@@ -92,7 +92,7 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
 
 def read_raw(name: str | None, flags: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], str]:
     """The experiment as one raw table: the file or registered experiment, if any, and the flags laid over it."""
-    from harness.spec import read_file
+    from harness.experiment.spec import read_file
 
     raw: dict[str, Any] = {}
     source = "command line"

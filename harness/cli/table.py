@@ -18,7 +18,7 @@ from harness.metric import find_metric
 if TYPE_CHECKING:
     from harness.contract import MetricSpec
     from harness.record import Record
-    from harness.table import By, Spread
+    from harness.tables.table import By, Spread
 
 TEST_HELP = "What tells learners apart: sign test, corrected resampled t-test, or wins in nine of ten trials."
 SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the papers' binomial one."
@@ -102,8 +102,8 @@ def show_table(
     spread: Spread = "sd",
 ) -> None:
     """Print the table of some records."""
-    from harness.render import RENDERERS, render_terminal
-    from harness.table import make_table
+    from harness.tables.render import RENDERERS, render_terminal
+    from harness.tables.table import make_table
 
     made = make_table(
         records, columns, by=by, mixed_machines=mixed_machines, machines=machines, test=test, spread=spread
@@ -116,9 +116,9 @@ def show_table(
 
 def show_contest(records: list[Record], columns: list[MetricSpec], shape: dict[str, Any], *, matrix: bool) -> None:
     """Print for each metric who beats whom, or the average ranks over data sets."""
-    from harness.contest import matrix_grid, ranks_grid
-    from harness.lines import lines_of
-    from harness.render import GRID_RENDERERS
+    from harness.tables.contest import matrix_grid, ranks_grid
+    from harness.tables.lines import lines_of
+    from harness.tables.render import GRID_RENDERERS
 
     lines = lines_of(records)
     grids = [matrix_grid(lines, m, shape["test"]) if matrix else ranks_grid(lines, m) for m in columns]
@@ -129,9 +129,9 @@ def show_against(
     against: str, results: Sequence[Path], records: list[Record], catalog: Catalog, names: list[str] | None, form: str
 ) -> None:
     """Print the published numbers with ours beside them."""
-    from harness.lines import lines_of
-    from harness.published import against_grid, read_published
-    from harness.render import GRID_RENDERERS
+    from harness.tables.lines import lines_of
+    from harness.tables.published import against_grid, read_published
+    from harness.tables.render import GRID_RENDERERS
 
     path = find_published(results, catalog) if against == "published" else Path(against)
     wanted = None if names is None else {find_metric(name, catalog).spec.name for name in names}
@@ -144,7 +144,7 @@ def show_against(
 
 def find_published(results: Sequence[Path], catalog: Catalog) -> Path:
     """The published numbers of the experiment that a results folder was made by."""
-    from harness.spec import read_file
+    from harness.experiment.spec import read_file
     from harness.store import EXPERIMENT
 
     names = [str(read_file(folder / EXPERIMENT).get("name")) for folder in results]

@@ -50,6 +50,14 @@ def marked():
         yield Marked(os.environ[MARK])
 
 
+@pytest.fixture
+def nothing_left(marked):
+    """After the test, nothing is alive that was not before."""
+    known = set(marked.alive())
+    yield
+    assert marked.left_behind(known) == {}
+
+
 class Request(BaseHTTPRequestHandler):
     """A request that the behaviour for its path answers."""
 

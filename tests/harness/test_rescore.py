@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness import MetricSpec
-from harness.data import read_header
+from harness.data.arrays import read_header
 from harness.errors import DataError, HarnessError
 from harness.host import Entry, Origin, discover
 from harness.metric import find_metric

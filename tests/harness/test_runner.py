@@ -8,12 +8,12 @@ import pytest
 
 from harness.errors import DataError
 from harness.executors.local import LocalExecutor
+from harness.experiment.plan import plan
+from harness.experiment.resolve import resolve
+from harness.experiment.spec import build
 from harness.host import discover
-from harness.plan import plan
 from harness.record import Record
-from harness.resolve import resolve
 from harness.runner import Conditions, Listener, pending, prepare_data, reuse, run_trials
-from harness.spec import build
 from harness.store import open_store, read_ranks, read_records
 
 PLUGIN = textwrap.dedent(
@@ -134,7 +134,7 @@ def log(tmp_path_factory):
 def executor(marked, folder, log):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RUNNER_TEST_LOG", str(log))
-        with LocalExecutor(preload=["harness.trial"], path=[str(folder)]) as executor:
+        with LocalExecutor(preload=["harness.trials.trial"], path=[str(folder)]) as executor:
             yield executor
 
 

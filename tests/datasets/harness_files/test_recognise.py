@@ -6,8 +6,8 @@ import io
 import numpy as np
 import pytest
 
+from harness.experiment.opening import find_opener
 from harness.host import discover
-from harness.opening import find_opener
 
 
 def npz():

@@ -18,10 +18,10 @@ from sklearn.datasets._twenty_newsgroups import (  # the oracle
 )
 from sklearn.feature_extraction.text import CountVectorizer
 
-from harness import raw
-from harness.data import folder_of
+from harness.data.arrays import folder_of
 from harness.errors import DataError
 from harness.host import discover
+from harness.reading import raw
 from harness_text import newsgroups
 
 MESSAGES = {

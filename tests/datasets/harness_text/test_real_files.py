@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.data import checked, differences, header_of
+from harness.data.arrays import checked, differences, header_of
 from harness.signature import import_target
 from harness_text import reuters
 from harness_text.plugin import harness_datasets

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from place import Place
+
 SCRIPT = str(Path(sys.executable).parent / "harness")
 
 
@@ -48,3 +50,8 @@ def heavy_imports():
         return [name for name in names if any(name == heavy or name.startswith(f"{heavy}.") for heavy in HEAVY)]
 
     return found
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory, marked):
+    return Place(tmp_path_factory.mktemp("place"))

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.experiment.resolve import resolve
+from harness.experiment.spec import build, quick_version, read_file
 from harness.host import discover
 from harness.metric import find_metric
-from harness.published import parse_published, read_published
-from harness.resolve import resolve
-from harness.spec import build, quick_version, read_file
+from harness.tables.published import parse_published, read_published
 from harness_papers.plugin import harness_experiments
 
 SPECS = {spec.name: spec for spec in harness_experiments()}

@@ -1,0 +1,48 @@
+"""What tuning tries: all candidates are listed before anything runs, so that they are part of a trial's key."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from harness.errors import SpecError
+from harness.experiment.spec import Tuning
+
+MOST = 10_000
+"""More combinations than anybody means to fit."""
+
+
+def list_candidates(label: str, ranges: Mapping[str, Any], tuning: Tuning, seed: int) -> list[dict[str, Any]]:
+    """Every combination in the order written, or as many as asked for drawn by chance; never one of them twice."""
+    if tuning.search == "random":
+        return _draw(ranges, tuning.candidates or 0, random.Random(seed))
+    for name, values in ranges.items():
+        if not isinstance(values, list):
+            raise SpecError(f"tune: {label}.{name} is a range, which only search = 'random' can draw from: list values")
+    total = math.prod(map(len, ranges.values()))
+    if total > MOST:
+        raise SpecError(f"tune: {label} has {total:,} combinations, more than {MOST:,}: use search = 'random'")
+    return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values())]
+
+
+def _draw(ranges: Mapping[str, Any], count: int, chance: random.Random) -> list[dict[str, Any]]:
+    drawn: list[dict[str, Any]] = []
+    for _ in range(20 * count):  # a small grid may not have as many different ones
+        candidate = {name: _value(values, chance.random()) for name, values in ranges.items()}
+        if candidate not in drawn:
+            drawn.append(candidate)
+        if len(drawn) == count:
+            break
+    return drawn
+
+
+def _value(values: Any, share: float) -> Any:
+    """The value that lies at this share of a list or of a range; only `random()` is the same with every Python."""
+    if isinstance(values, list):
+        return values[int(share * len(values))]
+    low, high = values["low"], values["high"]
+    at = low * (high / low) ** share if values.get("log") else low + (high - low) * share
+    return round(at) if isinstance(low, int) and isinstance(high, int) else float(f"{at:.4g}")

@@ -1,0 +1,268 @@
+"""Resolved experiment -> trials. A trial's key is the hash of all that decides its result, and of nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.contract import LearnerSpec
+from harness.errors import DataError, SpecError
+from harness.experiment.candidates import list_candidates
+from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
+from harness.experiment.spec import Experiment
+from harness.signature import REQUIRED
+from harness.trials.split import settle_split, split_rows, split_sizes
+
+if TYPE_CHECKING:
+    from harness.data.arrays import Header  # brings scipy, which planning does without
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial, whole: what to train, on what, how, and under which key its record is kept."""
+
+    key: str
+    label: str
+    learner: str
+    learner_load: str
+    learner_kind: str
+    learner_distribution: str
+    learner_version: str
+    params: Mapping[str, Any]
+    inner: Mapping[str, Any] | None
+    """The learner inside, for one round another: the parameter it stands for, load, params and what is in it again."""
+    wants_dense: bool
+    wants_taxonomy: bool
+    dataset: str
+    dataset_params: Mapping[str, Any]
+    data_folder: str
+    fingerprint: str
+    representation: str
+    split: str
+    number: int
+    seed: int
+    depth: int
+    dataset_source: str = ""
+    """The registered data set or the file, which may go by another name in `dataset`."""
+    curves: bool = False
+    """Whether the test part is ranked after each pass as well."""
+    tune: Mapping[str, Any] | None = None
+    """How parameters are chosen first: split of the training part, metric, candidates, seconds."""
+
+
+def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]:
+    """All trials of an experiment, by data set, then trial, then learner, so that early results compare learners."""
+    experiment = resolved.experiment
+    trials: list[Trial] = []
+    for dataset in resolved.datasets:
+        header = headers[dataset.choice.name]
+        representation = dataset.choice.representation or dataset.entry.spec.representation
+        split = _checked_split(dataset, header, dataset.choice.split or experiment.split, experiment)
+        variants = []
+        for learner in resolved.learners:
+            if learner.choice.on is not None and dataset.choice.name not in learner.choice.on:
+                continue
+            for label, params in _variants(learner, dataset.choice.name):
+                _check_fit(learner.spec_with(params), label, dataset.choice.name, header, representation)
+                variants.append((learner, label, params))
+        for number in range(experiment.trials):
+            for learner, label, params in variants:
+                shared = (header, dataset, representation, split, number, resolved)
+                trials.append(_trial(learner, label, params, *shared))
+    return _without_repeats(trials)
+
+
+def _checked_split(dataset: ResolvedDataset, header: Header, split: str, experiment: Experiment) -> str:
+    """The split under its full name; DataError when a part of it would be empty, or train on a single class."""
+    try:
+        train, _ = split_sizes(split, header.rows, header.splits)
+    except DataError as error:
+        raise DataError(f"data set {dataset.choice.name!r}: {error}") from None
+    if header.multilabel and split.startswith("stratified:"):
+        raise DataError(f"data set {dataset.choice.name!r}: split {split!r} needs one label a row: use holdout:SHARE")
+    if not header.multilabel and train <= header.largest_class:
+        _check_classes(dataset, header, split, experiment)
+    return settle_split(split, header.splits)
+
+
+def _check_classes(dataset: ResolvedDataset, header: Header, split: str, experiment: Experiment) -> None:
+    """Draw the splits that will be used: only one class has rows enough to fill a training part, so it is cheap."""
+    from harness.data.arrays import open_dataset
+
+    data = open_dataset(Path(header.folder))
+    for seed in range(experiment.seed, experiment.seed + experiment.trials):
+        labels = data.y[split_rows(split, header.rows, seed, data.splits, data.y)[0]]
+        if (labels == labels[0]).all():
+            raise DataError(
+                f"data set {dataset.choice.name!r}: split {split!r} with seed {seed} trains on a single class, "
+                f"{data.class_names[labels[0]]!r}: choose another share or seed"
+            )
+
+
+def _check_fit(spec: LearnerSpec, label: str, dataset: str, header: Header, representation: str) -> None:
+    """Whether this learner can take this data at all, from what is known before any training."""
+    trouble = None
+    if header.multilabel and "multilabel" not in spec.supports:
+        trouble = "has several labels a row, and the learner takes one"
+    elif header.negative and representation != "binary" and "nonnegative" in spec.needs:
+        trouble = f"has negative values (representation {representation!r}), which the learner forbids"
+    elif header.taxonomy_depth is None and "taxonomy" in spec.needs:
+        trouble = "has no taxonomy, which the learner needs"
+    if trouble:
+        raise DataError(
+            f"learner {label!r} cannot run on data set {dataset!r}: it {trouble}; leave one of them out, or name the "
+            "data sets that the learner runs on in an experiment file: on = [...] in its [[learners]] table "
+            "(`harness list learners` shows what each needs and supports)"
+        )
+
+
+def _variants(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every combination of the parameters that were given as lists, labelled by those parameters."""
+    params = {**learner.choice.params, **learner.choice.by_dataset.get(dataset, {})}
+    for name, default in learner.defaults.items():
+        if default is REQUIRED and name not in params:
+            raise SpecError(f"learner {learner.choice.label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
+    spec = learner.entry.spec
+    if spec.wraps and params.get(spec.wraps) is None:
+        raise SpecError(f"learner {learner.choice.label!r} is built round another: say which, as in {spec.name}(NAME)")
+    grid = {name: value for name, value in params.items() if isinstance(value, list)}
+    for name, values in grid.items():
+        if not values:
+            raise SpecError(f"learner {learner.choice.label!r}: the list of values for {name!r} is empty")
+    for combination in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, combination, strict=True))
+        suffix = ", ".join(f"{name}={value}" for name, value in chosen.items())
+        yield (f"{learner.choice.label}({suffix})" if suffix else learner.choice.label), {**params, **chosen}
+
+
+def _trial(
+    learner: ResolvedLearner,
+    label: str,
+    params: dict[str, Any],
+    header: Header,
+    dataset: ResolvedDataset,
+    representation: str,
+    split: str,
+    number: int,
+    resolved: Resolved,
+) -> Trial:
+    spec, origin = learner.spec_with(params), learner.entry.origin
+    # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
+    seed = resolved.experiment.seed + number
+    depth = min(resolved.depth, max(MINIMUM_DEPTH, header.classes))  # beyond the classes there is nothing to rank
+    if "random_state" in learner.defaults and "random_state" not in params:
+        params = {**params, "random_state": seed}
+    decisive = {
+        **_identity(learner, params),
+        "data": header.fingerprint,
+        "representation": representation,
+        "split": split,
+        "seed": seed,
+        "depth": depth,
+    }
+    curves, tuning = resolved.experiment.curves, _tuning(learner, label, seed, resolved)
+    decisive |= ({"curves": True} if curves else {}) | ({"tune": tuning} if tuning else {})
+    return Trial(
+        key=key_of(decisive),
+        label=label,
+        learner=spec.name,
+        learner_load=spec.load,
+        learner_kind=spec.kind,
+        learner_distribution=origin.distribution,
+        learner_version=origin.version,
+        params=params,
+        inner=_blueprint(learner, params),
+        wants_dense="dense" in spec.needs,
+        wants_taxonomy="taxonomy" in spec.needs,
+        dataset=dataset.choice.name,
+        dataset_source=dataset.choice.wanted,
+        dataset_params=dict(dataset.choice.params),
+        data_folder=header.folder,
+        fingerprint=header.fingerprint,
+        representation=representation,
+        split=split,
+        number=number,
+        seed=seed,
+        depth=depth,
+        curves=curves,
+        tune=tuning,
+    )
+
+
+def _tuning(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> dict[str, Any] | None:
+    """How this learner's parameters are chosen, where any are."""
+    tuning, ranges, judge = resolved.experiment.tune, learner.choice.tune, resolved.judge
+    if tuning is None or judge is None or not ranges:
+        return None
+    return {
+        "split": tuning.split,
+        "metric": judge.name,
+        "compute": judge.compute,
+        "direction": judge.direction,
+        "candidates": list_candidates(label, ranges, tuning, seed),
+        "seconds": tuning.seconds,
+    }
+
+
+def _identity(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells one learner, as set up, from another: its code and all its parameters, the learner inside included."""
+    spec, origin, inside = learner.entry.spec, learner.entry.origin, learner.inside(params)
+    whole = {**learner.defaults, **params}
+    if inside is not None:
+        whole[spec.wraps] = _identity(inside, inside.choice.params)
+    return {
+        "learner": spec.name,
+        "load": spec.load,
+        "distribution": origin.distribution,
+        "version": origin.version,
+        "params": whole,
+    }
+
+
+def _blueprint(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """How to build the learner inside."""
+    inside = learner.inside(params)
+    if inside is None:
+        return None
+    own = inside.choice.params
+    return {
+        "parameter": learner.entry.spec.wraps,
+        "load": inside.entry.spec.load,
+        "params": dict(own),
+        "inner": _blueprint(inside, own),
+    }
+
+
+def key_of(decisive: dict[str, Any]) -> str:
+    """A short hash of the values as Python writes them, dictionaries in order: what differs is written differently."""
+    return hashlib.sha256(_written(decisive).encode()).hexdigest()[:20]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(sorted([f"{key!r}: {_written(item)}" for key, item in value.items()])) + "}"
+    if isinstance(value, list | tuple):
+        return f"{type(value).__name__}({', '.join(map(_written, value))})"
+    return repr(value)
+
+
+def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Two labels for one and the same trial would race for one record: refuse them."""
+    seen: dict[str, Trial] = {}
+    for trial in trials:
+        other = seen.setdefault(trial.key, trial)
+        if other is not trial:
+            raise SpecError(
+                f"{other.label!r} and {trial.label!r} are the same learner with the same parameters on "
+                f"{trial.dataset!r}: leave one out"
+            )
+    return tuple(trials)
+
+
+def as_payload(trial: Trial) -> dict[str, Any]:
+    """The trial as JSON-ready values, for the process that runs it."""
+    return asdict(trial)

@@ -1,0 +1,1 @@
+"""Records to text: lines, tables, contests and comparisons, and how they are written. Pure."""

@@ -1,0 +1,56 @@
+"""`harness run` once more: what is done is not repeated, what failed is when asked for, more trials extend."""
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+def test_failed_trials_run_again_when_asked_and_more_trials_extend(place):
+    place.log.unlink(missing_ok=True)
+    command = ("good,recovers", "--out", "extended", "--trials")
+    place.run(*command, 1, code=1)
+    first = place.records("extended")
+    assert [(r.label, r.status) for r in first] == [("good", "ok"), ("recovers", "error")]
+
+    place.log.write_text("")
+    place.run(*command, 1, code=1)  # still failed: nobody asked to try again
+    assert place.records("extended") == first
+
+    done = place.run(*command, 1, "--retry-failed")
+    assert "1 of 2 trials are done already" in done.stderr
+    assert [(r.label, r.status) for r in place.records("extended")[2:]] == [("recovers", "ok")]
+    assert "2 trials failed" not in done.stderr
+
+    done = place.run(*command, 3)
+    assert "2 of 6 trials are done already" in done.stderr
+    assert sorted((r.label, r.seed) for r in place.records("extended")[3:]) == [
+        ("good", 1),
+        ("good", 2),
+        ("recovers", 1),
+        ("recovers", 2),
+    ]
+
+
+def test_finished_trials_of_another_folder_are_taken_over(place):
+    place.log.unlink(missing_ok=True)
+    place.run("good,recovers", "--trials", 2, "--out", "old", code=1)
+    place.log.write_text("")
+    more = ("--trials", 3, "--out", "new", "--reuse", "old")
+    done = place.run("fine=good,recovers", *more)
+    assert "2 finished trials taken from old" in done.stderr
+    assert "4 trials to run" in done.stderr
+    old = {r.key: r for r in place.records("old") if r.status == "ok"}
+    new = {r.key: r for r in place.records("new")}
+    assert len(new) == len(place.records("new")) == 6
+    assert {new[key].started for key in old} == {record.started for record in old.values()}
+    assert {new[key].label for key in old} == {"fine"}
+    assert place.ranks("new").keys() == new.keys()
+    assert "itself" in place.run("good", *more[:-1], "new", code=2).stderr
+
+
+def test_a_trial_done_under_another_label_is_not_repeated_and_shown_by_the_present_one(place):
+    place.run("one=good", "--trials", 1, "--out", "labelled")
+    done = place.run("two=good", "--trials", 1, "--out", "labelled")
+    assert "nothing left to run" in done.stderr
+    assert "\ntwo " in done.stdout
+    assert "\none " not in done.stdout

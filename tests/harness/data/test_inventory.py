@@ -1,0 +1,239 @@
+"""What lies in the data home: states told right, every changed byte found, nothing removed that is not its own."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from harness import Dataset, DatasetSpec, RawFile
+from harness.data.arrays import folder_of, keep
+from harness.data.fetch import hash_file
+from harness.data.inventory import (
+    belongings,
+    bytes_of,
+    default_form,
+    kept_forms,
+    names_at_hand,
+    remove,
+    state_of,
+    verify,
+)
+from harness.errors import DataError
+from harness.home import MANIFEST, Manifest, RawEntry, download_folder, raw_folder, write_manifest
+from harness.host import Entry, Origin
+
+ORIGIN = Origin("toy", "toy-dist", "1.0")
+FETCHED = (RawFile(name="a", urls=("https://example.org/a",)),)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def entry(name="toy", **more):
+    return Entry(DatasetSpec(name=name, load="nowhere:load", parameters={}, **more), ORIGIN)
+
+
+def lay_raw(name="toy", content=b"raw content", **more):
+    folder = raw_folder(name)
+    (folder / "in").mkdir(parents=True)
+    (folder / "in" / "a").write_bytes(content)
+    file = RawEntry("in/a", len(content), hash_file(folder / "in" / "a"), "imported", "now")
+    write_manifest(folder, Manifest(name, (file,), **more))
+    return folder / "in" / "a"
+
+
+def lay_parsed(of=None):
+    folder = folder_of(of or entry(), {})
+    keep(Dataset(csr_array(np.eye(4, dtype=np.float32)), np.array([0, 1, 0, 1]), ("x", "y")), folder)
+    return folder
+
+
+def troubles(of=None):
+    return [(finding.path, finding.trouble) for finding in verify(of or entry()) if finding.trouble]
+
+
+# -- states ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_data_set_without_files_is_built_in_until_it_is_parsed():
+    assert state_of(entry().spec) == "built in"
+    lay_parsed()
+    assert state_of(entry().spec) == "parsed"
+
+
+def test_a_data_set_of_files_is_to_be_fetched_or_imported_then_there_then_parsed():
+    some = (*FETCHED, RawFile(name="b"))
+    assert state_of(entry(files=FETCHED).spec) == "to fetch"
+    assert state_of(entry(files=some).spec) == "to import"
+    assert state_of(entry(obtain="a disc").spec) == "to import"
+    lay_raw()
+    assert state_of(entry(files=some).spec) == "raw there"
+    lay_parsed()
+    assert state_of(entry(files=some).spec) == "parsed"
+
+
+def test_a_parsed_form_without_its_raw_files_is_of_no_use():
+    lay_parsed()
+    assert state_of(entry(files=FETCHED).spec) == "to fetch"
+
+
+def test_data_sets_of_the_users_own_are_said_to_be():
+    assert state_of(entry(opens=(".csv",)).spec) == "your file"
+    assert state_of(entry(wraps="dataset").spec) == "your choice"
+
+
+def test_a_name_that_begins_like_another_keeps_its_own():
+    lay_parsed(entry("toy-more"))
+    lay_raw("toy-more")
+    (raw_folder("toy-more").parent / ".toy-more-abcd1234").mkdir()
+    assert list(kept_forms("toy")) == []
+    assert belongings(["toy"]) == []
+    assert len(belongings(["toy-more"])) == 3
+
+
+def test_sizes_are_those_of_all_files():
+    assert bytes_of("toy") == 0
+    lay_raw(content=bytes(1000))
+    assert bytes_of("toy") == 1000 + (raw_folder("toy") / MANIFEST).stat().st_size
+
+
+# -- verifying -------------------------------------------------------------------------------------------------------
+
+
+def test_sound_data_is_sound():
+    lay_raw()
+    lay_parsed()
+    assert [finding.trouble for finding in verify(entry(facts={"rows": 4}))] == ["", "", ""]
+
+
+def test_a_flipped_byte_in_a_raw_file_is_found():
+    path = lay_raw()
+    path.write_bytes(b"rAw content")
+    ((where, trouble),) = troubles()
+    assert where == path
+    assert "has changed: SHA-256 " in trouble
+
+
+def test_a_missing_a_longer_and_an_unknown_raw_file_are_found():
+    path = lay_raw()
+    path.write_bytes(b"raw content and more")
+    (path.parent / "b").write_bytes(b"")
+    assert troubles() == [
+        (path, "has 20 bytes, the manifest says 11"),
+        (path.parent / "b", "is not in the manifest: nobody vouches for it"),
+    ]
+    path.unlink()
+    assert (path, "is missing") in troubles()
+
+
+def test_raw_files_without_a_manifest_or_with_a_damaged_one_are_found():
+    path = lay_raw()
+    (raw_folder("toy") / MANIFEST).write_text("{")
+    assert "is damaged" in troubles()[0][1]
+    (raw_folder("toy") / MANIFEST).unlink()
+    assert troubles() == [
+        (raw_folder("toy"), f"has no manifest.json: `harness data import toy {raw_folder('toy')}` makes one")
+    ]
+    assert path.exists()
+
+
+@pytest.mark.parametrize("array", ["X_data", "X_indices", "X_indptr", "y"])
+def test_a_flipped_byte_in_a_parsed_array_is_found(array):
+    folder = lay_parsed()
+    path = folder / f"{array}.npy"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    ((where, trouble),) = troubles()
+    assert where == folder
+    assert "has changed: fingerprint" in trouble or "is damaged" in trouble
+
+
+def test_a_parsed_form_that_cannot_be_opened_is_found():
+    folder = lay_parsed()
+    (folder / "y.npy").write_bytes(b"")
+    assert "is damaged" in troubles()[0][1]
+
+
+def test_counts_that_somebody_edited_are_found():
+    folder = lay_parsed()
+    header = json.loads((folder / "header.json").read_text())
+    (folder / "header.json").write_text(json.dumps(header | {"empty_rows": 2}))
+    assert troubles() == [(folder, "has changed: the counts in its header are not those of its arrays")]
+
+
+def test_facts_that_do_not_hold_are_found_unless_they_were_accepted():
+    described = entry(facts={"rows": 5, "taxonomy_depth": 2})
+    folder = lay_parsed(described)
+    text = "rows 5 expected, 4 found", "taxonomy_depth 2 expected, None found"
+    assert troubles(described) == [(folder, f"is not as described: {text[0]}; {text[1]}")]
+    lay_raw(differences=text)
+    assert troubles(described) == []
+
+
+def test_what_is_not_there_has_no_form():
+    assert default_form(entry()) is None
+    assert list(verify(entry())) == []
+
+
+# -- clearing --------------------------------------------------------------------------------------------------------
+
+
+def test_what_belongs_to_a_data_set_is_listed_by_kind(home):
+    lay_raw()
+    parsed = lay_parsed()
+    download_folder("toy").mkdir(parents=True)
+    beside = home / "raw" / ".toy-ab_d1234"
+    beside.mkdir()
+    (home / "raw" / "photos").mkdir()
+    assert belongings(["toy"], raw=False) == [parsed]
+    assert belongings(["toy"], parsed=False) == [raw_folder("toy"), download_folder("toy"), beside]
+    assert names_at_hand(["toy", "absent"]) == ["toy"]
+
+
+def test_what_a_plugin_that_is_gone_has_left_is_found_by_its_mark_and_nothing_else_is(home):
+    lay_raw("gone")
+    lay_parsed(entry("parsed-only"))
+    (home / "raw" / "photos").mkdir()
+    (home / "parsed" / "thesis-0123456789abcdef").mkdir()
+    assert names_at_hand([]) == ["gone", "parsed-only"]
+
+
+def test_only_what_was_named_is_removed(home):
+    lay_raw()
+    parsed = lay_parsed()
+    remove(raw_folder("toy"))
+    assert not raw_folder("toy").exists()
+    assert parsed.exists()
+
+
+def test_nothing_outside_the_data_home_is_removed(home, tmp_path):
+    outside = tmp_path / "outside"
+    (outside / "toy").mkdir(parents=True)
+    (outside / "toy" / "precious").write_bytes(b"x")
+    with pytest.raises(DataError, match="is not inside the data home"):
+        remove(outside / "toy")
+    home.mkdir()
+    (home / "raw").symlink_to(outside)
+    with pytest.raises(DataError, match="is not inside the data home"):
+        remove(raw_folder("toy"))
+    assert (outside / "toy" / "precious").exists()
+
+
+def test_a_link_is_removed_and_what_it_points_to_is_not(home, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").write_bytes(b"x")
+    (home / "raw").mkdir(parents=True)
+    raw_folder("toy").symlink_to(outside)
+    lay_raw("other")
+    (raw_folder("other") / "link").symlink_to(outside)
+    for name in ("toy", "other"):
+        remove(raw_folder(name))
+        assert not os.path.lexists(raw_folder(name))
+    assert (outside / "precious").exists()

@@ -1,0 +1,71 @@
+"""When the host goes away, by its own will or killed, nothing of its jobs is left running."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness.executors.local import LocalExecutor
+from job_runs import job
+
+
+def test_closing_in_the_middle_leaves_nothing_running(marked, folder):
+    known = set(marked.alive())
+    executor = LocalExecutor(path=[str(folder)])
+    executor.start()
+    left = []
+    jobs = [job("leave_children_and_hang", timeout=None) for _ in range(3)]
+
+    class Stop(Exception):
+        pass
+
+    def on_phase(_, phase):
+        left.extend([phase] * (phase == "left"))
+        if len(left) == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        list(executor.run(jobs, at_once=3, on_phase=on_phase))
+    assert len(set(marked.alive()) - known) > 9
+    executor.close()
+    assert marked.left_behind(known, seconds=0) == {}
+
+
+def test_closing_does_not_wait_for_a_preload(marked, folder, nothing_left):
+    (folder / "slow_import.py").write_text("import time\ntime.sleep(1000)\n")
+    executor = LocalExecutor(preload=["slow_import"], path=[str(folder)])
+    executor.start()
+    time.sleep(0.5)
+    start = time.monotonic()
+    executor.close()
+    assert time.monotonic() - start < 10
+
+
+HOST = """
+import sys
+from harness.executors.local import Job, LocalExecutor
+
+folder, name, preload = sys.argv[1:]
+jobs = [Job(f"jobs:{name}", {}) for _ in range(3)]
+with LocalExecutor(path=[folder], preload=preload.split()) as executor:
+    print("started", flush=True)
+    for _ in executor.run(jobs, at_once=3, on_phase=lambda job, phase: print(phase, flush=True)):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "preload", "last"), [("leave_children_and_hang", "", "left"), ("hang", "slow_import", "started")]
+)
+def test_a_killed_host_takes_everything_with_it(marked, folder, nothing_left, name, preload, last):
+    (folder / "slow_import.py").write_text("import time\ntime.sleep(1000)\n")
+    command = [sys.executable, "-c", HOST, str(folder), name, preload]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as host:
+        wanted = 3 if last == "left" else 1
+        while wanted:
+            wanted -= host.stdout.readline().strip() == last
+        time.sleep(0.5)
+        host.kill()
+        _, errors = host.communicate(timeout=30)  # all who had its files have gone
+    assert errors == ""

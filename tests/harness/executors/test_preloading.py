@@ -1,0 +1,153 @@
+"""The fork server: modules are warm in it, and none of them can spoil it; it is replaced when it dies."""
+
+import os
+import signal
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.executors.local import LocalExecutor
+from job_runs import job, run
+
+WARM = textwrap.dedent(
+    '''
+    """A module with a parallel loop, compiled when it is first called, as a learner's may be."""
+
+    import numba
+    import numpy
+    import scipy.sparse
+    import sklearn.linear_model
+    import sklearn.naive_bayes
+
+
+    @numba.njit(parallel=True, cache=True)
+    def add_up(values):
+        total = 0.0
+        for i in numba.prange(values.size):
+            total += values[i]
+        return total
+    '''
+)
+PRELOADED = ["harness.trials.trial", "numpy", "scipy.sparse", "sklearn.linear_model", "harness_prototype.pa", "warm"]
+
+
+def server_of(executor):
+    """The process id of the executor's fork server, as the kernel tells it."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    (server,) = [int(pid) for pid in children if pid == str(executor._server.pid)]
+    return server
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def warm(request, marked, folder):
+    """An executor whose server has all modules warm that a run would have."""
+    (folder / "warm.py").write_text(WARM)
+    with LocalExecutor(preload=PRELOADED, threads=request.param, path=[str(folder)]) as executor:
+        yield request.param, executor
+
+
+def test_the_warm_server_has_one_thread_and_its_jobs_find_the_modules_there(warm, recwarn):
+    _, executor = warm
+    assert run(executor, "tell_modules", names=PRELOADED).answer == PRELOADED
+    assert run(executor, "count_threads").answer == 1
+    assert os.listdir(f"/proc/{server_of(executor)}/task") == [str(server_of(executor))]
+    assert not recwarn.list
+
+
+def test_threads_in_a_job_are_as_many_as_allowed_and_work(warm):
+    threads, executor = warm
+    for _ in range(2):  # the second process finds the server as the first one did
+        end = run(executor, "tell_threads", threads=threads, timeout=120.0)
+        assert end.status == "ok", end.output
+        pools = end.answer["in_force"]
+        assert {name.partition(":")[0] for name in pools} >= {"openblas", "openmp", "numba"}
+        assert set(pools.values()) == {threads}
+        assert end.answer["omp_variable"] == str(threads)
+        assert end.answer["total"] == 100_000
+        assert (end.answer["threads"] > 1) == (threads > 1)
+    assert len(os.listdir(f"/proc/{server_of(executor)}/task")) == 1
+
+
+def test_a_preload_that_starts_a_thread_is_named_and_left_out(marked, folder, nothing_left):
+    (folder / "threaded.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
+    )
+    with LocalExecutor(preload=["json", "threaded", "csv"], path=[str(folder)]) as executor:
+        with pytest.warns(UserWarning, match="'threaded' starts threads when imported: not preloaded"):
+            end = run(executor, "tell_modules", names=["csv", "threaded"])
+        assert end.answer == ["csv"]
+        assert len(os.listdir(f"/proc/{server_of(executor)}/task")) == 1
+
+
+def test_a_preload_that_cannot_be_imported_does_not_matter(marked, folder, nothing_left, recwarn):
+    (folder / "broken.py").write_text("raise ImportError('no such luck')\n")
+    (folder / "leaving.py").write_text("raise SystemExit(1)\n")
+    with LocalExecutor(preload=["broken", "absent", "leaving", "csv"], path=[str(folder)]) as executor:
+        assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import os\nos._exit(1)\n", "import ctypes\nctypes.string_at(0)\n", "raise KeyboardInterrupt\n"],
+    ids=["exits", "crashes", "interrupts"],
+)
+def test_a_preload_that_ends_the_server_is_named_and_left_out(marked, folder, nothing_left, text):
+    (folder / "deadly.py").write_text(text)
+    with LocalExecutor(preload=["json", "deadly", "csv"], path=[str(folder)]) as executor:
+        with pytest.warns(UserWarning, match="'deadly' ended the process that imported it: not preloaded"):
+            end = run(executor, "tell_modules", names=["csv"])
+        assert end.answer == ["csv"]
+
+
+def test_what_a_preload_prints_is_not_taken_for_the_hosts_answer(marked, folder, nothing_left, capfd):
+    (folder / "talking.py").write_text("print('good morning')\n")
+    with LocalExecutor(preload=["talking"], path=[str(folder)]) as executor:
+        assert run(executor, "answer", value=1).status == "ok"
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "good morning" in printed.err
+
+
+def test_a_slow_start_is_told(marked, folder, nothing_left, monkeypatch):
+    monkeypatch.setattr("harness.executors.local.SLOW_SECONDS", 0.2)
+    (folder / "rather_slow.py").write_text("import time\ntime.sleep(1)\n")
+    told = []
+    with LocalExecutor(preload=["rather_slow"], path=[str(folder)]) as executor:
+        executor.on_slow = lambda: told.append(True)
+        assert run(executor, "answer", value=1).status == "ok"
+    assert told == [True]
+
+
+def test_a_preload_that_never_ends_is_named_and_left_out(marked, folder, nothing_left, monkeypatch):
+    monkeypatch.setattr("harness.executors.local.SLOW_SECONDS", 0.2)
+    monkeypatch.setattr("harness.executors.local.HOPELESS_SECONDS", 2)
+    (folder / "endless.py").write_text("while True:\n    pass\n")
+    with LocalExecutor(preload=["endless", "csv"], path=[str(folder)]) as executor:
+        with pytest.warns(UserWarning, match="'endless' takes over 2 s to import: not preloaded"):
+            end = run(executor, "tell_modules", names=["csv"])
+        assert end.answer == ["csv"]
+
+
+def test_a_killed_server_is_replaced(marked, folder, nothing_left):
+    with LocalExecutor(path=[str(folder)], preload=["csv"]) as executor:
+        for _ in range(3):
+            assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
+            before = server_of(executor)
+            os.kill(before, signal.SIGKILL)
+            assert run(executor, "answer", value=1).status == "ok"
+            assert server_of(executor) != before
+
+
+def test_a_server_killed_while_jobs_run_costs_none_of_them(marked, folder, nothing_left):
+    with LocalExecutor(path=[str(folder)]) as executor:
+        jobs = [job("sleep", seconds=seconds) for seconds in (0.1, 2.0, 0.1, 0.1)]
+        statuses = []
+        for _, end in executor.run(jobs, at_once=2):
+            if not statuses:
+                os.kill(server_of(executor), signal.SIGKILL)
+                time.sleep(0.2)
+            statuses.append(end.status)
+    assert statuses == ["ok"] * 4

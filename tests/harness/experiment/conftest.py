@@ -1,0 +1,75 @@
+"""What tests of experiments share: a kept data set, a module on the path, experiments from files and flags."""
+
+import importlib
+import sys
+
+import pytest
+from scipy.sparse import csr_array
+
+from experiments import LABELS, NAMES, NO_FLAGS, ROWS
+from harness import Dataset
+from harness.cli.run import read_raw
+from harness.data.arrays import checked, keep, read_header
+from harness.experiment.spec import build
+from harness.host import discover
+
+
+@pytest.fixture(scope="session")
+def header_of(tmp_path_factory):
+    """The header of a data set that is really kept: a sound one of 20 rows and 4 classes, with changes."""
+    home = tmp_path_factory.mktemp("kept")
+
+    def make(**changes):
+        folder = home / f"data-{len(list(home.iterdir()))}"
+        keep(checked("data", Dataset(**({"X": csr_array(ROWS), "y": LABELS, "class_names": NAMES} | changes))), folder)
+        return read_header(folder)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def header(header_of):
+    return header_of()
+
+
+@pytest.fixture
+def module_of(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+
+    def write(source):
+        (tmp_path / "imported_module.py").write_text(source)
+        sys.modules.pop("imported_module", None)
+        importlib.invalidate_caches()
+        return "imported_module"
+
+    yield write
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("HARNESS_STRICT_PLUGINS", raising=False)
+        yield discover()
+
+
+@pytest.fixture
+def from_file(tmp_path, catalog):
+    """The experiment in a file of that text, flags laid over it."""
+
+    def read(text, **flags):
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        return build(*read_raw(str(path), NO_FLAGS | flags, catalog))
+
+    return read
+
+
+@pytest.fixture
+def from_flags(catalog):
+    def read(**flags):
+        return build(*read_raw(None, NO_FLAGS | flags, catalog))
+
+    return read

@@ -1,0 +1,110 @@
+"""Keys of trials: they cover all that decides a result and nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import DEFAULTS, LABELS, OWN, catalog_of, key, learner, trials_of
+from harness import MetricSpec
+from harness.experiment.resolve import MINIMUM_DEPTH
+from harness.host import Entry
+
+
+@given(order=st.permutations(["pa", "small=pa(C=0.1)", "ooz", "fixed", "dense(passes=2, C=3)"]))
+def test_the_order_of_the_learners_does_not_matter(header, order):
+    first = {
+        t.label: t.key
+        for t in trials_of(header, learners=["pa", "small=pa(C=0.1)", "ooz", "fixed", "dense(C=3,passes=2)"])
+    }
+    assert {t.label: t.key for t in trials_of(header, learners=order)} == first
+
+
+DECISIVE = {
+    "another learner": {"learners": "ooz"},
+    "a parameter": {"learners": "pa(C=2.0)"},
+    "a parameter's type": {"learners": "pa(C=1)"},
+    "another parameter": {"learners": "pa(passes=1)"},
+    "a fixed random_state": {"learners": "pa(random_state=9)"},
+    "the seed": {"seed": 1},
+    "the split": {"split": "holdout:0.2"},
+    "the representation": {"representation": "tf"},
+}
+
+
+def test_everything_that_decides_the_result_changes_the_key(header, header_of):
+    keys = {what: key(header, **raw) for what, raw in DECISIVE.items()}
+    keys["nothing"] = key(header)
+    keys["the version"] = key(header, catalog=catalog_of((learner("pa", replace(OWN, version="1.1")),)))
+    keys["the distribution"] = key(header, catalog=catalog_of((learner("pa", replace(OWN, distribution="else")),)))
+    keys["the class behind the name"] = key(header, catalog=catalog_of((learner("pa", load="else:Other"),)))
+    keys["a default"] = key(header, catalog=catalog_of((learner("pa", parameters=DEFAULTS | {"C": 3.0}),)))
+    keys["the data"] = key(header_of(y=LABELS[::-1]))
+    assert len(set(keys.values())) == len(keys)
+
+
+INDIFFERENT = {
+    "a default given": {"learners": "pa(C=1.0)"},
+    "all defaults given": {"learners": "pa(passes=5, C=1.0)"},
+    "the seed's own random_state given": {"learners": "pa(random_state=0)"},
+    "a label": {"learners": "fancy=pa"},
+    "the distribution named": {"learners": "dist:pa"},
+    "jobs": {"jobs": 4},
+    "threads": {"threads": 2},
+    "limits": {"timeout": "1s", "memory": "1GB"},
+    "the experiment's name": {"name": "mine"},
+    "the split in other words": {"split": "holdout:0.10"},
+    "the representation named": {"representation": "tfidf"},
+}
+
+
+@pytest.mark.parametrize("what", INDIFFERENT)
+def test_nothing_else_changes_the_key(header, what):
+    assert key(header, **INDIFFERENT[what]) == key(header)
+
+
+def test_other_learners_data_sets_metrics_and_trials_do_not_change_a_key(header):
+    metric = Entry(MetricSpec(name="m", compute="a:b", depth=MINIMUM_DEPTH), OWN)
+    many = trials_of(header, learners="ooz,pa", trials=5, catalog=catalog_of(metrics=(metric,)), metrics="m")
+    assert key(header) in {trial.key for trial in many}
+
+
+def test_the_ranks_kept_change_the_key_up_to_the_number_of_classes(header):
+    deep, deeper = (
+        catalog_of(metrics=(Entry(MetricSpec(name="m", compute="a:b", depth=depth), OWN),)) for depth in (50, 100)
+    )
+    assert key(header, catalog=deep) == key(header)  # of four classes ten ranks say all
+    many = replace(header, classes=60)
+    assert len({key(many), key(many, catalog=deep), key(many, catalog=deeper)}) == 3
+    assert trials_of(many, catalog=deeper)[0].depth == 60
+
+
+def test_a_metric_that_waits_to_be_asked_for_deepens_no_ranking_before(header):
+    patient = Entry(MetricSpec(name="m", compute="a:b", depth=50, always=False), OWN)
+    many, catalog = replace(header, classes=60), catalog_of(metrics=(patient,))
+    assert key(many, catalog=catalog) == key(many)
+    assert trials_of(many, catalog=catalog, metrics="m")[0].depth == 50
+
+
+def test_the_only_split_that_the_data_brings_is_one_split_under_either_name(header_of):
+    given_header = header_of(splits={"official": (np.arange(15), np.arange(15, 20))})
+    (short,), (long,) = (trials_of(given_header, split=split) for split in ("given", "given:official"))
+    assert short.key == long.key
+    assert short.split == "given:official"
+
+
+def test_a_default_that_is_an_expression_is_not_the_text_of_it(header):
+    assert key(header) != key(header, learners="pa(far=\"float('inf')\")")
+
+
+def test_values_that_a_learner_can_tell_apart_have_keys_of_their_own(header):
+    values = ["(1, 2)", "[[1, 2]]", "{1: 2}", "{'1': 2}", "{'tuple': [1, 2]}", "'1'", "1", "true", "none", "{True: 2}"]
+    keys = {value: key(header, learners=f"pa(C={value})") for value in values}
+    assert len(set(keys.values())) == len(keys)
+    assert key(header, learners="pa(C={1: 2, 'a': (3,)})") == key(header, learners="pa(C={'a': (3,), 1: 2})")
+
+
+def test_keys_do_not_change_from_release_to_release(header):
+    assert key(replace(header, fingerprint="0" * 64)) == "0b2729d43833b57f6182"

@@ -1,0 +1,208 @@
+"""Plans: every trial of an experiment, and what cannot run is refused before any training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from experiments import LABELS, ROWS, SEVERAL, catalog_of, learner, trials_of
+from harness import Taxonomy
+from harness.errors import DataError, SpecError, UnknownName
+from harness.experiment.plan import as_payload
+from harness.experiment.resolve import MINIMUM_DEPTH
+
+
+def test_a_trial_tells_all_that_its_process_must_know(header):
+    first, second = trials_of(header, learners="x=dense(C=2)", trials=2, seed=7, datasets="data(rows=3)")
+    assert (first.number, first.seed, second.number, second.seed) == (0, 7, 1, 8)
+    assert first.params == {"C": 2, "random_state": 7}
+    assert second.params == {"C": 2, "random_state": 8}
+    assert (first.label, first.learner, first.learner_load, first.learner_version) == (
+        "x",
+        "dense",
+        "somewhere:dense",
+        "1.0",
+    )
+    assert (first.dataset, first.dataset_params) == ("data", {"rows": 3})
+    assert (first.wants_dense, first.wants_taxonomy, first.depth) == (True, False, MINIMUM_DEPTH)
+    assert (first.data_folder, first.fingerprint) == (header.folder, header.fingerprint)
+    assert as_payload(first)["params"] == {"C": 2, "random_state": 7}
+
+
+def test_a_learner_without_random_state_gets_none(header):
+    (trial,) = trials_of(header, learners="fixed")
+    assert trial.params == {}
+
+
+def test_a_random_state_given_by_the_user_stays(header):
+    assert [t.params["random_state"] for t in trials_of(header, learners="pa(random_state=3)", trials=2)] == [3, 3]
+
+
+def test_every_combination_of_a_grid_is_a_learner_of_its_own(header):
+    found = trials_of(header, learners="pa(C=[0.1, 1], passes=[2, 3])", trials=2)
+    assert [t.label for t in found[:4]] == [
+        "pa(C=0.1, passes=2)",
+        "pa(C=0.1, passes=3)",
+        "pa(C=1, passes=2)",
+        "pa(C=1, passes=3)",
+    ]
+    assert [t.number for t in found] == [0] * 4 + [1] * 4
+    assert len({t.key for t in found}) == 8
+
+
+def test_a_grid_of_one_is_a_value_that_is_a_list(header):
+    (trial,) = trials_of(header, learners="pa(C=[[1, 2]])")
+    assert trial.params["C"] == [1, 2]
+
+
+def test_parameters_may_depend_on_the_data_set(header):
+    found = trials_of(header, learners="pa(C=2)", datasets="data,other", set={"pa@other": {"C": [3, 4]}})
+    assert [(t.dataset, t.label, t.params["C"]) for t in found] == [
+        ("data", "pa", 2),
+        ("other", "pa(C=3)", 3),
+        ("other", "pa(C=4)", 4),
+    ]
+
+
+def test_each_data_set_has_its_own_representation_and_split(header):
+    datasets = [{"name": "data"}, {"name": "other", "representation": "raw", "split": "holdout:0.5"}]
+    first, second = trials_of(header, datasets=datasets, representation="binary")
+    assert (first.representation, first.split) == ("binary", "holdout:0.1")
+    assert (second.representation, second.split) == ("raw", "holdout:0.5")
+
+
+def test_ten_thousand_trials_are_planned_right(header):
+    headers = {"data": header, "other": replace(header, fingerprint="x")}
+    grids = "pa(C=[1,2,3,4,5]),ooz(C=[1,2,3,4,5])"
+    found = trials_of(header, learners=grids, datasets="data,other", trials=500, headers=headers)
+    assert len(found) == len({t.key for t in found}) == 10_000
+    assert {(t.dataset, t.learner, t.params["C"], t.seed) for t in found} == {
+        (d, name, C, seed)
+        for d in ("data", "other") for name in ("pa", "ooz") for C in range(1, 6) for seed in range(500)
+    }  # fmt: skip
+    assert [t.seed for t in found[:11]] == [0] * 10 + [1]
+
+
+@pytest.mark.parametrize(
+    "learners", ["a=pa,b=pa", "a=pa,b=pa(C=1.0)", "pa(C=[1, 1])", "pa(C=[1,2]),b=pa(C=2)", "pa,x=dist:pa"]
+)
+def test_the_same_learner_twice_is_refused(header, learners):
+    with pytest.raises(SpecError, match=r"are the same learner with the same parameters on 'data': leave one out"):
+        trials_of(header, learners=learners)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ({"learners": "paa"}, "unknown learner 'paa'; did you mean pa?"),
+        ({"datasets": "dta"}, "unknown data set 'dta'; did you mean data?"),
+        ({"metrics": "r9"}, "unknown metric 'r9'"),
+        ({"learners": "pa(Cc=1)"}, "learner 'pa' has no parameter 'Cc'; did you mean C?"),
+        ({"learners": "x=pa(zzz=1)"}, "learner 'x' has no parameter 'zzz'; it has: C, passes, far, random_state"),
+        ({"datasets": "data(row=1)"}, "data set 'data' has no parameter 'row'; did you mean rows?"),
+        ({"set": {"pa@data": {"pases": 1}}}, "learner 'pa' has no parameter 'pases'; did you mean passes?"),
+        ({"learners": "pa(C=[])"}, "learner 'pa': the list of values for 'C' is empty"),
+        ({"learners": "pa(C={1, 2})"}, "learner 'pa': C={1, 2} cannot be passed on; allowed: numbers, texts"),
+        ({"learners": "pa(C={(1, 2): 3})"}, "learner 'pa': C={(1, 2): 3} cannot be passed on"),
+        ({"learners": "pa(C=[1j])"}, "cannot be passed on"),
+        ({"datasets": "data(rows=b'x')"}, "data set 'data': rows=b'x' cannot be passed on"),
+    ],
+)
+def test_unknown_names_and_values_are_refused(header, raw, reason):
+    with pytest.raises((UnknownName, SpecError)) as caught:
+        trials_of(header, **raw)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_bare_name_of_something_that_lies_here_is_told_how_to_be_written(header, kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tx").mkdir() if kind == "folder" else (tmp_path / "tx").touch()
+    with pytest.raises(UnknownName, match=rf"unknown data set 'tx'.* a {kind} of that name here.* write \./tx$"):
+        trials_of(header, datasets="tx")
+
+
+def test_a_parameter_without_a_default_must_be_given(header, module_of):
+    name = module_of("class Needs:\n    def __init__(self, inner, C=1): ...\n")
+    catalog = catalog_of((learner("needy", load=f"{name}:Needs", parameters=None),))
+    with pytest.raises(SpecError, match=r"learner 'needy' needs a value for 'inner': --set NAME.inner=VALUE"):
+        trials_of(header, catalog=catalog, learners="needy")
+    assert trials_of(header, catalog=catalog, learners="needy(inner=2)")[0].params == {"inner": 2}
+
+
+TREE = Taxonomy(np.array([-1, 0, 0, 0, 0]), np.arange(1, 5))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "raw", "trouble"),
+    [
+        ("pa", {"y": SEVERAL}, {}, "has several labels a row, and the learner takes one"),
+        ("positive", {"X": csr_array(-ROWS)}, {}, r"has negative values \(representation 'tfidf'\), which the learner"),
+        ("positive", {"X": csr_array(-ROWS)}, {"representation": "raw"}, "has negative values"),
+        ("treelike", {}, {}, "has no taxonomy, which the learner needs"),
+    ],
+)
+def test_data_that_a_learner_cannot_take_is_refused_with_both_names(header_of, name, changes, raw, trouble):
+    with pytest.raises(
+        DataError, match=f"learner 'x' cannot run on data set 'data': it {trouble}.*; leave one of them out"
+    ):
+        trials_of(header_of(**changes), learners=f"several,x={name}" if "y" in changes else f"pa,x={name}", **raw)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "raw"),
+    [
+        ("several", {"y": SEVERAL}, {}),
+        ("positive", {"X": csr_array(-ROWS)}, {"representation": "binary"}),
+        ("positive", {}, {}),
+        ("treelike", {"taxonomy": TREE}, {}),
+    ],
+)
+def test_data_that_a_learner_can_take_is_planned(header_of, name, changes, raw):
+    assert len(trials_of(header_of(**changes), learners=name, **raw)) == 1
+
+
+@pytest.mark.parametrize(
+    ("split", "reason"),
+    [
+        ("holdout:0.01", "leaves the test part empty"),
+        ("holdout:0.99", "leaves the training part empty"),
+        ("given", "it brings: none, use holdout:SHARE"),
+        ("given:official", "no split 'official'"),
+    ],
+)
+def test_a_split_that_cannot_be_drawn_is_refused_with_the_data_set(header, split, reason):
+    with pytest.raises(DataError, match=f"data set 'data': .*{reason}"):
+        trials_of(header, split=split)
+
+
+def test_a_training_part_of_a_single_class_is_refused(header_of):
+    with pytest.raises(
+        DataError, match=r"split 'holdout:0.1' with seed 0 trains on a single class, 'b': choose another"
+    ):
+        trials_of(header_of(y=np.ones(20, int)))
+    official = {"official": (np.flatnonzero(LABELS == 2), np.flatnonzero(LABELS != 2))}
+    with pytest.raises(DataError, match="'given' with seed 0 trains on a single class, 'c'"):
+        trials_of(header_of(splits=official), split="given")
+
+
+def test_one_class_much_larger_than_the_others_is_no_reason_to_refuse(header_of):
+    y = np.zeros(400, int)
+    y[:12] = 1
+    large = header_of(X=csr_array(np.ones((400, 2))), y=y, class_names=("common", "rare"))
+    assert len(trials_of(large, trials=20)) == 20
+
+
+def test_the_single_class_of_a_later_trial_is_found_before_the_first(header_of):
+    y = np.zeros(20, int)
+    y[0] = 1
+    rare = header_of(y=y, class_names=("common", "rare"))
+    with pytest.raises(DataError, match=r"with seed \d+ trains on a single class, 'common'"):
+        trials_of(rare, trials=200)
+
+
+def test_a_stratified_split_of_several_labels_a_row_is_refused_before_any_training(header_of):
+    several = header_of(y=csr_array(np.eye(4, dtype=np.int8)[LABELS]))
+    with pytest.raises(DataError, match=r"data set 'data': split 'stratified:0.5' needs one label a row"):
+        trials_of(several, learners="several", split="stratified:0.5")

@@ -1,0 +1,103 @@
+"""Two folders: lines are paired by learner and data, trials by seed; equals stay the same, and settings are told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import MetricSpec
+from harness.tables.compare import changes_grid, changes_of, pair_lines, settings_grid
+from harness.tables.lines import lines_of
+
+R1 = MetricSpec(name="r1", compute="a:b", title="R1")
+TRAIN = MetricSpec(name="train", compute="a:b", title="train", direction="lower", unit="seconds", timed=True)
+
+
+@pytest.fixture(scope="session")
+def lines(make_record):
+    def make(values, label="pa", **fields):
+        return lines_of([make_record(label, seed, r1=v, train=v, **fields) for seed, v in enumerate(values)])
+
+    return make
+
+
+def compared(before, after, metrics=(R1,), **options):
+    pairs, alone = pair_lines(before, after, **options)
+    return changes_of(pairs, metrics), alone
+
+
+def verdicts(changes):
+    return [row[-1] for row in changes_grid(changes, "t").rows]
+
+
+def test_a_change_in_every_trial_is_told_and_its_direction_is_the_metrics(lines):
+    changes, alone = compared(lines([0.5] * 8), lines([0.6] * 8), (R1, TRAIN))
+    assert alone == []
+    assert verdicts(changes) == ["better", "worse"]
+    row = changes_grid(changes, "t").rows[0]
+    assert row == (
+        *("digits", "pa", "R1", "0.500 ± 0.000", "0.600 ± 0.000", "+0.100", "8/0/0", "0.016"),
+        "better",
+    )
+
+
+@given(values=st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=1, max_size=20))
+def test_a_folder_is_the_same_as_itself(lines, values):
+    changes, _ = compared(lines(values), lines(values), (R1, TRAIN))
+    assert verdicts(changes) == ["same", "same"]
+
+
+def test_few_pairs_and_small_differences_are_not_called_a_change(lines):
+    assert verdicts(compared(lines([0.5] * 3), lines([0.6] * 3))[0]) == ["not tested"]
+    assert verdicts(compared(lines([0.5, 0.6] * 4), lines([0.6, 0.5] * 4))[0]) == ["not told apart"]
+
+
+def test_times_of_two_machines_are_no_change(lines):
+    changes, _ = compared(lines([0.5] * 8), lines([0.6] * 8, machine="m2"), (R1, TRAIN))
+    assert verdicts(changes) == ["better", "other machine"]
+
+
+def test_what_stands_in_one_folder_only_is_told(lines):
+    before, after = [*lines([0.5]), *lines([0.5], "ff")], [*lines([0.5]), *lines([0.5], "ooz")]
+    changes, alone = compared(before, after)
+    assert [change.learner for change in changes] == ["pa"]
+    assert alone == [
+        "only in the first: ff on digits (tf, holdout:0.1)",
+        "only in the second: ooz on digits (tf, holdout:0.1)",
+    ]
+
+
+def test_two_learners_can_be_compared_by_name(lines):
+    changes, _ = compared(lines([0.5] * 8), lines([0.9] * 8, "ff"), names=("pa", "ff"))
+    assert [(change.learner, change.wins) for change in changes] == [("pa -> ff", (8, 0, 0))]
+
+
+def test_mcnemar_compares_the_rows_of_the_first_shared_trial(lines):
+    pairs, _ = pair_lines(lines([0.5, 0.5]), lines([0.6, 0.6]))
+    asked = []
+
+    def hits(right):
+        def answer(record):
+            asked.append(record.seed)
+            return right
+
+        return answer
+
+    (change,) = changes_of(pairs, [R1], (hits([False] * 9 + [True]), hits([True] * 10)))
+    assert asked == [0, 0]
+    assert change.instances_p == pytest.approx(2 / 2**9)
+    assert "McNemar p" in changes_grid([change], "t", instances=True).columns
+
+
+def test_settings_that_differ_are_told_and_no_others(make_record):
+    shared = {"versions": {"python": "3.11.2", "numpy": "2.0"}, "commit": "abc"}
+    before = [make_record("pa", 0, r1=0.5, params={"C": 1.0, "random_state": 0}, **shared)]
+    changed = {"versions": {"python": "3.11.2", "numpy": "2.1"}, "commit": "abc", "threads": 2, "fingerprint": "b" * 64}
+    after = [make_record("pa", 0, r1=0.5, params={"C": 2.0, "random_state": 0}, **changed)]
+    found = {row[0]: row[1:] for row in settings_grid(before, after, {}).rows}
+    assert found == {
+        "threads": ("1", "2"),
+        "version of numpy": ("2.0", "2.1"),
+        "data of digits": ("f00df00df00d", "b" * 12),
+        "parameters of pa on digits": ("C=1.0", "C=2.0"),
+    }
+    assert "are the same" in settings_grid(before, before, {}).foot[0]

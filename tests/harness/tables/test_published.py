@@ -1,0 +1,158 @@
+"""Published numbers: read as they were printed, set beside ours, and a file that is wrong is named by its line."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import MetricSpec
+from harness.errors import HarnessError
+from harness.tables.lines import lines_of
+from harness.tables.published import Published, against_grid, parse_published, read_published
+
+METRICS = {
+    "r1": MetricSpec(name="r1", compute="a:b", title="R1"),
+    "index": MetricSpec(name="index", compute="a:b", title="|I|", direction="lower", unit="count"),
+    "train": MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds", timed=True),
+}
+HEADING = "dataset,learner,metric,value,interval,source"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value", "at_least"),
+    [
+        ("0.912", "share", 0.912, False),
+        ("6.36%", "share", 0.0636, False),
+        ("87k", "count", 87e3, False),
+        ("1.6M", "count", 1.6e6, False),
+        ("74k+", "count", 74e3, True),
+        ("5", "count", 5.0, False),
+        ("1.6s", "seconds", 1.6, False),
+        ("31m", "seconds", 1860.0, False),
+        ("11m2.43s", "seconds", 662.43, False),
+        ("12h+", "seconds", 43200.0, True),
+        ("0.14ms", "seconds", 0.14e-3, False),
+        ("2 GB", "bytes", 2e9, False),
+    ],
+)
+def test_numbers_are_read_as_the_papers_print_them(text, unit, value, at_least):
+    found, bound = parse_published(text, unit)
+    assert found == pytest.approx(value)
+    assert bound is at_least
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [("", "share"), ("none", "share"), ("-7.5%", "share"), ("87k", "share"), ("1.6m", "count"), ("6.5M-6.7M", "count"),
+     ("1 2", "seconds"), ("31x", "seconds")],
+)  # fmt: skip
+def test_what_is_no_number_of_the_unit_is_refused(text, unit):
+    with pytest.raises(ValueError, match=r"is no number|unknown unit"):
+        parse_published(text, unit)
+
+
+@given(st.floats(0.001, 1e6, allow_nan=False).map(lambda x: round(x, 3)))
+def test_a_plain_number_is_itself_in_every_unit(value):
+    for unit in ("share", "count", "seconds", "bytes"):
+        assert parse_published(f"{value:f}", unit) == (pytest.approx(value), False)
+
+
+def write(tmp_path, *lines):
+    path = tmp_path / "published.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_a_file_is_read_line_by_line(tmp_path):
+    path = write(tmp_path, HEADING, 'digits,pa,r1,0.9,0.05,"Table 1, row 2"', "digits,pa,index,87k,,Table 1")
+    first, second = read_published(path)
+    assert first == Published("digits", "pa", "r1", "0.9", "0.05", "Table 1, row 2")
+    assert (second.value, second.interval) == ("87k", "")
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["dataset,learner,metric,value,interval", "a,b,c,1,"], "the heading lacks source"),
+        ([HEADING + ",colour", "a,b,c,1,,s,red"], "the heading has 'colour'"),
+        ([HEADING, "a,b,c,1,"], "line 2: 6 fields expected"),
+        ([HEADING, "a,b,c,1,,s,more"], "line 2: 6 fields expected"),
+        ([HEADING, "a,b,c,1,,s", "a,b,c,1,,"], "line 3: source is empty"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_line(tmp_path, lines, words):
+    path = write(tmp_path, *lines)
+    with pytest.raises(HarnessError) as raised:
+        read_published(path)
+    assert str(path) in str(raised.value)
+    assert words in str(raised.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(HarnessError, match="cannot be read"):
+        read_published(tmp_path / "absent.csv")
+
+
+@pytest.fixture
+def lines(make_record):
+    values = [0.90, 0.92, 0.94]
+    return lines_of([make_record("pa", seed, r1=value, index=80_000, train=2.0) for seed, value in enumerate(values)])
+
+
+def against(lines, *numbers, reasons=None):
+    return against_grid([Published(*number) for number in numbers], lines, METRICS, "title", reasons)
+
+
+def test_published_ours_difference_and_interval_stand_side_by_side(lines):
+    grid = against(
+        lines,
+        ("digits", "pa", "r1", "0.93", "0.02", "Table 1"),
+        ("digits", "pa", "r1", "95%", "1%", "Table 2"),
+        ("digits", "pa", "index", "87k", "", "Table 1"),
+    )
+    assert grid.rows == (
+        ("digits", "pa", "R1", "0.930 ± 0.020", "0.920 ± 0.020", "-0.010", "yes", "Table 1"),
+        ("digits", "pa", "R1", "0.950 ± 0.010", "0.920 ± 0.020", "-0.030", "no", "Table 2"),
+        ("digits", "pa", "|I|", "87.0k", "80.0 ± 0.0k", "-7.00k", "-", "Table 1"),
+    )
+    assert grid.values[0]["difference"] == pytest.approx(-0.01)
+    assert grid.values[0]["within"] is True
+    assert "other machines" not in " ".join(grid.foot)
+
+
+def test_what_was_not_run_stands_there_with_the_reason(lines):
+    numbers = ("rcv1", "pa", "r1", "0.847", "", "Table 1")
+    assert against(lines, numbers).rows[0][4:7] == ("not run", "-", "-")
+    told = against(lines, numbers, reasons={"rcv1": "data not available"})
+    assert told.rows[0][4] == "data not available"
+    assert told.values[0]["ours"] is None
+
+
+def test_a_lower_bound_has_no_difference_and_times_carry_a_warning(lines):
+    grid = against(lines, ("digits", "pa", "train", "1h+", "", "Table 1"))
+    assert grid.rows[0][3:7] == ("1.00 h+", "2.00 ± 0.00 s", "-", "-")
+    assert "other machines" in grid.foot[-1]
+
+
+def test_a_representation_picks_its_own_trials_and_set_ups_are_never_mixed(make_record):
+    records = [make_record("pa", 0, r1=0.5), make_record("pa", 0, r1=0.7, representation="tfidf")]
+    grid = against(
+        lines_of(records),
+        ("digits", "pa", "r1", "0.7", "", "T", "tfidf"),
+        ("digits", "pa", "r1", "0.7", "", "T"),
+    )
+    assert grid.rows[0][4] == "0.700"
+    assert grid.rows[1][4] == "2 set-ups: give each its label"
+
+
+def test_a_published_data_set_may_stand_for_a_grid_of_draws(make_record):
+    draws = [
+        make_record("pa", 0, r1=r1, dataset=f"made(seed={n})", fingerprint=f"{n}") for n, r1 in enumerate((0.5, 0.7))
+    ]
+    grid = against(lines_of(draws), ("made", "pa", "r1", "0.7", "", "T"))
+    assert grid.rows[0][4] == "0.600 ± 0.141"
+    assert grid.values[0]["n"] == 2
+
+
+def test_a_value_that_is_no_number_names_its_cell(lines):
+    with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is no number of share"):
+        against(lines, ("digits", "pa", "r1", "many", "", "Table 1"))

@@ -1,0 +1,353 @@
+"""Renderers: exact text, kept in snapshots/; special characters survive; the page parses and loads nothing.
+
+HARNESS_UPDATE_SNAPSHOTS=1 writes the snapshots anew: read the difference before it is committed.
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from harness import MetricSpec
+from harness.stats import Summary
+from harness.tables.format import format_value
+from harness.tables.render import RENDERERS, render_html, render_latex, render_markdown, render_terminal
+from harness.tables.table import Cell, Group, Row, Table, make_table
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+COLUMNS = [
+    MetricSpec(name="r1", compute="a:b", title="R1"),
+    MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds", depth=0, timed=True),
+    MetricSpec(name="index", compute="a:b", title="|I|", direction="lower", unit="count", depth=0),
+    MetricSpec(name="size", compute="a:b", title="index bytes", direction="lower", unit="bytes", depth=0),
+]
+MACHINES = {"m1": {"processor": "Fast & Co. Model_1", "cores": 8}, "m2": {"processor": "Slow", "cores": 2}}
+
+
+# -- scenes ----------------------------------------------------------------------------------------------------------
+
+
+class Scenes:
+    """Handmade records, one method a scene; each gives the records and how to make their table."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def run(self, label, r1, train=1.5, index=2000.0, size=8e6, **fields):
+        return [
+            self.make(label, seed, r1=value, train=train + seed / 10, index=index, size=size, **fields)
+            for seed, value in enumerate(r1)
+        ]
+
+    def whole(self):
+        """Two data sets, flat and tree learners, trials enough to test."""
+        more = {
+            "dataset": "icd10cm",
+            "fingerprint": "beef",
+            "n_train": 53505,
+            "n_test": 5945,
+            "representation": "tfidf",
+        }
+        wins = [0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97]
+        return [
+            *self.run("lomtree", [0.5] * 8, train=0.0021, index=812, learner_kind="tree"),
+            *self.run("pa", wins, train=75, index=226_412),
+            *self.run("ooz", [value - 0.005 for value in wins], train=7.25e-6, index=3.2e6),
+            *self.run("pa", [0.896] * 8, train=5400, index=1.1e9, size=123, **more),
+            *self.run("ooz", [0.896] * 7 + [0.9], train=1.5, index=0, size=4.5e9, **more),
+        ], {}
+
+    def failures(self):
+        """One learner that failed always, one that failed in part, one that went well."""
+        return [
+            *self.run("good", [0.9, 0.8, 0.85]),
+            *self.run("partly", [0.7, 0.6]),
+            self.make("partly", 2, status="memory", message="killed during fit: 4000 MiB resident, limit 3815 MiB"),
+            self.make("never", 0, status="timeout", message="killed during fit: over the limit of 10 s"),
+            self.make("never", 1, status="timeout", message="killed during fit: over the limit of 10 s"),
+            self.make("never", 2, status="crash", message="ended by SIGSEGV during rank"),
+        ], {}
+
+    def special(self):
+        """Labels, data sets and messages made of what Markdown, LaTeX and HTML take for their own."""
+        return [
+            *self.run("a|b*c_d`e`[f](g)", [0.9] * 3, dataset="<b>&data</b>"),
+            *self.run("50%_$x$#{y}~^\\z", [0.8] * 3, dataset="<b>&data</b>"),
+            *self.run("[first]", [0.8] * 3, dataset="<b>&data</b>", dataset_params={"path_name": "a*b*|c"}),
+            self.make(
+                "*star*", 0, status="error", dataset="<b>&data</b>", message="ValueError: x_1 | <script>\n100% &"
+            ),
+        ], {}
+
+    def single(self):
+        """One learner, one trial."""
+        return self.run("pa", [0.9]), {}
+
+    def missing(self):
+        """A metric that one learner has no value for, and one that nobody has."""
+        return [
+            *self.run("pa", [0.9, 0.8]),
+            *[self.make("knn", seed, r1=0.7, train=0.5, index=None) for seed in range(2)],
+        ], {}
+
+    def two_set_ups(self):
+        """One label for two parameter sets."""
+        return [
+            *self.run("pa", [0.9, 0.8], params={"C": 0.1, "step": "exact"}),
+            *self.run("pa", [0.7, 0.8], params={"C": 10}),
+        ], {}
+
+    def jobs(self):
+        """Trials that shared the machine."""
+        return [*self.run("pa", [0.9, 0.8], jobs=4), *self.run("ooz", [0.7, 0.8], jobs=4)], {}
+
+    def mixed_left_out(self):
+        """Two machines, without the flag."""
+        return [*self.run("pa", [0.9, 0.8]), *self.run("ooz", [0.7, 0.8], machine="m2")], {}
+
+    def mixed_shown(self):
+        """Two machines, with the flag."""
+        return self.mixed_left_out()[0], {"mixed_machines": True}
+
+    def by_learner(self):
+        """The whole, the other way round."""
+        return self.whole()[0], {"by": "learner"}
+
+
+@pytest.fixture(scope="session")
+def table_of(make_record):
+    def make(scene):
+        records, options = getattr(Scenes(make_record), scene)()
+        return make_table(records, COLUMNS, machines=MACHINES, **options)
+
+    return make
+
+
+def assert_snapshot(name, text):
+    path = SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("HARNESS_UPDATE_SNAPSHOTS"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+@pytest.mark.parametrize("scene", ["whole", "failures", "special"])
+def test_every_format_is_as_it_was(table_of, scene, form):
+    assert_snapshot(f"{scene}-{form}", RENDERERS[form](table_of(scene)))
+
+
+@pytest.mark.parametrize(
+    "scene", ["single", "missing", "two_set_ups", "jobs", "mixed_left_out", "mixed_shown", "by_learner"]
+)
+def test_the_terminal_is_as_it_was(table_of, scene):
+    assert_snapshot(f"{scene}-terminal", render_terminal(table_of(scene)))
+
+
+def test_no_snapshot_is_left_over():
+    source = Path(__file__).read_text(encoding="utf-8")
+    for path in SNAPSHOTS.iterdir():
+        scene, _, form = path.stem.rpartition("-")
+        assert f'"{scene}"' in source
+        assert form in RENDERERS
+
+
+def test_a_terminal_with_colour_has_bold_for_the_star(table_of):
+    plain, coloured = render_terminal(table_of("whole")), render_terminal(table_of("whole"), colour=True)
+    assert "\033" not in plain
+    assert "*" not in coloured
+    assert coloured.count("\033[1m") == coloured.count("\033[0m") == plain.count("*")
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unit", "mean", "sd", "text"),
+    [
+        ("share", 0.8625, 0.0041, "0.863 ± 0.004"),
+        ("share", 1.0, None, "1.000"),
+        ("seconds", 5400.0, None, "1.50 h"),
+        ("seconds", 1860.0, 60.0, "31.0 ± 1.0 min"),
+        ("seconds", 59.9, None, "59.9 s"),
+        ("seconds", 1.5, 0.25, "1.50 ± 0.25 s"),
+        ("seconds", 0.0123, None, "12.3 ms"),
+        ("seconds", 4.5e-6, None, "4.50 µs"),
+        ("seconds", 2e-9, None, "2.00 ns"),
+        ("seconds", 0.0, None, "0.00 ns"),
+        ("count", 226_412.0, None, "226k"),
+        ("count", 226_412.0, 1200.0, "226 ± 1k"),
+        ("count", 3.2e6, 1e5, "3.20 ± 0.10M"),
+        ("count", 1.1e9, None, "1.10G"),
+        ("count", 12.0, None, "12.0"),
+        ("count", 0.0, 0.0, "0.00 ± 0.00"),
+        ("bytes", 123.0, None, "123 B"),
+        ("bytes", 4.5e9, None, "4.50 GB"),
+    ],
+)
+def test_numbers_are_written_as_people_read_them(unit, mean, sd, text):
+    metric = MetricSpec(name="m", compute="a:b", unit=unit)
+    assert format_value(Summary(mean, sd, 3), metric) == text
+
+
+@given(st.sampled_from(["share", "seconds", "count", "bytes"]), st.floats(0, 1e15), st.none() | st.floats(0, 1e15))
+def test_any_number_can_be_written(unit, mean, sd):
+    assert format_value(Summary(mean, sd, 2), MetricSpec(name="m", compute="a:b", unit=unit))
+
+
+# -- special characters ----------------------------------------------------------------------------------------------
+
+words = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12).map(
+    lambda text: f"x{text}x"  # Markdown and HTML trim what is at the ends
+).filter(lambda text: "  " not in text)  # fmt: skip
+
+
+def table_with(label):
+    metric = MetricSpec(name="m", compute="a:b", title=label)
+    row = Row(label, "flat", "3", (Cell(Summary(0.5, None, 3), best=True),))
+    return Table((metric,), "learner", (Group(label, label, (row,)),), (label,))
+
+
+class Page(HTMLParser):
+    """The texts of a page's elements, by tag; every tag must be closed in its order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.texts, self.open, self.attributes = {}, [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.attributes += [(tag, name, value) for name, value in attributes]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+            self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        for tag in set(self.open):
+            self.texts[tag][-1] += data
+
+
+def markdown_page(text):
+    return Page(MarkdownIt("commonmark").enable("table").render(text))
+
+
+@given(words)
+@example("x|y")
+@example("x\\|y")
+@example("x<script>alert(1)</script>&amp;y")
+@example("x**y**_z_ ~~w~~ $a$ `b` [c](d) ![e](f)")
+def test_any_label_is_shown_as_it_is_in_markdown(label):
+    page = markdown_page(render_markdown(table_with(label)))
+    assert page.texts["td"][0] == label
+    assert page.texts["th"][-1] == label
+    assert page.texts["h3"] == [label]
+    assert [text.strip() for text in page.texts["p"]] == [label, label]
+    assert page.texts["strong"] == ["0.500"]
+    assert not page.texts.keys() & {"em", "code", "a", "img", "script", "del"}
+
+
+@given(words)
+@example("x<script>alert(1)</script>&amp;\"'y")
+def test_any_label_is_shown_as_it_is_in_html(label):
+    page = Page(render_html(table_with(label)))
+    assert page.texts["td"][0] == page.texts["th"][-1] == page.texts["h2"][0] == label
+    assert page.texts["footer"][0].strip() == label
+    assert page.texts["strong"] == ["0.500"]
+
+
+LATEX = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textbar{}": "|",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"{[}": "[",
+    r"{*}": "*",
+} | {f"\\{c}": c for c in "&%$#_{}"}
+
+
+@given(words)
+@example("x[y]")
+def test_any_label_is_escaped_in_latex(label):
+    line = render_latex(table_with(label)).splitlines()[-3]
+    assert line.endswith(r" & flat & 3 & \textbf{0.500} \\")
+    shown = line.removesuffix(r" & flat & 3 & \textbf{0.500} \\")
+    tokens = re.findall("|".join(map(re.escape, LATEX)) + "|.", shown)
+    assert "".join(LATEX.get(token, token) for token in tokens) == label
+    assert not set(tokens) & set("\\&%$#_{}~^<>|[*")
+
+
+def test_a_foot_cannot_leave_its_latex_comment(table_of):
+    for line in render_latex(table_of("special")).splitlines():
+        assert "ValueError" not in line or line.startswith("% ")
+
+
+@given(words)
+@example('x"y,z')
+def test_any_label_comes_back_from_csv_and_json(label):
+    rows = list(csv.DictReader(io.StringIO(RENDERERS["csv"](table_with(label)))))
+    assert rows[0]["learner"] == rows[0]["group"] == label
+    content = json.loads(RENDERERS["json"](table_with(label)))
+    assert content["groups"][0]["rows"][0]["learner"] == content["foot"][0] == label
+
+
+# -- formats for programs --------------------------------------------------------------------------------------------
+
+
+def test_csv_has_full_precision_and_says_what_failed(table_of):
+    rows = {row["learner"]: row for row in csv.DictReader(io.StringIO(RENDERERS["csv"](table_of("failures"))))}
+    assert float(rows["good"]["r1"]) == pytest.approx(0.85, abs=1e-15)
+    assert (rows["good"]["r1_n"], rows["good"]["r1_best"]) == ("3", "1")
+    assert (rows["never"]["r1"], rows["never"]["r1_sd"], rows["never"]["r1_n"]) == ("TIMEOUT 2/3, CRASH 1/3", "", "0")
+    assert rows["partly"]["trials"] == "2/3, MEMORY 1/3"
+
+
+def test_json_is_strict_json(table_of):
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    for scene in ("whole", "failures", "missing"):
+        assert json.loads(RENDERERS["json"](table_of(scene)), parse_constant=refuse)["groups"]
+
+
+# -- the page --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_parses_and_loads_nothing(table_of):
+    text = render_html(table_of("special"))
+    page = Page(text)
+    assert page.texts.keys() <= {
+        *("html", "head", "title", "style", "body", "h2", "p", "table", "thead", "tbody", "tr", "th", "td", "strong"),
+        "footer",
+    }
+    assert {name for _, name, _ in page.attributes} == {"lang", "charset", "class"}
+    assert not re.search(r"https?:|@import|url\(|javascript", text)
+
+
+def test_a_browser_shows_the_table(table_of, tmp_path):
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("no chromium on PATH")
+    (tmp_path / "page.html").write_text(render_html(table_of("special")), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    command = [browser, *options, (tmp_path / "page.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    page = Page(shown.partition("<html")[1] + shown.partition("<html")[2])
+    assert page.texts["td"][0] == "a|b*c_d`e`[f](g)"
+    assert "ERROR 1/1" in page.texts["td"]
+    assert "script" not in page.texts

@@ -1,0 +1,399 @@
+"""Tables: which records make a line, which lines a group, what is marked best, and what the foot must say."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness import MetricSpec
+from harness.errors import HarnessError
+from harness.tables.table import make_table
+
+R1 = MetricSpec(name="r1", compute="a:b", title="R1")
+TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds", depth=0, timed=True)
+INDEX = MetricSpec(name="index", compute="a:b", title="|I|", direction="lower", unit="count", depth=0)
+SIZE = MetricSpec(name="size", compute="a:b", direction="lower", unit="bytes", depth=0)
+MACHINES = {"m1": {"processor": "Fast", "cores": 8}, "m2": {"processor": "Slow", "cores": 2}}
+
+
+@pytest.fixture
+def run_of(make_record):
+    """All trials of one learner with these values of R1."""
+
+    def make(label, values, **fields):
+        return [make_record(label, seed, r1=value, **fields) for seed, value in enumerate(values)]
+
+    return make
+
+
+def rows_of(table):
+    return {(group.title, row.title): row for group in table.groups for row in group.rows}
+
+
+def titles(table):
+    return [(group.title, [row.title for row in group.rows]) for group in table.groups]
+
+
+def foot_of(table):
+    return "\n".join(table.foot)
+
+
+# -- lines and groups ------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_learners_flat_first_grouped_by_data_set(run_of):
+    records = [
+        *run_of("tree-one", [0.5], learner_kind="tree"),
+        *run_of("other-one", [0.5], learner_kind="other"),
+        *run_of("flat-one", [0.5]),
+        *run_of("tree-one", [0.5], learner_kind="tree", dataset="icd", fingerprint="beef"),
+        *run_of("flat-one", [0.5], dataset="icd", fingerprint="beef"),
+    ]
+    table = make_table(records, [R1])
+    assert titles(table) == [
+        ("digits", ["flat-one", "tree-one", "other-one"]),
+        ("icd", ["flat-one", "tree-one"]),
+    ]
+    assert table.row_heading == "learner"
+    assert table.groups[0].detail == "tf, holdout:0.1; 900 training and 100 test rows, 5,000 features, 20 classes"
+
+
+def test_by_learner_the_rows_are_data_sets(run_of):
+    records = [*run_of("a", [0.5]), *run_of("b", [0.6]), *run_of("a", [0.7], dataset="icd", fingerprint="beef")]
+    table = make_table(records, [R1], by="learner")
+    assert titles(table) == [("a", ["digits", "icd"]), ("b", ["digits"])]
+    assert table.row_heading == "data set"
+    assert table.groups[0].detail == "flat"
+
+
+def test_a_cell_is_the_mean_and_spread_of_the_trials(run_of):
+    table = make_table(run_of("a", [0.5, 0.7, 0.9]), [R1])
+    row = rows_of(table)["digits", "a"]
+    assert row.trials == "3"
+    assert (row.cells[0].summary.mean, row.cells[0].summary.n) == (pytest.approx(0.7), 3)
+    assert row.cells[0].summary.sd == pytest.approx(0.2)
+
+
+def test_the_seeds_own_random_state_is_no_parameter(run_of):
+    assert titles(make_table(run_of("a", [0.5, 0.6]), [R1])) == [("digits", ["a"])]
+
+
+def test_a_random_state_that_the_user_fixed_keeps_the_trials_together(run_of):
+    table = make_table(run_of("a", [0.5, 0.6, 0.7], params={"random_state": 1}), [R1])
+    assert [(row.title, row.trials) for row in table.groups[0].rows] == [("a", "3")]
+
+
+def test_one_label_with_two_parameter_sets_is_two_lines_that_tell_them_apart(run_of):
+    records = [
+        *run_of("a", [0.5, 0.6], params={"C": 1, "passes": 5}),
+        *run_of("a", [0.7, 0.8], params={"passes": 5, "C": 2}),
+        *run_of("a", [0.7, 0.8], params={}),
+        *run_of("b", [0.9], params={"C": 3}),
+    ]
+    assert titles(make_table(records, [R1])) == [
+        ("digits", ["a [C=1, passes=5]", "a [C=2, passes=5]", "a [defaults]", "b"])
+    ]
+
+
+def test_the_order_in_which_parameters_were_given_does_not_matter(make_record):
+    records = [make_record("a", 0, r1=1, params={"C": 1, "d": 2}), make_record("a", 1, r1=1, params={"d": 2, "C": 1})]
+    assert titles(make_table(records, [R1])) == [("digits", ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("field", "first", "second"),
+    [
+        ("learner_version", "a [dist 1.0]", "a [dist 2.0]"),
+        ("learner_distribution", "a [dist 1.0]", "a [2.0 1.0]"),
+        ("learner", "a [pa]", "a [2.0]"),
+    ],
+)
+def test_one_label_from_two_places_says_which(run_of, field, first, second):
+    records = [*run_of("a", [0.5]), *run_of("a", [0.6], **{field: "2.0"})]
+    assert titles(make_table(records, [R1])) == [("digits", [first, second])]
+
+
+def test_data_prepared_in_another_way_is_another_group(run_of):
+    records = [
+        *run_of("a", [0.5]),
+        *run_of("a", [0.6], representation="tfidf"),
+        *run_of("a", [0.7], split="holdout:0.2"),
+    ]
+    details = [group.detail.partition(";")[0] for group in make_table(records, [R1]).groups]
+    assert details == ["tf, holdout:0.1", "tfidf, holdout:0.1", "tf, holdout:0.2"]
+    by_learner = make_table(records, [R1], by="learner")
+    assert [row.title.partition(";")[0] for row in by_learner.groups[0].rows] == [
+        "digits [tf, holdout:0.1",
+        "digits [tfidf, holdout:0.1",
+        "digits [tf, holdout:0.2",
+    ]
+
+
+def test_two_contents_of_one_data_set_are_never_compared(run_of):
+    records = [*run_of("a", [0.5] * 8), *run_of("b", [0.9] * 8, fingerprint="beef" * 16)]
+    table = make_table(records, [R1])
+    assert [group.detail[-13:] for group in table.groups] == ["data f00df00d", "data beefbeef"]
+    assert not any(cell.best for group in table.groups for row in group.rows for cell in row.cells)
+
+
+def test_the_parameters_of_a_data_set_are_told(run_of):
+    (group,) = make_table(run_of("a", [0.5], dataset_params={"rows": 10, "seed": 1}), [R1]).groups
+    assert group.detail.endswith("; rows=10, seed=1")
+
+
+def test_a_trial_recorded_twice_counts_once_by_its_last_record(make_record):
+    records = [make_record("a", 0, r1=0.1), make_record("a", 1, r1=0.5), make_record("a", 0, r1=0.9, depth=20)]
+    row = rows_of(make_table(records, [R1]))["digits", "a"]
+    assert (row.trials, row.cells[0].summary.mean) == ("2", pytest.approx(0.7))
+
+
+def test_no_records_make_no_table():
+    with pytest.raises(HarnessError, match="no records"):
+        make_table([], [R1])
+
+
+# -- failures and gaps -----------------------------------------------------------------------------------------------
+
+
+def test_a_learner_that_failed_says_how_and_how_often(make_record, run_of):
+    failed = [
+        make_record("bad", 0, status="timeout"),
+        make_record("bad", 1, status="timeout"),
+        make_record("bad", 2, status="crash"),
+    ]
+    row = rows_of(make_table([*run_of("good", [0.5] * 3), *failed], [R1, INDEX]))["digits", "bad"]
+    assert row.trials == "0/3"
+    assert [cell.failed for cell in row.cells] == ["TIMEOUT 2/3, CRASH 1/3"] * 2
+    assert [cell.summary for cell in row.cells] == [None, None]
+
+
+def test_a_learner_that_failed_in_part_keeps_its_numbers_and_says_so(make_record):
+    records = [make_record("a", 0, r1=0.5), make_record("a", 1, r1=0.7), make_record("a", 2, status="memory")]
+    row = rows_of(make_table(records, [R1]))["digits", "a"]
+    assert row.trials == "2/3, MEMORY 1/3"
+    assert (row.cells[0].failed, row.cells[0].summary.n) == ("", 2)
+
+
+def test_a_table_of_failures_only_can_be_made(make_record):
+    table = make_table([make_record("a", 0, status="error", message="broken")], [R1, TRAIN])
+    assert table.groups[0].detail == "tf, holdout:0.1"
+    assert "a on digits: broken" in table.foot
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), -float("inf")])
+def test_a_metric_without_a_number_is_missing_and_never_best(make_record, value):
+    records = [make_record("a", seed, r1=value) for seed in range(8)] + [
+        make_record("b", seed, r1=0.1) for seed in range(8)
+    ]
+    rows = rows_of(make_table(records, [R1, INDEX]))
+    assert rows["digits", "a"].cells[0].summary is None
+    assert rows["digits", "b"].cells[1].summary is None
+    assert not any(cell.best for row in rows.values() for cell in row.cells)
+
+
+# -- the best --------------------------------------------------------------------------------------------------------
+
+
+def best_of(table, column=0):
+    return [row.title for group in table.groups for row in group.rows if row.cells[column].best]
+
+
+def test_the_best_and_all_that_cannot_be_told_from_it_are_marked(run_of):
+    records = [
+        *run_of("best", [0.9] * 10),
+        *run_of("close", [0.95, 0.95, 0.95] + [0.8] * 7),
+        *run_of("worse", [0.5] * 10),
+    ]
+    table = make_table(records, [R1])
+    assert best_of(table) == ["best", "close"]
+    assert "paired sign test (exact, ties dropped, Holm-corrected, 5%)" in table.foot[0]
+
+
+def test_lower_is_better_where_the_metric_says_so(make_record):
+    records = [make_record(name, seed, index=value) for name, value in [("a", 5), ("b", 3)] for seed in range(8)]
+    assert best_of(make_table(records, [INDEX])) == ["b"]
+
+
+def test_with_few_trials_the_best_mean_is_marked_and_the_foot_says_that_nothing_was_tested(run_of):
+    table = make_table([*run_of("a", [0.9] * 3), *run_of("b", [0.8] * 3)], [R1])
+    assert best_of(table) == ["a"]
+    assert "the best mean (fewer than 6 paired trials are too few to test)" in table.foot[0]
+
+
+def test_with_more_rivals_it_takes_more_trials_before_a_test_can_tell(run_of):
+    def table(trials):
+        return make_table(
+            [r for name, r1 in zip("abc", (0.9, 0.8, 0.7), strict=True) for r in run_of(name, [r1] * trials)], [R1]
+        )
+
+    six, seven = table(6), table(7)
+    assert best_of(six) == best_of(seven) == ["a"]
+    assert "the best mean (fewer than 7 paired trials are too few to test)" in six.foot[0]
+    assert "over 7 paired trials" in seven.foot[0]
+
+
+def test_tuned_trials_are_a_line_of_their_own_and_the_foot_tells_what_was_chosen(make_record):
+    tuning = [{"params": {"C": c}, "score": 0.5} for c in (0.1, 1)]
+    tuned = [make_record("pa", seed, r1=0.9, tuned={"C": c}, tuning=tuning) for seed, c in ((0, 0.1), (1, 1), (2, 1))]
+    plain = [make_record("pa", seed, r1=0.8) for seed in range(3)]
+    told = "pa on digits: chosen on validation rows, most often C=1 (2 of 3 trials)."
+    assert told in make_table(tuned, [R1]).foot
+    assert titles(make_table([*tuned, *plain], [R1])) == [("digits", ["pa [tuned C, 2 candidates]", "pa [not tuned]"])]
+    assert not any("chosen" in line for line in make_table(plain, [R1]).foot)
+
+
+def test_a_learner_alone_is_not_marked(run_of, make_record):
+    assert best_of(make_table(run_of("a", [0.9] * 3), [R1])) == []
+    records = [*run_of("a", [0.9] * 3), make_record("b", 0, status="error")]
+    table = make_table(records, [R1])
+    assert best_of(table) == []
+    assert table.foot[0] == "Mean ± sample standard deviation over trials."
+
+
+def test_learners_are_compared_within_a_data_set_only(run_of):
+    records = [
+        *run_of("a", [0.9] * 8),
+        *run_of("b", [0.8] * 8),
+        *run_of("a", [0.2] * 8, dataset="icd", fingerprint="beef"),
+        *run_of("b", [0.3] * 8, dataset="icd", fingerprint="beef"),
+    ]
+    for by in ("dataset", "learner"):
+        rows = rows_of(make_table(records, [R1], by=by))
+        best = {tuple(sorted(key)) for key, row in rows.items() if row.cells[0].best}
+        assert best == {("a", "digits"), ("b", "icd")}
+
+
+# -- machines, and what else the foot says ---------------------------------------------------------------------------
+
+
+def test_one_machine_is_named(run_of):
+    assert (
+        "Measured on Fast, 8 cores (m1), 1 thread."
+        in make_table(run_of("a", [0.5]), [R1, TRAIN], machines=MACHINES).foot
+    )
+
+
+def test_times_of_two_machines_are_left_out_without_the_flag(run_of):
+    records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
+    table = make_table(records, [R1, TRAIN, INDEX], machines=MACHINES)
+    assert table.columns == (R1, INDEX)
+    assert "Times are left out, being measured under 2 conditions" in foot_of(table)
+    assert "Fast, 8 cores (m1), 1 thread; Slow, 2 cores (m2), 1 thread" in foot_of(table)
+    assert "--mixed-machines" in foot_of(table)
+
+
+def test_times_of_two_machines_are_shown_with_the_flag_and_a_warning(run_of):
+    records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
+    table = make_table(records, [R1, TRAIN], machines=MACHINES, mixed_machines=True)
+    assert table.columns == (R1, TRAIN)
+    assert "TIMES ARE NOT COMPARABLE" in foot_of(table)
+
+
+def test_two_thread_settings_are_two_conditions(run_of):
+    records = [*run_of("a", [0.5]), *run_of("b", [0.5], threads=4)]
+    table = make_table(records, [TRAIN, R1], machines={})
+    assert table.columns == (R1,)
+    assert "unknown processor, ? cores (m1), 4 threads" in foot_of(table)
+
+
+def test_machines_of_failed_trials_and_tables_without_times_do_not_matter(run_of, make_record):
+    failed = make_record("b", 0, status="crash", machine="m2")
+    assert make_table([*run_of("a", [0.5]), failed], [TRAIN]).columns == (TRAIN,)
+    mixed = [*run_of("a", [0.5]), *run_of("b", [0.5], machine="m2")]
+    assert "conditions" not in foot_of(make_table(mixed, [R1]))
+
+
+def test_trials_that_shared_the_machine_are_warned_of_where_times_are_shown(run_of):
+    records = run_of("a", [0.5], jobs=4)
+    warning = "WARNING: up to 4 timed trials shared the machine (--jobs 4): times are not clean."
+    assert warning in make_table(records, [R1, TRAIN]).foot
+    assert warning not in make_table(records, [R1]).foot
+
+
+def test_a_learner_that_used_more_processors_than_allowed_is_named(run_of):
+    greedy = run_of("greedy", [0.5], fit_seconds=2.0, fit_cpu_seconds=7.9)
+    modest = run_of("modest", [0.5], fit_seconds=2.0, fit_cpu_seconds=2.1)
+    short = run_of("short", [0.5], fit_seconds=0.01, fit_cpu_seconds=0.1)
+    assert "WARNING: used more processors than allowed: greedy." in make_table([*greedy, *modest, *short], [R1]).foot
+    allowed = run_of("greedy", [0.5], fit_seconds=2.0, fit_cpu_seconds=7.9, threads=4)
+    assert "WARNING" not in foot_of(make_table(allowed, [R1]))
+
+
+def test_where_sizes_come_from_is_told(run_of):
+    records = [*run_of("a", [0.5], index_source="coef_"), *run_of("b", [0.5], index_source="pickle")]
+    assert "Index size is the non-zeros of coef_: a." in make_table(records, [INDEX]).foot
+    assert "Bytes are those of the serialised learner: b." in make_table(records, [SIZE]).foot
+    assert len(make_table(records, [R1]).foot) == 2
+
+
+def test_messages_are_told_once_in_one_line_each_and_not_without_end(make_record):
+    records = [make_record("a", seed, status="error", message="first\n  second\x1b[31m third") for seed in range(3)]
+    records += [make_record(f"b{i}", 0, status="error", message="x" * 1000) for i in range(9)]
+    foot = make_table(records, [R1]).foot
+    assert "a on digits: first second [31m third" in foot
+    assert sum(line.startswith("b") for line in foot) == 7
+    assert foot[-1] == "... and 2 more messages in the records."
+    assert max(map(len, foot)) < 350
+
+
+def test_the_records_are_not_changed_and_their_order_decides_only_the_order_of_lines(run_of):
+    records = [*run_of("a", [0.9, 0.8]), *run_of("b", [0.5, 0.6])]
+    before = [replace(record) for record in records]
+    table, backwards = make_table(records, [R1]), make_table(records[::-1], [R1])
+    assert records == before
+    assert rows_of(table) == rows_of(backwards)
+    assert titles(backwards) == [("digits", ["b", "a"])]
+
+
+def test_the_foot_says_where_marks_rest_on_a_test_and_where_on_the_mean_alone(make_record):
+    many = [make_record(label, seed, r1=0.9 if label == "a" else 0.5) for label in "ab" for seed in range(8)]
+    few = [
+        make_record(label, seed, r1=0.9 if label == "a" else 0.5, dataset="few") for label in "ab" for seed in (0, 1)
+    ]
+    metrics = [MetricSpec(name="r1", compute="m:r1")]
+    assert "sign test" in make_table(many, metrics).foot[0]
+    assert "the best mean (fewer than 6" in make_table(few, metrics).foot[0]
+    assert "with fewer than 6 paired trials, the best mean alone" in make_table(many + few, metrics).foot[0]
+
+
+# -- tests and spreads -----------------------------------------------------------------------------------------------
+
+
+def test_the_foot_names_the_test_and_counts_the_trials(run_of):
+    records = [*run_of("a", [0.9] * 10), *run_of("b", [0.5] * 10)]
+    for test, words in {"sign": "sign test", "ttest": "corrected resampled t-test", "wins": "nine wins in ten"}.items():
+        table = make_table(records, [R1], test=test)
+        assert best_of(table) == ["a"]
+        assert words in table.foot[0]
+        assert table.foot[0].endswith("over 10 paired trials.")
+    assert (
+        "fewer than 10 paired trials"
+        in make_table([*run_of("a", [0.9] * 9), *run_of("b", [0.5] * 9)], [R1], test="wins").foot[0]
+    )
+
+
+def test_nine_wins_in_ten_mark_what_the_sign_test_after_correction_does_not(run_of):
+    records = [*run_of("a", [0.9] * 9 + [0.5])]
+    for name in "bcdef":
+        records += run_of(name, [0.8] * 9 + [0.6])
+    assert best_of(make_table(records, [R1], test="wins")) == ["a"]
+    assert best_of(make_table(records, [R1], test="sign")) == list("abcdef")
+
+
+def test_a_cell_may_carry_an_interval_instead_of_the_standard_deviation(run_of, make_record):
+    records = [make_record("a", seed, r1=value, index=10) for seed, value in enumerate([0.8, 0.9, 1.0])]
+    spreads = {
+        s: rows_of(make_table(records, [R1, INDEX], spread=s))["digits", "a"].cells for s in ("sd", "t", "binomial")
+    }
+    assert spreads["sd"][0].spread == pytest.approx(0.1)
+    assert spreads["t"][0].spread == pytest.approx(4.302653 * 0.1 / 3**0.5)
+    assert spreads["binomial"][0].spread == pytest.approx(1.96 * (0.9 * 0.1 / 100) ** 0.5)
+    assert spreads["binomial"][1].spread == 0.0
+    assert "binomial 95% interval" in make_table(records, [R1], spread="binomial").foot[0]
+
+
+def test_a_column_that_no_record_has_says_how_to_get_it(run_of):
+    absent = MetricSpec(name="r7", compute="a:b")
+    assert any(
+        "In none of the records: r7; `harness rescore`" in line
+        for line in make_table(run_of("a", [1]), [R1, absent]).foot
+    )

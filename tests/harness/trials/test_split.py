@@ -1,0 +1,304 @@
+"""Splits: the parts are disjoint and cover the rows, and a seed means the same rows for ever."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import DataError, SpecError
+from harness.trials.split import check_split, folds_of, settle_split, shuffled, split_rows, split_sizes
+
+seeds = st.integers(0, 2**32)
+PINNED = {
+    0: [1, 3, 5, 7, 4, 9, 0, 11, 10, 6, 8, 2],
+    7: [4, 8, 11, 2, 6, 3, 9, 10, 7, 5, 0, 1],
+    2**31: [3, 8, 11, 9, 2, 5, 7, 1, 4, 6, 0, 10],
+}
+
+
+@given(st.integers(0, 300), seeds)
+def test_a_shuffle_is_a_permutation(rows, seed):
+    assert sorted(shuffled(rows, seed)) == list(range(rows))
+
+
+@given(st.integers(2, 300), st.floats(0.01, 0.99), seeds)
+def test_the_parts_are_disjoint_cover_all_rows_and_have_the_sizes_told(rows, share, seed):
+    split = check_split(f"holdout:{share}")
+    train, test = split_rows(split, rows, seed, {})
+    assert sorted([*train, *test]) == list(range(rows))
+    if len(train) and len(test):
+        assert split_sizes(split, rows, {}) == (len(train), len(test))
+    assert len(test) == round(share * rows)
+
+
+@given(st.integers(2, 200), seeds)
+def test_a_seed_always_means_the_same_rows(rows, seed):
+    for first, second in zip(*(split_rows("holdout:0.3", rows, seed, {}) for _ in range(2)), strict=True):
+        assert np.array_equal(first, second)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 1000))
+def test_different_seeds_mean_different_orders(seed, further):
+    assert not np.array_equal(shuffled(40, seed), shuffled(40, seed + further))
+
+
+def test_the_order_of_a_seed_never_changes():
+    for seed, order in PINNED.items():
+        assert shuffled(12, seed).tolist() == order
+
+
+def splitmix64(state):
+    """The published generator in unbounded integers, step by step."""
+    mask = 2**64 - 1
+    z = state & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+@given(st.integers(1, 100), seeds)
+def test_rows_are_ordered_by_the_hash_of_seed_and_row(rows, seed):
+    golden = 0x9E3779B97F4A7C15
+    start = seed * 0xD1342543DE82EF95 + golden
+    hashes = [splitmix64(start + (row + 1) * golden) for row in range(rows)]
+    assert shuffled(rows, seed).tolist() == sorted(range(rows), key=hashes.__getitem__)
+
+
+def test_the_test_parts_of_many_seeds_take_every_row_about_equally_often():
+    counts = np.zeros(100)
+    for seed in range(400):
+        counts[split_rows("holdout:0.1", 100, seed, {})[1]] += 1
+    assert counts.sum() == 400 * 10
+    assert counts.min() > 15  # 40 on average, with a standard deviation of 6
+    assert counts.max() < 70
+
+
+# -- folds -----------------------------------------------------------------------------------------------------------
+
+folds = st.integers(2, 12)
+
+
+@given(st.integers(2, 200), folds, st.integers(0, 5))
+def test_the_folds_of_a_shuffle_test_every_row_once(rows, k, shuffle):
+    tests = []
+    for fold in range(k):
+        train, test = split_rows(f"kfold:{k}", rows, shuffle * k + fold, {})
+        assert sorted([*train, *test]) == list(range(rows))
+        tests += test.tolist()
+    assert sorted(tests) == list(range(rows))
+
+
+@given(st.integers(12, 200), folds, seeds)
+def test_folds_are_of_one_size_within_one_and_no_part_is_smaller_than_told(rows, k, seed):
+    train, test = split_rows(f"kfold:{k}", rows, seed, {})
+    assert len(test) in (rows // k, -(-rows // k))
+    least_train, least_test = split_sizes(f"kfold:{k}", rows, {})
+    assert len(train) >= least_train
+    assert len(test) >= least_test
+
+
+def test_folds_of_the_next_shuffle_are_other_ones():
+    first, second = (set(split_rows("kfold:5", 100, seed, {})[1].tolist()) for seed in (0, 5))
+    assert first != second
+
+
+def test_only_a_split_into_folds_has_a_number_of_them():
+    assert (folds_of("kfold:7"), folds_of("holdout:0.1"), folds_of("given")) == (7, None, None)
+
+
+# -- strata ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def labelled(draw):
+    sizes = draw(st.lists(st.integers(1, 40), min_size=1, max_size=8))
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    return labels[shuffled(len(labels), draw(st.integers(0, 100)))]
+
+
+shares = st.sampled_from([0.1, 0.2, 0.25, 1 / 3, 0.5, 0.8])
+
+
+@given(labelled(), shares, seeds)
+def test_strata_are_disjoint_cover_all_rows_and_come_to_the_size_of_a_plain_hold_out(labels, share, seed):
+    train, test = split_rows(f"stratified:{share}", len(labels), seed, {}, labels)
+    assert sorted([*train, *test]) == list(range(len(labels)))
+    assert len(test) == round(share * len(labels))
+
+
+@given(labelled(), shares, seeds)
+def test_every_class_with_enough_rows_keeps_its_share_within_one_and_trains(labels, share, seed):
+    train, test = split_rows(f"stratified:{share}", len(labels), seed, {}, labels)
+    for label, size in enumerate(np.bincount(labels)):
+        if size * min(share, 1 - share) >= 1:
+            tested = int((labels[test] == label).sum())
+            assert abs(tested - share * size) < 1
+            assert (labels[train] == label).any()
+
+
+@given(labelled(), seeds, st.permutations(range(8)))
+def test_what_classes_are_called_decides_nothing_but_ties(labels, seed, names):
+    counts = np.bincount(labels)
+    exact = all(size % 4 == 0 for size in counts)
+    renamed = np.array(names)[labels]
+    first, second = (split_rows("stratified:0.25", len(labels), seed, {}, y)[1] for y in (labels, renamed))
+    if exact:  # nothing is left over, so no tie is broken
+        assert np.array_equal(first, second)
+    assert len(first) == len(second)
+
+
+def test_classes_too_small_for_their_share_are_drawn_from_together():
+    labels = np.concatenate([np.zeros(100, np.int64), np.arange(1, 101)])
+    _, test = split_rows("stratified:0.1", 200, 0, {}, labels)
+    assert (labels[test] == 0).sum() == 10
+    assert (labels[test] > 0).sum() == 10
+
+
+def test_a_stratified_split_without_one_label_a_row_is_refused():
+    for labels in (None, np.zeros((10, 2)), np.zeros(9, np.int64)):
+        with pytest.raises(DataError, match="a stratified split needs one label a row"):
+            split_rows("stratified:0.5", 10, 0, {}, labels)
+
+
+def stratified_by_hand(share, labels, seed):
+    """The definition in plain lists: whole shares, then what is left over to the largest remainders, ties by chance."""
+    sizes = [labels.count(name) for name in range(max(labels) + 1)]
+    pool = len(sizes)
+    stratum = [name if sizes[name] * min(share, 1 - share) >= 1 else pool for name in labels]
+    wanted = [share * stratum.count(name) for name in range(pool + 1)]
+    tests = [int(share) for share in wanted]
+    left = round(share * len(labels)) - sum(tests)
+    for name in sorted(shuffled(pool + 1, seed).tolist(), key=lambda name: tests[name] - wanted[name])[:left]:
+        tests[name] += 1
+    train, test = [], []
+    for row in shuffled(len(labels), seed).tolist():
+        if tests[stratum[row]] > 0:
+            tests[stratum[row]] -= 1
+            test.append(row)
+        else:
+            train.append(row)
+    return train, test
+
+
+@given(labelled(), shares, seeds)
+def test_strata_are_drawn_as_defined(labels, share, seed):
+    train, test = split_rows(f"stratified:{share}", len(labels), seed, {}, labels)
+    assert (train.tolist(), test.tolist()) == stratified_by_hand(share, labels.tolist(), seed)
+
+
+GOLDEN = {
+    "holdout:0.25": ([4, 6, 11, 3, 1, 7, 9, 5, 2], [0, 8, 10]),
+    "kfold:4": ([5, 4, 3, 11, 0, 2, 1, 7, 9], [10, 8, 6]),
+    "stratified:0.25": ([10, 6, 11, 3, 1, 7, 9, 5, 2], [0, 8, 4]),
+}
+
+
+@pytest.mark.parametrize("split", GOLDEN)
+def test_a_split_is_the_same_on_every_machine(split):
+    labels = np.array([0] * 6 + [1] * 5 + [2])
+    train, test = split_rows(split, 12, 5, {}, labels)
+    assert (train.tolist(), test.tolist()) == GOLDEN[split]
+
+
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("holdout:0.1", "holdout:0.1"),
+        ("holdout:.10", "holdout:0.1"),
+        ("holdout:1e-1", "holdout:0.1"),
+        ("holdout:0.12345678", "holdout:0.12345678"),
+        ("stratified:.10", "stratified:0.1"),
+        ("kfold:10", "kfold:10"),
+        ("kfold:05", "kfold:5"),
+        ("given", "given"),
+        ("given:official", "given:official"),
+    ],
+)
+def test_a_split_has_one_way_to_be_written(text, canonical):
+    assert check_split(text) == canonical
+    assert check_split(canonical) == canonical
+
+
+UNKNOWN = ["", "holdout", "holdout:", "holdout:0", "holdout:1", "holdout:-0.1", "holdout:nan", "holdout:x"]
+UNKNOWN += [
+    "kfold",
+    "kfold:1",
+    "kfold:-3",
+    "kfold:2.5",
+    "kfold:x",
+    "stratified",
+    "stratified:0",
+    "stratified:2",
+    "random",
+]
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_an_unknown_split_is_named_with_what_is_allowed(text):
+    with pytest.raises(SpecError) as caught:
+        check_split(text)
+    assert repr(text) in str(caught.value)
+    assert "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' with K of 2 or more" in str(
+        caught.value
+    )
+
+
+@pytest.mark.parametrize(
+    ("split", "rows", "part"),
+    [
+        ("holdout:0.1", 4, "test"),
+        ("holdout:0.9", 4, "training"),
+        ("stratified:0.1", 4, "test"),
+        ("kfold:5", 4, "test"),
+        ("kfold:2", 1, "test"),
+    ],
+)
+def test_an_empty_part_is_refused(split, rows, part):
+    with pytest.raises(DataError, match=f"of {rows} rows leaves the {part} part empty"):
+        split_sizes(split, rows, {})
+
+
+# -- splits that the data brings -------------------------------------------------------------------------------------
+
+OFFICIAL = (np.array([4, 2, 9, 7]), np.array([0, 1]))
+
+
+@given(seeds)
+def test_a_given_split_keeps_its_parts_and_shuffles_the_training_one(seed):
+    train, test = split_rows("given:official", 10, seed, {"official": OFFICIAL})
+    assert sorted(train) == sorted(OFFICIAL[0])
+    assert np.array_equal(test, OFFICIAL[1])
+
+
+def test_the_training_order_of_a_given_split_depends_on_the_seed():
+    orders = {tuple(split_rows("given", 10, seed, {"official": OFFICIAL})[0]) for seed in range(20)}
+    assert len(orders) > 5
+
+
+def test_the_only_given_split_needs_no_name():
+    assert settle_split("given", {"official": OFFICIAL}) == "given:official"
+    assert settle_split("given:official", {"official": OFFICIAL}) == "given:official"
+    assert settle_split("holdout:0.1", {"official": OFFICIAL}) == "holdout:0.1"
+    assert split_sizes("given", 10, {"official": (4, 2)}) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("split", "given", "brings"),
+    [
+        ("given", {}, "it brings: none, use holdout:SHARE"),
+        ("given:b", {"a": OFFICIAL}, "no split 'b'; it brings: given:a"),
+        ("given", {"a": OFFICIAL, "b": OFFICIAL}, "the data set brings 2 splits: say which: given:a, given:b"),
+    ],
+)
+def test_a_split_that_the_data_does_not_bring_is_named_with_those_it_does(split, given, brings):
+    with pytest.raises(DataError) as caught:
+        split_rows(split, 10, 0, given)
+    assert brings in str(caught.value)
+
+
+def test_a_given_split_with_an_empty_part_is_refused():
+    with pytest.raises(DataError, match="leaves the test part empty"):
+        split_sizes("given:a", 10, {"a": (10, 0)})

@@ -1,0 +1,56 @@
+"""Experiments for tests: a catalog without plugins, small data, and what is planned from them."""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness import DatasetSpec, LearnerSpec
+from harness.experiment.plan import plan
+from harness.experiment.resolve import resolve
+from harness.experiment.spec import build
+from harness.host import Catalog, Entry, Origin
+from harness.signature import Source
+
+NO_FLAGS = dict.fromkeys(
+    ["learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads"]
+) | {"timeout": None, "memory": None, "settings": (), "curves": None, "tune": ()}
+OWN = Origin("mine", "dist", "1.0")
+DEFAULTS = {"C": 1.0, "passes": 5, "far": Source("float('inf')"), "random_state": None}
+
+
+def learner(name, origin=OWN, **fields):
+    return Entry(LearnerSpec(**({"name": name, "load": f"somewhere:{name}", "parameters": DEFAULTS} | fields)), origin)
+
+
+LEARNERS = (
+    learner("pa"),
+    learner("ooz"),
+    learner("fixed", parameters={"C": 1.0}),
+    learner("positive", needs=frozenset({"nonnegative"})),
+    learner("treelike", needs=frozenset({"taxonomy"})),
+    learner("dense", needs=frozenset({"dense"})),
+    learner("several", supports=frozenset({"multilabel"})),
+)
+
+
+def catalog_of(learners=LEARNERS, datasets=("data", "other"), metrics=()):
+    sets = tuple(Entry(DatasetSpec(name=name, load="a:b", parameters={"rows": 9}), OWN) for name in datasets)
+    return Catalog(learners=learners, datasets=sets, metrics=metrics)
+
+
+ROWS = np.eye(20, 4, dtype=np.float32) + 1
+LABELS = np.arange(20) % 4
+NAMES = ("a", "b", "c", "d")
+
+
+def trials_of(header, catalog=None, headers=None, **raw):
+    raw = {"learners": "pa", "datasets": "data", "trials": 1} | raw
+    resolved = resolve(build(raw, "test"), catalog or catalog_of())
+    return plan(resolved, headers or {"data": header, "other": header})
+
+
+def key(header, **raw):
+    (trial,) = trials_of(header, **raw)
+    return trial.key
+
+
+SEVERAL = csr_array(np.eye(20, 4, dtype=np.int8)[LABELS])

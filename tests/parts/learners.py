@@ -1,0 +1,277 @@
+"""Learners for the tests: nearest class centres, with all kinds of habits."""
+
+import sys
+import time
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+
+class Centres:
+    """The least a learner needs, and a decision_function."""
+
+    def __init__(self, *, size=0, random_state=None):
+        self.size = size
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.classes_ = np.arange(y.shape[1]) if issparse(y) else np.unique(y)
+        member = y if issparse(y) else csr_array((y[:, None] == self.classes_).astype(np.float64))
+        counts = np.maximum(np.asarray(member.sum(axis=0)).ravel(), 1)
+        self.centres_ = (member.T @ X).T / counts
+        return self
+
+    def decision_function(self, X):
+        scores = X @ self.centres_
+        return scores.toarray() if issparse(scores) else np.asarray(scores)
+
+    def predict(self, X):
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
+
+
+class Ranking(Centres):
+    def rank(self, X, k):
+        order = np.argsort(-self.decision_function(X), axis=1, kind="stable")[:, :k].astype(np.int32)
+        return np.pad(order, ((0, 0), (0, k - order.shape[1])), constant_values=-1)
+
+
+class Predicting:
+    def fit(self, X, y):
+        self.centres = Centres().fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.centres.predict(X)
+
+
+class Counting(Centres):
+    index_size_ = 123
+    index_bytes_ = 4567
+
+    def edges_touched(self, X):
+        return np.float32(2.5)
+
+
+class DenseCoefficients(Centres):
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_ = np.array([[0.0, 1.0], [2.0, 0.0], [0.0, -3.0]])
+        return self
+
+
+class SparseCoefficients(Centres):
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_ = csr_array(np.array([[0.0, 1.0], [2.0, 0.0]]))
+        return self
+
+
+class Unpicklable(Centres):
+    def fit(self, X, y):
+        self.function = lambda: None
+        return super().fit(X, y)
+
+
+class SlowAtFirst(Ranking):
+    """Its first fit and its first rank take as long as if something were compiled."""
+
+    fitted = ranked = False
+
+    def fit(self, X, y):
+        if not SlowAtFirst.fitted:
+            time.sleep(0.6)
+        SlowAtFirst.fitted = True
+        return super().fit(X, y)
+
+    def rank(self, X, k):
+        if not SlowAtFirst.ranked:
+            time.sleep(0.6)
+        SlowAtFirst.ranked = True
+        return super().rank(X, k)
+
+
+class Demanding(Centres):
+    """Refuses to train on few rows, such as those of the warm-up."""
+
+    def fit(self, X, y):
+        if X.shape[0] < 100:
+            raise ValueError("too few rows")
+        return super().fit(X, y)
+
+
+class Telling(Centres):
+    """Tells what it was given, by way of its answer."""
+
+    def fit(self, X, y):
+        words = [type(X).__name__, X.dtype, type(y).__name__, y.dtype, X.shape, self.random_state]
+        raise RuntimeError(" ".join(map(str, words)))
+
+
+class Rolling(Centres):
+    """Uses the chance that everybody shares."""
+
+    def fit(self, X, y):
+        import random
+
+        super().fit(X, y)
+        self.centres_ = np.random.rand(*self.centres_.shape) + random.random() * np.random.rand(*self.centres_.shape)
+        return self
+
+
+class WithTree(Centres):
+    def fit(self, X, y, *, taxonomy=None):
+        super().fit(X, y)
+        self.index_size_ = 0 if taxonomy is None else len(taxonomy.parent)
+        return self
+
+
+class WithAnything(Centres):
+    def fit(self, X, y, **given):
+        super().fit(X, y)
+        self.index_size_ = len(given["taxonomy"].parent)
+        return self
+
+
+class Hungry(Centres):
+    def fit(self, X, y):
+        if X.shape[0] > 100:
+            block = np.ones(self.size, np.uint8)
+            del block
+        return super().fit(X, y)
+
+
+class HungryBefore(Centres):
+    """Takes memory in the warm-up only."""
+
+    def fit(self, X, y):
+        if X.shape[0] < 100:
+            block = np.ones(self.size, np.uint8)
+            del block
+        return super().fit(X, y)
+
+
+# -- those that change what they were given
+
+
+class ChangesValues(Centres):
+    def fit(self, X, y):
+        super().fit(X, y)
+        if issparse(X):
+            X.data[0] *= 2
+        else:
+            X[0, 0] += 1
+        return self
+
+
+class ChangesPlaces(Centres):
+    def fit(self, X, y):
+        super().fit(X, y)
+        X.indices[0] = X.indices[0] + 1
+        return self
+
+
+class ReplacesValues(Centres):
+    def fit(self, X, y):
+        super().fit(X, y)
+        X.data = np.repeat(X.data, 2)[::2] * 2
+        return self
+
+
+class ChangesLabels(Centres):
+    def fit(self, X, y):
+        super().fit(X, y)
+        if issparse(y):
+            y.data[0] = 0
+        else:
+            y[0] = 1 - min(y[0], 1)
+        return self
+
+
+class ChangesTestRows(Ranking):
+    def rank(self, X, k):
+        answer = super().rank(X, k)
+        X.data[:] = 0
+        return answer
+
+
+class ChangesTrainingRowsLater(Ranking):
+    def fit(self, X, y):
+        self.X = X
+        return super().fit(X, y)
+
+    def rank(self, X, k):
+        self.X.data[:] = 0
+        return super().rank(X, k)
+
+
+# -- those that fail
+
+
+class FailsInInit(Centres):
+    def __init__(self):
+        raise ValueError("cannot be made")
+
+
+class FailsInFit(Centres):
+    def fit(self, X, y):
+        raise ValueError("cannot\n  be\ttrained " + "x" * 10_000)
+
+
+class FailsInRank(Ranking):
+    def rank(self, X, k):
+        raise ValueError("cannot rank")
+
+
+class Exits(Centres):
+    def fit(self, X, y):
+        sys.exit("good bye")
+
+
+class OutOfMemory(Centres):
+    def fit(self, X, y):
+        raise MemoryError("no room")
+
+
+class WrongShape(Ranking):
+    def rank(self, X, k):
+        return super().rank(X, k)[:, :-1]
+
+
+class WrongType(Ranking):
+    def rank(self, X, k):
+        return super().rank(X, k).astype(float)
+
+
+class WrongClass(Ranking):
+    def rank(self, X, k):
+        return super().rank(X, k) + 1000
+
+
+class NoClasses(Ranking):
+    def fit(self, X, y):
+        super().fit(X, y)
+        del self.classes_
+        return self
+
+
+# -- metrics
+
+
+def fails(outcome):
+    raise RuntimeError("no value")
+
+
+def gives_nan(outcome):
+    return float("nan")
+
+
+def gives_text(outcome):
+    return "much"
+
+
+def gives_nothing(outcome):
+    return None
+
+
+def gives_whole(outcome):
+    return np.int64(7)

@@ -1,0 +1,97 @@
+"""Where `harness run` runs in tests: plugins good and bad, a data home, a log that learners write."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from harness.record import from_line
+from harness_metrics.plugin import harness_metrics
+
+PLUGIN = Path(__file__).with_name("company.py").read_text()
+DEADLY = """
+import os
+
+os._exit(5)
+
+
+class Deadly:
+    def __init__(self, *, random_state=None):
+        pass
+"""
+DATA = "topics(rows=120,classes=5,features=200)"
+PASSING = {"started", "machine", "versions", "commit", "peak_bytes", "base_bytes", "threads_in_force"}
+"""Fields of a record that may differ between two runs of one trial, beside all times."""
+
+
+def heed_ctrl_c():
+    """A shell starts what it puts in the background deaf to Ctrl-C, and all below inherit that; these must hear it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class Place:
+    """Where the command runs: its plugins, its data home, a log that learners write."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.plugins, self.log = folder / "plugins", folder / "log"
+        self.plugins.mkdir()
+        (self.plugins / "company.py").write_text(PLUGIN)
+        (self.plugins / "_hidden").mkdir()
+        hidden = self.plugins / "_hidden"  # importable, yet no plugin
+        (hidden / "deadly.py").write_text(DEADLY)
+        paths = [str(hidden), *filter(None, [os.environ.get("PYTHONPATH")])]
+        self.environment = os.environ | {
+            "HARNESS_DATA_HOME": str(folder / "home"),
+            "RUN_TEST_LOG": str(self.log),
+            "PYTHONPATH": os.pathsep.join(paths),
+        }
+
+    def command(self, learners, *more, data=DATA):
+        command = [sys.executable, "-m", "harness", "run", "--plugins-dir", str(self.plugins)]
+        return [*command, *(["--learners", learners, "--datasets", data] if learners else []), *map(str, more)]
+
+    def run(self, learners, *more, code=0, before=(), **options):
+        """Run the command to its end; `before` are words that go before it."""
+        done = subprocess.run(
+            [*before, *self.command(learners, *more, **options)],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        return done
+
+    def start(self, learners, *more, **options):
+        """Start the command and leave it to the test."""
+        return subprocess.Popen(
+            self.command(learners, *more, **options),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=heed_ctrl_c,  # noqa: PLW1509  # no thread is started here
+        )
+
+    def records(self, name):
+        """All records of a results folder, every line of it."""
+        lines = (self.folder / name / "records.jsonl").read_text().splitlines()
+        return [from_line(line) for line in lines]
+
+    def ranks(self, name):
+        return {path.stem: np.load(path).tolist() for path in (self.folder / name / "ranks").glob("*.npy")}
+
+
+def lasting(record):
+    """What must be the same whenever a trial runs: all but times, memory and circumstances."""
+    kept = {name: value for name, value in vars(record).items() if name not in PASSING and "seconds" not in name}
+    timed = {spec.name for spec in harness_metrics() if spec.timed}
+    kept["scores"] = {name: value for name, value in record.scores.items() if name not in timed}
+    return kept
