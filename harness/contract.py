@@ -22,7 +22,7 @@ Kind = Literal["flat", "tree", "other"]
 Need = Literal["nonnegative", "taxonomy", "dense"]
 Ability = Literal["multilabel"]
 KINDS = ("flat", "tree", "other")
-REPRESENTATIONS = ("raw", "binary", "tf", "tfidf")
+REPRESENTATIONS = ("raw", "binary", "tf", "tfidf", "logtfidf")
 FACTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
 
 
@@ -68,7 +68,7 @@ class DatasetSpec:
     load: str
     summary: str = ""
     representation: str = "tfidf"
-    """What a run uses unless told otherwise: one of raw, binary, tf, tfidf."""
+    """What a run uses unless told otherwise: one of `REPRESENTATIONS`."""
     licence: str = ""
     citation: str = ""
     stamp: str | None = None

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     help="Choose a parameter on a validation part of the training rows: pa.C=[0.1,1,10].",
 )
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
-@click.option("--representation", help="raw, binary, tf or tfidf.  [default: the data set's own]")
+@click.option("--representation", help="raw, binary, tf, tfidf or logtfidf.  [default: the data set's own]")
 @click.option("--split", help="holdout:SHARE, stratified:SHARE, kfold:K or given[:NAME].  [default: holdout:0.1]")
 @click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")

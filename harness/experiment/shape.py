@@ -104,7 +104,7 @@ def _spread(text: str) -> dict[str, Any]:
 
 _Split = Annotated[str, _reading(check_split)]
 _Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
-_Representation = Literal["raw", "binary", "tf", "tfidf"]
+_Representation = Literal["raw", "binary", "tf", "tfidf", "logtfidf"]
 
 
 class Table(BaseModel):

@@ -7,14 +7,16 @@ from scipy.sparse import csr_array
 
 
 def represent(name: str, train: csr_array, test: csr_array) -> tuple[csr_array, csr_array]:
-    """Both parts as `raw`, or l2-normalised `binary`, `tf` or `tfidf` (tf * ln(N / df), N and df of the training part).
+    """Both parts as `raw`, or l2-normalised `binary`, `tf`, `tfidf` or `logtfidf`.
 
+    `tfidf` is tf * ln(N / df), N and df of the training part; `logtfidf` has ln(1 + tf) in the place of tf, so that the
+    tenth occurrence of a word counts for less than the first (with the sign of tf, where that may be negative).
     A feature that every training row has gets idf 0 and vanishes, and so does one that no training row has: nothing
     can be known of it. A row without features stays empty.
     """
     if name == "raw":
         return train, test
-    weights = _idf(train) if name == "tfidf" else None
+    weights = _idf(train) if name in ("tfidf", "logtfidf") else None
     return _normalised(name, train, weights), _normalised(name, test, weights)
 
 
@@ -27,6 +29,8 @@ def _idf(train: csr_array) -> np.ndarray:
 
 def _normalised(name: str, X: csr_array, weights: np.ndarray | None) -> csr_array:
     data = np.ones(X.nnz) if name == "binary" else X.data.astype(np.float64)
+    if name == "logtfidf":
+        data = np.copysign(np.log1p(np.abs(data)), data)
     if weights is not None:
         data *= weights[X.indices]
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))

@@ -32,7 +32,9 @@ def reference(name, train, test):
         return train, test
     if name == "binary":
         train, test = (train != 0).astype(float), (test != 0).astype(float)
-    if name == "tfidf":
+    if name == "logtfidf":
+        train, test = (np.sign(part) * np.log(1 + abs(part)) for part in (train, test))
+    if name in ("tfidf", "logtfidf"):
         df = (train != 0).sum(axis=0)
         idf = np.array([np.log(len(train) / d) if d else 0.0 for d in df])
         train, test = train * idf, test * idf
