@@ -1,7 +1,7 @@
 """How fast the support vector machines train beside liblinear: ratios in one run, written to docs/svm-speed.md.
 
     harness data import newsgroups FILE
-    python benchmarks/svm_speed.py [--parts news,zipf,compile] [--classes 1000 --rows 40000]
+    python benchmarks/svm_speed.py [--parts news,zipf,compile,large] [--classes 1000 --rows 40000]
 
 One thread unless said. Ratios of one thread are of processor time, which other work on the machine disturbs least;
 those of two threads are of the clock, and mean something on an idle machine only.
@@ -10,6 +10,7 @@ those of two threads are of the clock, and mean something on an idle machine onl
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -53,9 +54,35 @@ class Timing(NamedTuple):
     r1: float
 
 
+LARGE = (30_000, 12_000, 350_000)
+LARGE_CHILD = """
+import json, sys, time
+import numpy as np
+from scipy.sparse import csr_array
+from harness.signature import import_target
+from harness.trials.represent import represent
+from harness.trials.split import split_rows
+from harness_synthetic.zipf import load
+rows, classes, features = map(int, sys.argv[2:])
+data = load(rows=rows, classes=classes, features=features)
+train, test = split_rows("holdout:0.2", rows, 0, {})
+X, X_test = represent("tfidf", data.X[train], data.X[test])
+learner = import_target("harness_svm." + sys.argv[1])(random_state=0)
+extra = {"taxonomy": data.taxonomy} if hasattr(learner, "taxonomy") else {}
+if extra:
+    learner.set_params(unseen=True)
+begun = time.perf_counter()
+learner.fit(X, data.y[train], **extra)
+seconds = time.perf_counter() - begun
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
+print(json.dumps({"seconds": seconds, "peak_bytes": peak, "weights": learner.index_size_, "prune": learner.prune_,
+                  "r1": float((learner.predict(X_test) == data.y[test]).mean())}))
+"""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", default="news,zipf,compile")
+    parser.add_argument("--parts", default="news,zipf,compile,large")
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--times", type=int, default=3, help="the best of so many fits counts")
@@ -67,6 +94,7 @@ def main() -> None:
         "news": lambda: measure_news(chosen.times),
         "zipf": lambda: measure_zipf(chosen.rows, chosen.classes),
         "compile": measure_compiling,
+        "large": measure_large,
     }
     sections = read_sections()
     for name in chosen.parts.split(","):
@@ -168,6 +196,34 @@ def import_seconds(modules: str, environment: dict[str, str]) -> float:
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment
     )
     return float(ended.stdout)
+
+
+def measure_large() -> list[str]:
+    """Peak memory where a matrix of all weights would take 17 to 34 GB, each learner in a process of its own."""
+    rows, classes, features = LARGE
+    lines = ["## As many classes and features as the LSHTC challenge has", ""]
+    lines += [f"`zipf`: {rows:,} rows, {classes:,} classes, {features:,} features; tol 0.1, one thread. Peak memory is"]
+    lines += [
+        "that of the whole process, with the data. Weights of no larger size than the threshold are not stored.",
+        "",
+    ]
+    lines += [
+        "| learner | train | peak memory | aim | non-zero weights | threshold | R1 |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, target in (
+        ("svm", "ovr:SVM"),
+        ("crammer-singer", "crammer_singer:CrammerSinger"),
+        ("hsvm", "hierarchical:HSVM"),
+    ):
+        ended = subprocess.run([sys.executable, "-c", LARGE_CHILD, target, *map(str, LARGE)], check=True, capture_output=True, text=True)  # fmt: skip  # noqa: E501
+        found = json.loads(ended.stdout)
+        print(name, found, flush=True)
+        lines.append(
+            f"| {name} | {found['seconds'] / 60:.1f} min | {found['peak_bytes'] / 2**30:.1f} GiB | 16 GB "
+            f"| {found['weights'] / 1e6:,.0f} M | {found['prune']:g} | {found['r1']:.3f} |"
+        )
+    return lines
 
 
 # -- learners --------------------------------------------------------------------------------------------------------

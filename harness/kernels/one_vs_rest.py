@@ -99,7 +99,7 @@ class _Job:
         space.sign[own] = -1
         weights = space.w[:-1]
         kept = np.flatnonzero(np.abs(weights) > self.prune)
-        return _Machine(c, kept, weights[kept].astype(np.float32), float(space.w[-1] * bias), sweeps)
+        return _Machine(c, kept.astype(np.int32), weights[kept].astype(np.float32), float(space.w[-1] * bias), sweeps)
 
 
 def _state(seed: int, number: int) -> np.uint64:
