@@ -184,7 +184,7 @@ def measure_compiling() -> list[str]:
     lines += ["| learner | cold | aim |", "|---|---:|---:|"]
     base = import_seconds("sklearn.base, numba, scipy.sparse", {})
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("ovr", "crammer_singer", "hierarchical", "topdown"):
+        for name in ("ovr", "crammer_singer", "hierarchical", "topdown_svm", "topdown_perceptron"):
             cold = import_seconds(f"harness_svm.{name}", {"NUMBA_CACHE_DIR": f"{folder}/{name}"}) - base
             lines.append(f"| `harness_svm.{name}` | {cold:.1f} s | 10 s |")
     return lines

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from harness_svm.crammer_singer import CrammerSinger
     from harness_svm.hierarchical import HSVM
     from harness_svm.ovr import SVM
-    from harness_svm.topdown import TopDownPerceptron, TopDownSVM
+    from harness_svm.topdown_perceptron import TopDownPerceptron
+    from harness_svm.topdown_svm import TopDownSVM
 
 __all__ = ["HSVM", "SVM", "CrammerSinger", "TopDownPerceptron", "TopDownSVM"]
 
@@ -20,8 +21,8 @@ _MODULES = {
     "CrammerSinger": "harness_svm.crammer_singer",
     "HSVM": "harness_svm.hierarchical",
     "SVM": "harness_svm.ovr",
-    "TopDownPerceptron": "harness_svm.topdown",
-    "TopDownSVM": "harness_svm.topdown",
+    "TopDownPerceptron": "harness_svm.topdown_perceptron",
+    "TopDownSVM": "harness_svm.topdown_svm",
 }
 
 

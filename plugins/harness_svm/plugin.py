@@ -33,18 +33,18 @@ def harness_learners() -> list[LearnerSpec]:
         ),
         LearnerSpec(
             name="topdown-svm",
-            load="harness_svm.topdown:TopDownSVM",
+            load="harness_svm.topdown_svm:TopDownSVM",
             kind="tree",
             summary="support vector machines at each node of the class tree choose among its children",
             needs=frozenset({"taxonomy"}),
-            preload=("harness_svm.topdown",),
+            preload=("harness_svm.topdown_svm",),
         ),
         LearnerSpec(
             name="topdown-perceptron",
-            load="harness_svm.topdown:TopDownPerceptron",
+            load="harness_svm.topdown_perceptron:TopDownPerceptron",
             kind="tree",
             summary="committees of perceptrons at each node of the class tree choose among its children",
             needs=frozenset({"taxonomy"}),
-            preload=("harness_svm.topdown",),
+            preload=("harness_svm.topdown_perceptron",),
         ),
     ]

@@ -1,10 +1,10 @@
-"""Top-down learners: at each node of a class tree a flat learner chooses among the children."""
+"""What the top-down learners share: at each node of a class tree a flat learner chooses among the children."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +13,11 @@ from scipy.sparse import csr_array
 from harness import Taxonomy
 from harness.kernels.compiling import frozen
 from harness.kernels.descent import Branches, rank_by_descent
-from harness.kernels.dual import pose
-from harness.kernels.edges import Edges, as_edges
+from harness.kernels.edges import Edges
 from harness.kernels.instances import Instances, Labels, as_instances
-from harness.kernels.moves import no_moves
-from harness.kernels.one_vs_rest import train
-from harness.kernels.ovr_perceptron import total, update
-from harness.kernels.rows import Rows, empty_rows, enlarge
-from harness.online import rules
-from harness_svm.classifier import IndexClassifier, threshold
-from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
-from harness_svm.ovr import LOSSES
+from harness.kernels.rows import empty_rows
+from harness_svm.classifier import IndexClassifier
+from harness_svm.hierarchy import Hierarchy, choose_hierarchy
 
 
 class Choice(NamedTuple):
@@ -152,115 +146,3 @@ def assemble(hierarchy: Hierarchy, child: NDArray[np.int64], choices: Mapping[in
         children=joined([choices[z].edges.classes + np.uint32(child[z]) for z in order], np.uint32),
         weights=joined([choices[z].edges.weights for z in order], np.float32),
     )
-
-
-class TopDownSVM(TopDown):
-    """At each node one-vs-rest linear support vector machines, trained on the rows below it.
-
-    The best child is taken at each node. What follows in a ranking are the leaves whose paths have the largest sum of
-    log sigma(score).
-
-    Parameters
-    ----------
-    C, loss, bias, tol, max_sweeps, prune : as `svm` has them, at each node.
-    taxonomy : None for the one that fit is given, "cluster" for one that is learned by balanced 2-means of the classes.
-    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
-    """
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
-        bias: float = 1.0,
-        tol: float = 0.1,
-        max_sweeps: int = 1000,
-        prune: float | None = None,
-        taxonomy: str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.bias = bias
-        self.tol = tol
-        self.max_sweeps = max_sweeps
-        self.prune = prune
-        self.taxonomy = taxonomy
-        self.random_state = random_state
-
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        problem = pose(
-            float(self.C),
-            squared=self.loss == "squared_hinge",
-            bias=float(self.bias),
-            tolerance=float(self.tol),
-            most_sweeps=int(self.max_sweeps),
-        )
-        prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        machines = train(instances, labels, max(1, n_features), n_children, problem, seed, prune)
-        return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
-
-    def _rules(self) -> dict[str, rules.Rule]:
-        return {
-            "C": rules.positive(self.C),
-            "loss": rules.one_of(self.loss, LOSSES),
-            "bias": rules.not_negative(self.bias),
-            "tol": rules.positive(self.tol),
-            "max_sweeps": rules.count(self.max_sweeps),
-            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
-            "taxonomy": rules.optional(self.taxonomy, rules.one_of(self.taxonomy, SOURCES)),
-        }
-
-
-class TopDownPerceptron(TopDown):
-    """At each node one-vs-rest perceptrons, or a committee of such; KDD 2008 has ten members.
-
-    Parameters
-    ----------
-    passes : the most times that training goes through the rows below a node; a pass without an error is the last.
-    members : perceptrons per child, each with orders of its own; each is scaled to length 1, and they are added up.
-    taxonomy : None for the one that fit is given, "cluster" for one that is learned by balanced 2-means of the classes.
-    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
-    """
-
-    def __init__(
-        self,
-        *,
-        passes: int = 20,
-        members: int = 10,
-        taxonomy: str | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.passes = passes
-        self.members = members
-        self.taxonomy = taxonomy
-        self.random_state = random_state
-
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        random = np.random.default_rng(seed)
-        trained = [self._train_member(instances, labels, n_features, n_children, random) for _ in range(self.members)]
-        return Choice(np.empty(0, np.int64), as_edges(total(trained, n_children)), np.zeros(n_children))
-
-    def _train_member(
-        self, instances: Instances, labels: Labels, n_features: int, n_children: int, random: np.random.Generator
-    ) -> Rows:
-        rows, zeros, scores = (
-            empty_rows(max(1, n_features), instances.data.size),
-            np.zeros(n_children),
-            np.empty(n_children),
-        )
-        moves = no_moves(n_children)
-        for _ in range(self.passes):
-            order, errors = random.permutation(instances.n_instances), np.zeros(1, np.int64)
-            while (done := update(rows, instances, labels, order, zeros, scores, moves, errors)) < order.size:
-                rows, order = enlarge(rows), order[done:]
-            if errors[0] == 0:
-                break
-        return rows
-
-    def _rules(self) -> dict[str, rules.Rule]:
-        return {
-            "passes": rules.count(self.passes),
-            "members": rules.count(self.members),
-            "taxonomy": rules.optional(self.taxonomy, rules.one_of(self.taxonomy, SOURCES)),
-        }

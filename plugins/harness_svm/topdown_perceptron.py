@@ -1,0 +1,68 @@
+"""Top-down perceptrons, the baseline of KDD 2008: one-vs-rest, alone or in committees, at each node of the class tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.kernels.edges import as_edges
+from harness.kernels.instances import Instances, Labels
+from harness.kernels.moves import no_moves
+from harness.kernels.ovr_perceptron import total, update
+from harness.kernels.rows import Rows, empty_rows, enlarge
+from harness.online import rules
+from harness_svm.hierarchy import SOURCES
+from harness_svm.topdown import Choice, TopDown
+
+
+class TopDownPerceptron(TopDown):
+    """At each node one-vs-rest perceptrons, or a committee of such; KDD 2008 has ten members.
+
+    Parameters
+    ----------
+    passes : the most times that training goes through the rows below a node; a pass without an error is the last.
+    members : perceptrons per child, each with orders of its own; each is scaled to length 1, and they are added up.
+    taxonomy : None for the one that fit is given, "cluster" for one that is learned by balanced 2-means of the classes.
+    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
+    """
+
+    def __init__(
+        self,
+        *,
+        passes: int = 20,
+        members: int = 10,
+        taxonomy: str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.passes = passes
+        self.members = members
+        self.taxonomy = taxonomy
+        self.random_state = random_state
+
+    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
+        random = np.random.default_rng(seed)
+        trained = [self._train_member(instances, labels, n_features, n_children, random) for _ in range(self.members)]
+        return Choice(np.empty(0, np.int64), as_edges(total(trained, n_children)), np.zeros(n_children))
+
+    def _train_member(
+        self, instances: Instances, labels: Labels, n_features: int, n_children: int, random: np.random.Generator
+    ) -> Rows:
+        rows, zeros, scores = (
+            empty_rows(max(1, n_features), instances.data.size),
+            np.zeros(n_children),
+            np.empty(n_children),
+        )
+        moves = no_moves(n_children)
+        for _ in range(self.passes):
+            order, errors = random.permutation(instances.n_instances), np.zeros(1, np.int64)
+            while (done := update(rows, instances, labels, order, zeros, scores, moves, errors)) < order.size:
+                rows, order = enlarge(rows), order[done:]
+            if errors[0] == 0:
+                break
+        return rows
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {
+            "passes": rules.count(self.passes),
+            "members": rules.count(self.members),
+            "taxonomy": rules.optional(self.taxonomy, rules.one_of(self.taxonomy, SOURCES)),
+        }
