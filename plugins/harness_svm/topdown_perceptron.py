@@ -1,4 +1,4 @@
-"""Top-down perceptrons, the baseline of KDD 2008: one-vs-rest, alone or in committees, at each node of the class tree."""
+"""Top-down perceptrons, the baseline of KDD 2008: one-vs-rest, alone or in committees, at each node of a class tree."""
 
 from __future__ import annotations
 
