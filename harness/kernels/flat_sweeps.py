@@ -90,6 +90,26 @@ def give_all(C: float, block: Block, size: Any) -> Any:
     return size
 
 
+@helper()
+def decide(y: Any, square: float, goal: Goal, block: Block, size: Any, moves: Moves) -> Any:
+    """Give an instance its best duals, from the scores, where it is not near them already.
+
+    Gives how far it was from them, how many members there are now, and how many classes move.
+    """
+    scores, gradient = block.scores, block.gradient
+    for c in range(np.uint32(scores.size)):
+        gradient[c] = 1.0 - scores[y] + scores[c]
+    gradient[y] = -np.inf
+    _, _, violation = steepest(block, size, left_over(goal.C, block, size))
+    n = 0
+    if violation > IDLE * goal.tolerance:
+        if square > 0:
+            size, n = settle(y, square, goal.C, block, size, moves)
+        else:
+            size = give_all(goal.C, block, size)
+    return violation, size, n
+
+
 @kernel(int64(*GIVEN, writes(float64, 2), DUALS, BLOCK, MOVES, writes(float64)), **LEAN)
 def sweep_flat(
     instances: Instances,
@@ -105,26 +125,16 @@ def sweep_flat(
     violations: Array,
 ) -> int:
     """As `sweep_matrix` does it; the tree is flat, and not looked at."""
-    scores, gradient = block.scores, block.gradient
     for done in range(order.size):
         i = order[done]
-        if not has_room(duals, order[done : done + 1], scores.size):
+        if not has_room(duals, order[done : done + 1], block.scores.size):
             return done
         fetch_instance(instances, order, done)
         fetch_row(duals, order, done)
-        y, n = np.uint32(labels[i]), 0
-        score_densely(W, instances, i, scores)
-        for c in range(np.uint32(scores.size)):
-            gradient[c] = 1.0 - scores[y] + scores[c]
-        gradient[y] = -np.inf
+        score_densely(W, instances, i, block.scores)
         size = fetch(duals, np.uint32(i), block)
-        _, _, violations[i] = steepest(block, size, left_over(goal.C, block, size))
-        moved = violations[i] > IDLE * goal.tolerance
-        if moved and squares[i] > 0:
-            size, n = settle(y, squares[i], goal.C, block, size, moves)
-            move_densely(W, instances, i, moves, n)
-        elif moved:
-            size = give_all(goal.C, block, size)
-        put_back(duals, np.uint32(i), block, size, moved)
+        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, block, size, moves)
+        move_densely(W, instances, i, moves, n)
+        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size

@@ -11,7 +11,9 @@ from harness.kernels.flat_sweeps import sweep_flat
 from harness.kernels.structured import Goal, as_tree
 from harness.online import rules
 from harness_svm.classifier import IndexClassifier, threshold
-from harness_svm.training import begin
+from harness_svm.training import Kernels, begin
+
+KERNELS = Kernels(sweep_flat, "harness.kernels.flat_rows")
 
 
 class CrammerSinger(IndexClassifier):
@@ -62,7 +64,7 @@ class CrammerSinger(IndexClassifier):
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)
         tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
-        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), sweep_flat)
+        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), KERNELS)
         self.sweeps_ = training.run(np.random.default_rng(self._seed()), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = self._unknown(labels)

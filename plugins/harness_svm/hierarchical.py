@@ -17,8 +17,9 @@ from harness.kernels.structured_sweeps import rank_by_tree, sweep_matrix
 from harness.online import rules
 from harness_svm.classifier import IndexClassifier, threshold
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
-from harness_svm.training import begin
+from harness_svm.training import Kernels, begin
 
+KERNELS = Kernels(sweep_matrix, "harness.kernels.structured_rows")
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
@@ -100,7 +101,7 @@ class HSVM(IndexClassifier):
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
         goal = Goal(float(self.C), float(self.tol), self.rescaling == "slack")
-        training = begin(X, positions, self.tree_, goal, sweep_matrix)
+        training = begin(X, positions, self.tree_, goal, KERNELS)
         self.sweeps_ = training.run(np.random.default_rng(seed), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = np.zeros(self.classes_.size)

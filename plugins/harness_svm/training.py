@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,13 @@ FOCUS = 0.2
 MOST_REPEATS = 5
 
 
+class Kernels(NamedTuple):
+    """What sweeps over rows: with the weights in a matrix, and the module of the kernel for weights in an index."""
+
+    dense: Callable[..., int]
+    sparse: str
+
+
 @dataclass
 class Training:
     """The weights and the duals on their way."""
@@ -37,8 +45,7 @@ class Training:
     goal: Goal
     sparse: bool
     """Whether the weights are kept in an index, and not in a matrix."""
-    visit: Callable[..., int]
-    """The kernel that sweeps over rows with the weights in a matrix: for a flat tree there is a faster one."""
+    kernels: Kernels
     squares: NDArray[np.float64] = field(init=False)
     violations: NDArray[np.float64] = field(init=False)
     """By row: how far from its optimum it was when it was last visited."""
@@ -66,11 +73,10 @@ class Training:
             state = (self.weights, self.duals, *self._space, self.violations)
             given = (self.instances, self.squares, self.labels, order, self.tree, self.goal)
             if self.sparse:
-                from harness.kernels.structured_rows import sweep_rows  # compiled for those few who need it
-
+                sweep_rows = import_module(self.kernels.sparse).sweep_rows  # compiled for those few who need it
                 done = sweep_rows(*given, *state, self._zeros)
             else:
-                done = self.visit(*given, *state)
+                done = self.kernels.dense(*given, *state)
             order = order[done:]
             if order.size:  # either may be what has no room: a little of both costs less than to find out
                 self.duals = enlarge(self.duals)
@@ -107,7 +113,7 @@ class Training:
         return as_rows(Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept]))
 
 
-def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal, visit: Callable[..., int]) -> Training:
+def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal, kernels: Kernels) -> Training:
     """Training that has not begun, with the weights in a matrix where that is not too large."""
     sparse = is_large(X.shape[1], tree.leaf.size)
-    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, visit)
+    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels)

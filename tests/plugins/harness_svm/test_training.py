@@ -11,11 +11,10 @@ from numpy.testing import assert_allclose
 from harness import Taxonomy
 from harness.kernels.compiling import frozen
 from harness.kernels.edges import as_edges
-from harness.kernels.flat_sweeps import sweep_flat
 from harness.kernels.instances import as_instances
 from harness.kernels.rows import Rows
 from harness.kernels.structured import Goal
-from harness.kernels.structured_sweeps import sweep_matrix
+from harness_svm import crammer_singer, hierarchical
 from harness_svm.hierarchical import grow
 from harness_svm.hierarchy import from_taxonomy
 from harness_svm.training import Training
@@ -67,12 +66,12 @@ class Reference:
 
 
 def started(
-    X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree", visit=None
+    X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree", kernels=None
 ):
-    visit = visit or (sweep_flat if taxonomy is FLAT else sweep_matrix)
+    kernels = kernels or (crammer_singer.KERNELS if taxonomy is FLAT else hierarchical.KERNELS)
     tree = grow(from_taxonomy(taxonomy, np.arange(6)), attributes, costs, taxonomy.parent.size)
     goal = Goal(C, tolerance, slack)
-    training = Training(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse, visit)
+    training = Training(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse, kernels)
     return training, Reference(X, y, tree, goal)
 
 
@@ -129,7 +128,7 @@ def test_the_duals_of_one_instance_are_as_good_in_closed_form_as_by_many_small_s
     X, y = data(seed, n=40, n_features=8)
     order = np.random.default_rng(seed).permutation(40)
     at_once, reference = started(X, y, FLAT, C=C)
-    step_by_step, _ = started(X, y, FLAT, C=C, visit=sweep_matrix)
+    step_by_step, _ = started(X, y, FLAT, C=C, kernels=hierarchical.KERNELS)
     for _ in range(2):
         for i in order:
             at_once.sweep(np.array([i]))
@@ -140,10 +139,12 @@ def test_the_duals_of_one_instance_are_as_good_in_closed_form_as_by_many_small_s
             assert reference.dual(reference.beta(step_by_step)) <= before + 1e-6 * max(1, before)
 
 
-@pytest.mark.parametrize("slack", [True, False])
-def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack):
+@pytest.mark.parametrize(("slack", "flat"), [(True, False), (False, False), (False, True)])
+def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack, flat):
     X, y = data(1)
-    dense, sparse = (started(X, y, tree, slack=slack, tolerance=0.01, sparse=kind)[0] for kind in (False, True))
+    dense, sparse = (
+        started(X, y, FLAT if flat else tree, slack=slack, tolerance=0.01, sparse=kind)[0] for kind in (False, True)
+    )
     for training in (dense, sparse):
         training.run(np.random.default_rng(0), 1000)
     found = as_edges(sparse.index(0.0))

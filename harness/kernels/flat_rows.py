@@ -1,0 +1,50 @@
+"""Sweeps of Crammer and Singer's machine with the weights in an index, where a matrix would be too large."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int64
+
+from harness.kernels.compiling import LEAN, Array, kernel, reads, writes
+from harness.kernels.flat_sweeps import decide
+from harness.kernels.instances import Instances
+from harness.kernels.moves import MOVES, Moves, forget, move
+from harness.kernels.rows import ROWS, Rows, has_room
+from harness.kernels.scoring import score
+from harness.kernels.structured import BLOCK, DUALS, GIVEN, IDLE, Block, Goal, Tree, fetch, put_back
+
+
+@kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
+def sweep_rows(
+    instances: Instances,
+    squares: Array,
+    labels: Array,
+    order: Array,
+    tree: Tree,
+    goal: Goal,
+    rows: Rows,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    violations: Array,
+    zeros: Array,
+) -> int:
+    """As `sweep_flat` does it; the index too may be what has no room."""
+    for done in range(order.size):
+        i = order[done]
+        if not has_room(duals, order[done : done + 1], block.scores.size):
+            return done
+        score(rows, instances, i, zeros, block.scores)
+        size = fetch(duals, np.uint32(i), block)
+        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, block, size, moves)
+        features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
+        if n > 0 and not has_room(rows, features, n):
+            put_back(duals, np.uint32(i), block, size, False)
+            forget(moves, n)
+            return done
+        for j in range(instances.indptr[i], instances.indptr[i + 1]):
+            if n > 0:
+                move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
+        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        forget(moves, n)
+    return order.size
