@@ -1,12 +1,21 @@
-"""Where data is kept: the data home, in it the raw files of each data set with their manifest, and how to get them."""
+"""Where data is kept: the data home, in it the raw files of each data set with their manifest, and how to get them.
+
+Raw files are exchanged for others by renaming two folders. Whoever asks for them after a kill between the two finds
+the old ones put back.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
+import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 import platformdirs
 
@@ -20,12 +29,64 @@ MANIFEST = "manifest.json"
 def data_home() -> Path:
     """The folder that holds all data: HARNESS_DATA_HOME, or the platform's cache folder."""
     given = os.environ.get(HOME_VARIABLE)
-    return Path(given) if given else Path(platformdirs.user_cache_dir("harness"))
+    home = Path(given) if given else Path(platformdirs.user_cache_dir("harness"))
+    if os.path.exists(home) and not home.is_dir():
+        raise DataError(f"the data home {home} is a file: --data-home or {HOME_VARIABLE} must name a folder")
+    return home
+
+
+def not_writable(error: OSError) -> DataError:
+    """What is said when nothing can be put into the data home."""
+    return DataError(
+        f"cannot write the data home {data_home()} ({error}): --data-home or {HOME_VARIABLE} names another one"
+    )
 
 
 def raw_folder(dataset: str) -> Path:
     """Where the raw files of a data set are, once they were fetched or imported."""
-    return data_home() / "raw" / dataset
+    folder = data_home() / "raw" / dataset
+    if os.path.isdir(before_of(folder)) and not folder.exists():
+        with exchanging(folder):
+            put_back(folder)
+    return folder
+
+
+def import_folders(dataset: str) -> list[Path]:
+    """The folders in which imports of a data set work, or worked until they were killed."""
+    name = re.compile(rf"\.{re.escape(dataset)}-[a-z0-9_]{{8}}")
+    return [path for path in sorted((data_home() / "raw").glob(".*")) if name.fullmatch(path.name)]
+
+
+def before_of(folder: Path) -> Path:
+    """Where raw files wait while others take their place; there is nothing there at any other time."""
+    return folder.with_name(f".{folder.name}.before")
+
+
+def lock_of(folder: Path) -> Path:
+    """What whoever exchanges raw files holds meanwhile."""
+    return folder.with_name(f".{folder.name}.lock")
+
+
+def open_lock(path: Path) -> IO[str]:
+    """A file in the data home to hold a lock on."""
+    try:
+        return open(path, "w")
+    except OSError as error:
+        raise not_writable(error) from error
+
+
+@contextlib.contextmanager
+def exchanging(folder: Path) -> Iterator[None]:
+    """Hold the lock under which raw files are exchanged, waiting for whoever has it."""
+    with open_lock(lock_of(folder)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def put_back(folder: Path) -> None:
+    """Undo an exchange that was killed half-way; to be called under the lock."""
+    if before_of(folder).exists() and not folder.exists():
+        os.rename(before_of(folder), folder)
 
 
 def download_folder(dataset: str) -> Path:

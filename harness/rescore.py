@@ -45,40 +45,83 @@ def rescore(
     """
     records = list(store.records.values())
     done = [record for record in records if record.status == "ok"]
-    todo = [(r, lacking) for r in done if (lacking := [m for m in metrics if again or m.spec.name not in r.scores])]
+    todo = [(r, lacking) for r in done if (lacking := lacking_in(r, metrics, again=again))]
     for record, lacking in todo:
         check_depth(record, [entry.spec for entry in lacking], store.folder)
     for record, _ in todo:
         open_data(record)
     trouble: list[str] = []
-    changed = 0
-    for record, lacking in todo:
-        outcome = rebuild_outcome(record, open_data(record), *ranks_of(store.folder, record))
-        scores, wrong = compute_scores({entry.spec.name: entry.spec.compute for entry in lacking}, outcome)
-        if wrong:
-            trouble.append(f"{record.label} on {record.dataset}, seed {record.seed}: {wrong}")
-            scores = {name: value for name, value in scores.items() if f"metric {name!r} failed" not in wrong}
-        if scores:
-            origins = {entry.spec.name: str(entry.origin) for entry in lacking if entry.spec.name in scores}
-            whole = replace(record, scores=record.scores | scores, rescored=record.rescored | origins)
-            store.append(whole)  # a line more: readers take the last one of each trial
-            changed += 1
+    changed = sum(_add_scores(store, record, lacking, open_data, trouble) for record, lacking in todo)
     return Rescored(changed, len(done) - len(todo), len(records) - len(done), tuple(trouble))
+
+
+def fill_in(
+    store: Store, keys: Iterable[str], metrics: Sequence[Entry[MetricSpec]], open_data: Callable[[Record], Dataset]
+) -> Rescored:
+    """Like `rescore` for some trials; what cannot be computed from what is saved is told as trouble, not refused."""
+    records = [store.records[key] for key in keys]
+    done = [record for record in records if record.status == "ok"]
+    changed = kept = 0
+    trouble: list[str] = []
+    for record in done:
+        lacking = lacking_in(record, metrics)
+        refused = {entry.spec.name: beyond_saved(record, entry.spec, store.folder) for entry in lacking}
+        trouble += filter(None, refused.values())
+        able = [entry for entry in lacking if not refused[entry.spec.name]]
+        kept += not lacking
+        try:
+            changed += bool(able) and _add_scores(store, record, able, open_data, trouble)
+        except HarnessError as error:
+            trouble.append(str(error))
+    return Rescored(changed, kept, len(records) - len(done), tuple(trouble))
+
+
+def lacking_in(record: Record, metrics: Iterable[Entry[MetricSpec]], *, again: bool = False) -> list[Entry[MetricSpec]]:
+    """The metrics that a record has no value of, or all of them."""
+    return [entry for entry in metrics if again or entry.spec.name not in record.scores]
+
+
+def _add_scores(
+    store: Store,
+    record: Record,
+    metrics: Sequence[Entry[MetricSpec]],
+    open_data: Callable[[Record], Dataset],
+    trouble: list[str],
+) -> bool:
+    """Compute metrics of a trial and append its record anew; whether there was anything to append."""
+    outcome = rebuild_outcome(record, open_data(record), *ranks_of(store.folder, record))
+    scores, wrong = compute_scores({entry.spec.name: entry.spec.compute for entry in metrics}, outcome)
+    if wrong:
+        trouble.append(f"{record.label} on {record.dataset}, seed {record.seed}: {wrong}")
+        scores = {name: value for name, value in scores.items() if f"metric {name!r} failed" not in wrong}
+    if scores:
+        origins = {entry.spec.name: str(entry.origin) for entry in metrics if entry.spec.name in scores}
+        whole = replace(record, scores=record.scores | scores, rescored=record.rescored | origins)
+        store.append(whole)  # a line more: readers take the last one of each trial
+    return bool(scores)
 
 
 def check_depth(record: Record, metrics: Iterable[MetricSpec], folder: Path) -> None:
     """HarnessError names the metric that what is saved of a trial cannot give."""
     for metric in metrics:
-        if metric.single:
-            raise HarnessError(
-                f"metric {metric.name!r} times rows one at a time, which nothing saved can tell: "
-                f"run again with --metrics {metric.name} and another --out"
-            )
-        if metric.depth > record.depth < (record.n_classes or 0):
-            raise HarnessError(
-                f"metric {metric.name!r} reads {metric.depth} ranks a row, but {folder} keeps {record.depth} of "
-                f"{record.label} on {record.dataset}: run again with --metrics {metric.name}, which keeps as many"
-            )
+        trouble = beyond_saved(record, metric, folder)
+        if trouble:
+            raise HarnessError(trouble)
+
+
+def beyond_saved(record: Record, metric: MetricSpec, folder: Path) -> str:
+    """Why what is saved of a trial cannot give a metric; nothing where it can."""
+    if metric.single:
+        return (
+            f"metric {metric.name!r} times rows one at a time, which nothing saved can tell: "
+            f"run again with --metrics {metric.name} and another --out"
+        )
+    if metric.depth > record.depth < (record.n_classes or 0):
+        return (
+            f"metric {metric.name!r} reads {metric.depth} ranks a row, but {folder} keeps {record.depth} of "
+            f"{record.label} on {record.dataset}: run again with --metrics {metric.name}, which keeps as many"
+        )
+    return ""
 
 
 def ranks_of(folder: Path, record: Record) -> tuple[np.ndarray, np.ndarray | None]:

@@ -20,6 +20,7 @@ from typing import Any
 
 from harness.errors import StoreError
 from harness.record import BadLine, Record, from_line, to_line
+from harness.wording import counted
 
 RECORDS, DAMAGED, LOCK, MACHINES, EXPERIMENT = (
     "records.jsonl",
@@ -110,8 +111,9 @@ class Store:
                 replace_file(self.folder / "ranks" / f"{record.key}.npy", ranks)
             self._append_line(to_line(record).encode())
         except OSError as error:
+            before = counted(len(self.records), "trial before is", "trials before are")
             raise StoreError(
-                f"cannot write to {self.folder}: {error.strerror}; the {len(self.records)} trials before are safe: "
+                f"cannot write to {self.folder}: {error.strerror}; the {before} safe: "
                 "make room and give the same command again"
             ) from error
         self.records[record.key] = record

@@ -16,7 +16,7 @@ from typing import IO, Any
 from harness.errors import DataError
 from harness.reading.raw import open_raw
 from harness_files.columns import looks_like_names
-from harness_files.places import read_lines
+from harness_files.places import PACKINGS, read_lines
 
 _BETWEEN = (
     r"\s\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7"  # ASCII and Latin-1
@@ -29,6 +29,7 @@ TOKEN = re.compile(f"[^{_BETWEEN}]+")
 Not Python's word characters, which leave out the vowel signs that many scripts have, and cut words there.
 """
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with ';'", "|": "CSV with '|'"}
+TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".pq")
 
 Cells = Iterator[tuple[int, list[Any]]]
 
@@ -56,6 +57,7 @@ def open_table(
     """A table of any kind; its kind is told by how it begins."""
     with open_raw(file) as stream:
         start = stream.peek(64)[:64].removeprefix(b"\xef\xbb\xbf").lstrip()
+        _check_ending(file, start)
         if start.startswith(b"PAR1"):
             yield _parquet(file)
         elif start.startswith(b"{"):
@@ -64,6 +66,19 @@ def open_table(
             raise DataError(f"{file} is one JSON list: expected JSON lines, an object on each line")
         else:
             yield _delimited(stream, str(file), asked, delimiter, header, encoding)
+
+
+def _check_ending(file: Path, start: bytes) -> None:
+    """DataError where the name says Parquet and the content does not, or the other way round: one of them is wrong."""
+    ending = next((part.lower() for part in reversed(file.suffixes) if part.lower() not in PACKINGS), "")
+    called, is_parquet = ending in PARQUET, start.startswith(b"PAR1")
+    if called == is_parquet or not start or ending not in (*PARQUET, *TEXTS):
+        return
+    way = (
+        "rename it to .parquet" if is_parquet else f"rename it to {', '.join(TEXTS[:2])} or what it is, or get it again"
+    )
+    begins = start[:20].decode(errors="replace")
+    raise DataError(f"{file} is named {ending}, but begins with {begins!r} (Parquet begins with 'PAR1'): {way}")
 
 
 # -- CSV and TSV -----------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from harness.contract import Dataset, DatasetSpec
 from harness.data.arrays import checked
 from harness.signature import import_target
 from harness.trials.measure import checksum
+from harness.wording import counted
 
 
 def _load(spec: DatasetSpec) -> Dataset:
@@ -46,7 +47,8 @@ def check_names_its_classes_apart(spec: DatasetSpec) -> None:
 def check_has_rows_of_every_class(spec: DatasetSpec) -> None:
     data = _load(spec)
     counts = np.bincount(data.y.indices if issparse(data.y) else data.y, minlength=len(data.class_names))
-    require(bool((counts > 0).all()), f"{int((counts == 0).sum())} classes have no row: leave them out")
+    empty = counted(int((counts == 0).sum()), "class has", "classes have")
+    require(bool((counts > 0).all()), f"{empty} no row: leave out what has none")
 
 
 def check_states_licence_and_citation(spec: DatasetSpec) -> None:

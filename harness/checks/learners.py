@@ -14,6 +14,7 @@ from harness.contract import LearnerSpec, Taxonomy
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.trials.measure import checksum
 from harness.trials.ranking import as_classes, rank_positions
+from harness.wording import counted
 
 ROWS, FEATURES, CLASSES = 240, 60, 6
 
@@ -108,7 +109,8 @@ def check_predicts_what_it_ranks_first(spec: LearnerSpec) -> None:
     ranks, predicted = _ranks(learner, problem.X), np.asarray(learner.predict(problem.X))
     ranked = ranks[:, 0] >= 0
     differ = np.flatnonzero(predicted[ranked] != ranks[ranked, 0])
-    require(differ.size == 0, f"predict and the first rank differ in {differ.size} rows, first in row {differ[:1]}")
+    rows = counted(differ.size, "row")
+    require(differ.size == 0, f"predict and the first rank differ in {rows}, first in row {differ[:1]}")
 
 
 def check_leaves_its_input_alone(spec: LearnerSpec) -> None:

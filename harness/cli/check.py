@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
-from harness.cli.options import OneName, plugin_options
+from harness.cli.options import OneName, entries_of, plugin_options
 from harness.errors import UnknownName
 from harness.experiment.choice import choice_of, is_file
 from harness.host import Catalog, discover
@@ -66,7 +67,22 @@ def find(name: str, catalog: Catalog) -> tuple[str, Any, Callable[[Any], list[An
             return kind, look_up(name), make
         except UnknownName:
             continue
-    return "learner", find_learner(name, catalog), learner_checks
+    try:
+        return "learner", find_learner(name, catalog), learner_checks
+    except UnknownName as error:
+        raise error if ":" in name else UnknownName(_unknown(name, catalog)) from None
+
+
+def _unknown(name: str, catalog: Catalog) -> str:
+    """What is said of a name that nothing has: the nearest ones of every kind, and what may be checked."""
+    kinds = {"learners": "learner", "datasets": "data set", "metrics": "metric"}
+    known = {entry.spec.name: word for kind, word in kinds.items() for entry in entries_of(catalog, kind)}
+    near = [f"{found} (a {known[found]})" for found in get_close_matches(name, known, n=3)]
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return (
+        f"there is no learner, data set or metric {name!r}; {hint}`harness check` takes one that `harness list "
+        "learners`, `datasets` or `metrics` shows, a classifier as module:Class, or a file of data such as ./titles.csv"
+    )
 
 
 def _opened(name: str, catalog: Catalog) -> Any:

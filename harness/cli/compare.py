@@ -51,9 +51,10 @@ def compare(
     catalog = discover(folders, disabled)
     before, after = read_records(first), read_records(second)
     columns = choose_columns(catalog, split_list(metrics) if metrics else None, [*before, *after])
-    pairs, alone = pair_lines(lines_of(before), lines_of(after), _two(learners))
+    asked = _two(learners)
+    pairs, alone = pair_lines(lines_of(before), lines_of(after), asked)
     if not pairs:
-        raise HarnessError(f"{first} and {second} have no learner on the same data, prepared alike: {'; '.join(alone)}")
+        raise HarnessError(_nothing_shared(first, second, asked))
     hits = (_hits_in(first, catalog, folders), _hits_in(second, catalog, folders)) if instances else None
     changes = changes_of(pairs, columns, hits)
     render = GRID_RENDERERS[form]
@@ -66,6 +67,20 @@ def compare(
     click.echo(render(settings_grid(compared[0], compared[1], machines)), nl=False)
     for line in alone:
         click.echo(line)
+
+
+def _nothing_shared(first: Path, second: Path, pair: tuple[str, str] | None) -> str:
+    """What each folder has, where there is nothing to compare, and what to do."""
+    from harness.store import read_records
+    from harness.tables.compare import tell_lines
+    from harness.tables.lines import lines_of
+
+    who = f"{pair[0]!r} of the first and {pair[1]!r} of the second have" if pair else "no learner of both folders has"
+    lines = [f"nothing to compare: {who}{' not' if pair else ''} run on the same data, prepared alike"]
+    for folder in dict.fromkeys((first, second)):
+        lines += [f"  {folder}: {told}" for told in tell_lines(lines_of(read_records(folder)))]
+    way = "name labels that stand there" if pair else "--learners FIRST,SECOND compares two learners of different names"
+    return "\n".join([*lines, f"{way}; data set, representation and split must be the same"])
 
 
 def _two(text: str | None) -> tuple[str, str] | None:

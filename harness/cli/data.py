@@ -17,6 +17,7 @@ from harness.cli.options import OneName, data_home_option, plugin_options
 from harness.contract import DatasetSpec
 from harness.errors import HarnessError
 from harness.host import discover
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.data.fetch import Watcher
@@ -153,7 +154,7 @@ def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
     for difference in intake.manifest.differences:
         click.echo(f"accepted although it is not as described: {difference}", err=True)
     n_files, n_bytes = len(intake.manifest.files), sum(file.bytes for file in intake.manifest.files)
-    files = f"{n_files:,} file{'s' * (n_files != 1)}"
+    files = counted(n_files, "file")
     click.echo(f"{spec.name}: {files}, {show_bytes(n_bytes)}; {intake.header.found}")
 
 

@@ -13,6 +13,7 @@ import click
 
 from harness.errors import DataError, HarnessError, SpecError, UnknownName
 from harness.host import Catalog
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.experiment.plan import Trial
@@ -34,14 +35,18 @@ class Ran:
     machines: dict[str, Any]
     absent: dict[str, str] = field(default_factory=dict)
     """Data sets that are not at hand, with the reason."""
+    misfits: tuple[str, ...] = ()
+    """Learners that cannot run on some of the data, a line each."""
 
 
-def plan_trials(resolved: Resolved, executor: Any) -> Sequence[Trial]:
-    """The trials of an experiment, its data read on the way."""
+def plan_trials(resolved: Resolved, executor: Any) -> tuple[Sequence[Trial], tuple[str, ...]]:
+    """The trials of an experiment, its data read on the way, and what cannot run."""
+    from harness.experiment.pairs import tell_misfits
     from harness.experiment.plan import plan
     from harness.runner import Listener, prepare_data
 
-    return plan(resolved, prepare_data(resolved, executor, Listener()))
+    headers = prepare_data(resolved, executor, Listener())
+    return plan(resolved, headers), tell_misfits(resolved, headers)
 
 
 def execute(
@@ -56,9 +61,10 @@ def execute(
     """Run what is not done yet and keep every result; `without_absent` goes on without data that is not at hand."""
     from harness.cli.progress import RunProgress
     from harness.cli.table import choose_columns
+    from harness.experiment.pairs import tell_misfits
     from harness.experiment.plan import plan
     from harness.machine import describe_machine
-    from harness.runner import Conditions, Listener, as_planned, pending, run_trials
+    from harness.runner import Conditions, Listener, as_planned, pending, prepare_dataset, run_trials
     from harness.store import open_store, read_machines
 
     experiment = resolved.experiment
@@ -68,13 +74,17 @@ def execute(
         executor.on_slow = lambda: progress.say("compiling kernels; this happens once, later runs find them ready")
         listener = Listener(progress.on_data, progress.on_phase, progress.on_record)
         resolved, headers, absent = _read_data(resolved, executor, listener, progress.say, without_absent)
-        trials = plan(resolved, headers)
+        trials, misfits = plan(resolved, headers), tell_misfits(resolved, headers)
+        for line in (*misfits, *_crowded(experiment.threads, machine["cores"] or experiment.threads)):
+            progress.say(f"warning: {line}")
         folder = flags["out"] or Path("results") / default_name(trials, experiment)
         with open_store(folder) as store:
             store.describe(to_toml(raw), machine)
             _reuse(flags["reuse"], trials, store, progress.say)
             todo = pending(trials, store, retry_failed=flags["retry_failed"])
             _announce(folder, trials, todo, store.records, experiment, progress.say)
+            prepare = partial(prepare_dataset, executor=executor, listener=listener)
+            _fill_in(trials, experiment, catalog, store, prepare, progress.say)
             progress.begin(len(todo))
             try:
                 run_trials(todo, resolved.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
@@ -83,13 +93,13 @@ def execute(
                 executor.close()
                 kept = sum(trial.key in store.records for trial in trials)
                 click.echo(
-                    f"interrupted: {kept} of {len(trials)} trials are kept in {folder}; "
+                    f"interrupted: {kept} of {counted(len(trials), 'trial is', 'trials are')} kept in {folder}; "
                     "the same command goes on from there",
                     err=True,
                 )
                 raise click.exceptions.Exit(INTERRUPTED) from None
             records = [as_planned(store.records[trial.key], trial) for trial in trials]
-        return Ran(folder, records, read_machines(folder), absent)
+        return Ran(folder, records, read_machines(folder), absent, misfits)
 
 
 def _read_data(
@@ -117,6 +127,15 @@ def _read_data(
     return replace(resolved, datasets=kept), headers, absent
 
 
+def _crowded(threads: int, cores: int) -> list[str]:
+    """A line where learners get more threads than the machine has cores."""
+    if threads <= cores:
+        return []
+    return [
+        f"--threads {threads} is more than the {counted(cores, 'core')} of this machine: threads wait for each other"
+    ]
+
+
 def end_code(ran: Ran) -> int:
     """Say what failed, and give the exit code."""
     failed = [record for record in ran.records if record.status != "ok"]
@@ -125,9 +144,10 @@ def end_code(ran: Ran) -> int:
             f"; tracebacks are in {ran.folder / 'records.jsonl'}" if any(record.traceback for record in failed) else ""
         )
         click.echo(
-            f"{len(failed)} of {len(ran.records)} trials failed{where}; --retry-failed runs them again.", err=True
+            f"{len(failed)} of {counted(len(ran.records), 'trial')} failed{where}; --retry-failed runs them again.",
+            err=True,
         )
-    return FAILED_TRIALS if failed else 0
+    return FAILED_TRIALS if failed or ran.misfits else 0
 
 
 def experiment_path(name: str, catalog: Catalog) -> Path:
@@ -194,12 +214,13 @@ def _announce(
     done = [records[t.key] for t in trials if t.key in records and t not in todo]
     if done:
         failed = sum(record.status != "ok" for record in done)
-        text = f"{len(done)} of {len(trials)} trials are done already in {folder}"
+        text = f"{len(done)} of {counted(len(trials), 'trial is', 'trials are')} done already in {folder}"
         say(text + (f", {failed} of them failed (--retry-failed runs those again)" if failed else ""))
         others = [record for record in done if (record.threads, record.jobs) != (experiment.threads, experiment.jobs)]
         if others:
-            say(f"{len(others)} of these were timed with other --threads or --jobs; another --out times them again")
-    say(f"{len(todo)} trial{'s' * (len(todo) > 1)} to run, results in {folder}" if todo else "nothing left to run")
+            timed = counted(len(others), "of these was", "of these were")
+            say(f"{timed} timed with other --threads or --jobs; another --out times them again")
+    say(f"{counted(len(todo), 'trial')} to run, results in {folder}" if todo else "nothing left to run")
 
 
 def _reuse(folders: Sequence[Path], trials: Sequence[Trial], store: Any, say: Any) -> None:
@@ -211,4 +232,27 @@ def _reuse(folders: Sequence[Path], trials: Sequence[Trial], store: Any, say: An
             raise HarnessError(f"--reuse {folder} is the results folder itself: it resumes by itself")
         earlier = {record.key: record for record in read_records(folder)}
         taken = reuse(trials, earlier, store, partial(read_ranks, folder))
-        say(f"{taken} finished trials taken from {folder}")
+        say(f"{counted(taken, 'finished trial')} taken from {folder}")
+
+
+def _fill_in(
+    trials: Sequence[Trial], experiment: Experiment, catalog: Catalog, store: Any, prepare: Any, say: Any
+) -> None:
+    """Give finished trials the metrics that are asked for and that they lack, as far as their saved ranks allow."""
+    from harness.metric import find_metric
+
+    asked = [find_metric(name, catalog) for name in experiment.metrics or ()]
+    done = [key for t in trials if (key := t.key) in store.records and store.records[key].status == "ok"]
+    lacking = [e for e in asked if any(e.spec.name not in store.records[key].scores for key in done)]
+    if not lacking:
+        return
+    from harness.rescore import dataset_opener, fill_in
+
+    outcome = fill_in(store, done, lacking, dataset_opener(catalog, prepare))
+    if outcome.changed:
+        known = {name for key in done for name in store.records[key].rescored}
+        names = ", ".join(entry.spec.name for entry in lacking if entry.spec.name in known)
+        say(f"{names}: computed for {counted(outcome.changed, 'finished trial')} from saved ranks")
+    if outcome.trouble:
+        more = len(set(outcome.trouble)) - 1
+        say(f"warning: {outcome.trouble[0]}" + (f" (and {counted(more, 'warning')} more like it)" if more else ""))

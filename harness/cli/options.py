@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from glob import escape, glob
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from harness.errors import HarnessError
+from harness.experiment.choice import is_file
 from harness.home import HOME_VARIABLE
 from harness.host import Catalog, discover
 
@@ -66,7 +68,7 @@ def plugin_options(command: Command) -> Command:
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only
-    """Names separated by commas, each completed from the catalog."""
+    """Names separated by commas, each completed from the catalog; data sets also from the files that are there."""
 
     name = "name,..."
 
@@ -75,11 +77,17 @@ class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, started = incomplete.rpartition(",")
-        return [
+        items = [
             CompletionItem(f"{before}{comma}{entry.spec.name}", help=entry.spec.summary)
             for entry in entries_of(catalog_of(ctx), self.kind)
             if entry.spec.name.startswith(started)
         ]
+        if self.kind != "datasets":
+            return items
+        if not items and not comma:  # the shell knows best how to go on into folders
+            return [CompletionItem(incomplete, type="file")]
+        paths = [path + "/" * Path(path).is_dir() for path in sorted(glob(f"{escape(started)}*"))]
+        return items + [CompletionItem(f"{before}{comma}{path}") for path in paths if is_file(path)]
 
 
 class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only

@@ -14,6 +14,7 @@ from harness.cli.plot import make_drawing
 from harness.cli.table import QUICK, choose_columns, show_table
 from harness.errors import HarnessError, SpecError
 from harness.host import Catalog, discover
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.experiment.spec import Experiment
@@ -57,7 +58,7 @@ def reproduce(
     if name is None:
         raise SpecError("reproduce what? `harness reproduce --list` shows what there is")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
-    raw = _read(name, quick, flags, catalog)
+    raw, left_out = _read(name, quick, flags, catalog)
     experiment = build(raw, name)
     resolved = resolve(experiment, catalog)
     _estimate(experiment, quick)
@@ -69,17 +70,19 @@ def reproduce(
             path=[str(folder.resolve()) for folder in folders],
         )
         ran = execute(resolved, catalog, raw, executor, flags, without_absent=True)
-    _report(name, experiment, ran, catalog, quick)
+    _report(name, experiment, ran, catalog, left_out if quick else None)
     return end_code(ran) if ran.records else 1
 
 
-def _read(name: str, quick: bool, flags: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
-    from harness.experiment.spec import quick_version, read_file
+def _read(name: str, quick: bool, flags: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], str]:
+    """The experiment as one raw table, and what its quick version does without."""
+    from harness.experiment.spec import quick_version, read_file, tell_left_out
 
     path = experiment_path(name, catalog)
     raw = read_file(path)
-    raw = quick_version(raw, str(path)) if quick else {key: value for key, value in raw.items() if key != "quick"}
-    return raw | {key: flags[key] for key in ("jobs", "timeout", "memory") if flags[key] is not None}
+    chosen = quick_version(raw, str(path)) if quick else {key: value for key, value in raw.items() if key != "quick"}
+    left_out = tell_left_out(raw, chosen, str(path)) if quick else ""
+    return chosen | {key: flags[key] for key in ("jobs", "timeout", "memory") if flags[key] is not None}, left_out
 
 
 def _estimate(experiment: Experiment, quick: bool) -> None:
@@ -88,8 +91,8 @@ def _estimate(experiment: Experiment, quick: bool) -> None:
         click.echo("The quick version: its numbers are not those to compare with the published ones.", err=True)
     elif experiment.minutes:
         click.echo(
-            f"This took about {experiment.minutes:g} minutes on two cores with the data that was at hand; it can be "
-            "interrupted, and the same command goes on from there. --quick runs a small version.",
+            f"This took about {counted(f'{experiment.minutes:g}', 'minute')} on two cores with the data that was at "
+            "hand; it can be interrupted, and the same command goes on from there. --quick runs a small version.",
             err=True,
         )
 
@@ -123,27 +126,32 @@ def show_list(catalog: Catalog) -> int:
     return 0
 
 
-def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick: bool) -> None:
-    """Print the tables, and keep them in every format, with the figures, beside the records."""
+def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, left_out: str | None) -> None:
+    """Print the tables, and keep them in every format, with the figures, beside the records.
+
+    `left_out` tells what the quick version did without, and is None for the whole one.
+    """
     click.echo()
     columns = choose_columns(catalog, experiment.metrics, ran.records)
     if ran.records:
-        show_table(ran.records, columns, ran.machines)
+        show_table(ran.records, columns, ran.machines, notes=ran.misfits)
         _keep_table(ran, columns)
-    grid = _against(name, experiment, ran, catalog, quick)
+    grid = _against(name, experiment, ran, catalog, quick=left_out is not None)
     if grid is not None:
         _keep_grid(grid, ran.folder)
     for dataset, reason in {**experiment.absent, **ran.absent}.items():
         first, *others = reason.splitlines()
         told = f"{first}; {others[-1]}" if others else first  # the addresses between them are for `data info`
         click.echo(f"\n{dataset} is not in the table of ours: {told}", err=True)
+    if left_out:
+        click.echo(f"\nThe quick version: {left_out}.", err=True)
     for path in _draw(experiment, ran, catalog):
         click.echo(f"wrote {path}", err=True)
     click.echo(f"\nResults are in {ran.folder}.", err=True)
 
 
-def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick: bool) -> Grid | None:
-    """Published numbers beside ours, printed; None where the experiment has no file of them."""
+def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, *, quick: bool) -> Grid | None:
+    """Published numbers beside ours, printed; None where there are none to show."""
     from harness.cli.table import published_path
     from harness.metric import find_metric
     from harness.tables.lines import lines_of
@@ -158,7 +166,9 @@ def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quic
     reasons = {dataset: f"data not available: {_next_step(text)}" for dataset, text in ran.absent.items()}
     reasons |= dict.fromkeys(experiment.absent, "not available")
     title = f"{name}: published and ours" + (" (QUICK: not to be compared)" if quick else "")
-    grid = against_grid(numbers, lines_of(ran.records), metrics, title, reasons)
+    grid = against_grid(numbers, lines_of(ran.records), metrics, title, reasons, run_only=quick)
+    if not grid.rows:
+        return None
     click.echo()
     click.echo(GRID_RENDERERS["terminal"](grid), nl=False)
     return grid
@@ -174,7 +184,7 @@ def _keep_table(ran: Ran, columns: Any) -> None:
     from harness.tables.render import RENDERERS
     from harness.tables.table import make_table
 
-    made = make_table(ran.records, columns, machines=ran.machines)
+    made = make_table(ran.records, columns, machines=ran.machines, notes=ran.misfits)
     for form, ending in ENDINGS.items():
         (ran.folder / f"table.{ending}").write_text(RENDERERS[form](made), encoding="utf-8")
 

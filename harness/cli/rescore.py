@@ -13,6 +13,7 @@ from harness.errors import StoreError
 from harness.expression import split_list
 from harness.host import discover
 from harness.metric import find_metric
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header
@@ -44,9 +45,9 @@ def rescore(
     with open_store(results) as store:
         outcome = compute(store, chosen, dataset_opener(catalog, preparer(folders)), again=again)
     names = ", ".join(entry.spec.name for entry in chosen)
-    click.echo(f"{names}: computed for {outcome.changed} trials, {outcome.kept} had it already")
+    click.echo(f"{names}: computed for {counted(outcome.changed, 'trial')}, {outcome.kept} had it already")
     if outcome.failed:
-        click.echo(f"{outcome.failed} failed trials have no ranks and were left as they are")
+        click.echo(f"{counted(outcome.failed, 'failed trial has', 'failed trials have')} no ranks: left alone")
     for line in outcome.trouble:
         click.echo(f"warning: {line}", err=True)
 

@@ -14,6 +14,7 @@ from harness.cli.options import NameList, OneName, plugin_options
 from harness.cli.table import choose_columns, show_table
 from harness.errors import SpecError
 from harness.host import Catalog, discover
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.experiment.plan import Trial
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
 )
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
 @click.option("--representation", help="raw, binary, tf, tfidf or logtfidf.  [default: the data set's own]")
-@click.option("--split", help="holdout:SHARE, stratified:SHARE, kfold:K or given[:NAME].  [default: holdout:0.1]")
+@click.option(
+    "--split", help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K or given[:NAME].  [default: holdout:0.1]"
+)
 @click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
@@ -78,10 +81,11 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
             path=[str(folder.resolve()) for folder in folders],
         )
         if flags["dry_run"]:
-            return show_plan(plan_trials(resolved, executor), resolved.experiment)
+            return show_plan(*plan_trials(resolved, executor), resolved.experiment)
         ran = execute(resolved, catalog, raw, executor, flags)
     click.echo()
-    show_table(ran.records, choose_columns(catalog, resolved.experiment.metrics, ran.records), ran.machines)
+    chosen = choose_columns(catalog, resolved.experiment.metrics, ran.records)
+    show_table(ran.records, chosen, ran.machines, notes=ran.misfits)
     columns = f" --metrics {','.join(resolved.experiment.metrics)}" if resolved.experiment.metrics else ""
     click.echo(f"\nResults are in {ran.folder}; `harness table {ran.folder}{columns}` shows them again.", err=True)
     return end_code(ran)
@@ -131,8 +135,8 @@ def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
 # -- telling ---------------------------------------------------------------------------------------------------------
 
 
-def show_plan(trials: Sequence[Trial], experiment: Experiment) -> int:
-    """Print every trial."""
+def show_plan(trials: Sequence[Trial], misfits: Sequence[str], experiment: Experiment) -> int:
+    """Print every trial, and what cannot run."""
     from tabulate import tabulate
 
     rows = [
@@ -151,7 +155,9 @@ def show_plan(trials: Sequence[Trial], experiment: Experiment) -> int:
     timeout = f"{experiment.timeout_seconds:g} s" if experiment.timeout_seconds else "none"
     memory = f"{experiment.memory_bytes / 1e9:g} GB" if experiment.memory_bytes else "none"
     click.echo(
-        f"\n{len(trials)} trials, {experiment.jobs} at once, {experiment.threads} thread(s) each; "
+        f"\n{counted(len(trials), 'trial')}, {experiment.jobs} at once, {counted(experiment.threads, 'thread')} each; "
         f"time limit {timeout}, memory limit {memory}"
     )
+    for line in misfits:
+        click.echo(f"warning: {line}", err=True)
     return 0

@@ -100,14 +100,14 @@ def show_table(
     mixed_machines: bool = False,
     test: str = "sign",
     spread: Spread = "sd",
+    notes: Sequence[str] = (),
 ) -> None:
-    """Print the table of some records."""
+    """Print the table of some records, with notes at its foot."""
     from harness.tables.render import RENDERERS, render_terminal
     from harness.tables.table import make_table
 
-    made = make_table(
-        records, columns, by=by, mixed_machines=mixed_machines, machines=machines, test=test, spread=spread
-    )
+    shape: dict[str, Any] = {"by": by, "mixed_machines": mixed_machines, "test": test, "spread": spread}
+    made = make_table(records, columns, machines=machines, notes=notes, **shape)
     if form == "terminal":
         click.echo(render_terminal(made, colour=sys.stdout.isatty()), nl=False)
     else:
@@ -139,7 +139,8 @@ def show_against(
     metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
     quick = any(folder.name.endswith(QUICK) for folder in results)
     title = f"{path.stem}{' (QUICK: not to be compared)' * quick}"
-    click.echo(GRID_RENDERERS[form](against_grid(numbers, lines_of(records), metrics, title)), nl=False)
+    grid = against_grid(numbers, lines_of(records), metrics, title, run_only=quick)
+    click.echo(GRID_RENDERERS[form](grid), nl=False)
 
 
 def find_published(results: Sequence[Path], catalog: Catalog) -> Path:
@@ -147,14 +148,21 @@ def find_published(results: Sequence[Path], catalog: Catalog) -> Path:
     from harness.experiment.spec import read_file
     from harness.store import EXPERIMENT
 
-    names = [str(read_file(folder / EXPERIMENT).get("name")) for folder in results]
+    found = [read_file(folder / EXPERIMENT).get("name") for folder in results]
+    names = [str(name) for name in found if name]
     for name in names:
         path = published_path(name, catalog)
         if path is not None:
             return path
+    called = ", ".join(map(repr, names))
+    why = (
+        f"{called} is no registered experiment that has any"
+        if names
+        else "it was not made by an experiment that has a name"
+    )
     raise HarnessError(
-        f"no published numbers for {', '.join(map(str, results))}: its experiment is called {', '.join(names)}, and "
-        "no registered experiment of that name has any; --against FILE.csv reads a file of your own"
+        f"no published numbers for {', '.join(map(str, results))}: {why}; `harness reproduce --list` shows the "
+        "experiments that have some, and --against FILE.csv reads numbers of your own"
     )
 
 

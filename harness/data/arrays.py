@@ -22,7 +22,7 @@ from scipy.sparse import csr_array, issparse
 
 from harness.contract import Dataset, DatasetSpec, Taxonomy
 from harness.errors import DataError
-from harness.home import HOME_VARIABLE, data_home, how_to_get, parsed_root, raw_folder
+from harness.home import data_home, how_to_get, not_writable, parsed_root, raw_folder
 from harness.host import Entry
 from harness.signature import import_target
 
@@ -88,7 +88,7 @@ def read_header(folder: Path) -> Header | None:
         content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
         del content["class_names"], content["node_names"]
         return Header(folder=str(folder), **content)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -219,7 +219,7 @@ def keep(data: Dataset, folder: Path) -> None:
             (Path(beside) / "header.json").write_text(json.dumps(header))
             _move(Path(beside), folder)
     except OSError as error:
-        raise DataError(f"cannot write the data home {folder.parent} ({error}): set {HOME_VARIABLE}") from error
+        raise not_writable(error) from error
 
 
 def _move(beside: Path, folder: Path) -> None:

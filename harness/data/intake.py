@@ -1,6 +1,7 @@
 """Raw files on their way into the data home: copied beside, read by the loader, compared with the facts, put in place.
 
-Whatever fails on the way leaves the data home as it was.
+Whatever fails on the way leaves the data home as it was. After a kill, at whatever moment, the old files are found or
+the new ones, and the next import clears away what the killed one left.
 """
 
 from __future__ import annotations
@@ -22,14 +23,19 @@ from harness.data.parsing import parse_apart
 from harness.errors import DataError
 from harness.executors.local import LocalExecutor
 from harness.home import (
-    HOME_VARIABLE,
     MANIFEST,
     Manifest,
     RawEntry,
+    before_of,
     data_home,
     download_folder,
+    exchanging,
     how_to_get,
+    import_folders,
+    not_writable,
+    open_lock,
     parsed_root,
+    put_back,
     raw_folder,
     write_manifest,
 )
@@ -39,6 +45,8 @@ from harness.signature import parameters_of
 
 _FICLONE = 0x40049409
 """The request by which Linux file systems that can do so let two files share their blocks."""
+_IN_USE = ".in-use"
+"""The file in an import's folder that its process holds a lock on, so that others can tell whether it lives."""
 
 
 @dataclass(frozen=True)
@@ -179,21 +187,24 @@ def _copy(file: Incoming, target: Path) -> RawEntry:
 
 
 def _put_in_place(content: Path, folder: Path) -> None:
-    """Exchange a data set's folder for another one; of two processes that do so the later one stays."""
-    before = folder.with_name(f".{folder.name}.before")
-    with _lock(folder.with_name(f".{folder.name}.lock")):
-        if before.exists() and not folder.exists():
-            os.rename(before, folder)  # an earlier exchange was killed half-way
-        shutil.rmtree(before, ignore_errors=True)
+    """Exchange a data set's folder for another one; of two processes that do so the later one stays.
+
+    What was there goes to where the other one was, to be removed from there: a half-removed folder is never put back.
+    """
+    before = before_of(folder)
+    with exchanging(folder):
+        put_back(folder)
+        if before.exists():  # an earlier exchange was killed when only this was left to do
+            os.rename(before, content.with_name("earlier"))
         if folder.exists():
             os.rename(folder, before)
         try:
             os.rename(content, folder)
         except OSError:
-            if before.exists():
-                os.rename(before, folder)
+            put_back(folder)
             raise
-        shutil.rmtree(before, ignore_errors=True)
+        if before.exists():
+            os.rename(before, content)
 
 
 def _keep(parsed: Path, folder: Path) -> Header:
@@ -209,27 +220,41 @@ def _keep(parsed: Path, folder: Path) -> Header:
 
 @contextlib.contextmanager
 def _beside(dataset: str) -> Iterator[Path]:
+    """A folder to work in, beside the raw files; those that killed imports left are removed."""
     raw = _make(data_home() / "raw")
-    with tempfile.TemporaryDirectory(prefix=f".{dataset}-", dir=raw, ignore_cleanup_errors=True) as beside:
-        yield Path(beside)
+    with contextlib.ExitStack() as stack:
+        with exchanging(raw_folder(dataset)):  # so that nobody takes a folder without its lock yet for a dead one
+            for left in import_folders(dataset):
+                _remove_if_dead(left)
+            try:
+                beside = tempfile.TemporaryDirectory(prefix=f".{dataset}-", dir=raw, ignore_cleanup_errors=True)
+            except OSError as error:
+                raise not_writable(error) from error
+            folder = Path(stack.enter_context(beside))
+            stack.enter_context(_lock(folder / _IN_USE, f"{folder} is in use"))
+        yield folder
+
+
+def _remove_if_dead(folder: Path) -> None:
+    """Remove the folder of an import that no process holds any more."""
+    with contextlib.suppress(DataError), _lock(folder / _IN_USE, f"{folder} is in use"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(
-            f"cannot write the data home {data_home()} ({error}): --data-home or {HOME_VARIABLE} names another one"
-        ) from error
+        raise not_writable(error) from error
     return folder
 
 
 @contextlib.contextmanager
-def _lock(path: Path, refusal: str = "") -> Iterator[None]:
-    """Hold a lock: wait for it, or refuse to."""
-    with open(path, "w") as file:
+def _lock(path: Path, refusal: str) -> Iterator[None]:
+    """Hold a lock, or refuse to go on where another process does."""
+    with open_lock(path) as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (fcntl.LOCK_NB if refusal else 0))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DataError(refusal) from None
         yield

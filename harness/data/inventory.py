@@ -14,7 +14,17 @@ from harness.contract import DatasetSpec
 from harness.data.arrays import Header, differences, fingerprint_of, folder_of, header_of, open_dataset, read_header
 from harness.data.fetch import hash_file
 from harness.errors import DataError
-from harness.home import MANIFEST, data_home, download_folder, parsed_root, raw_folder, read_manifest
+from harness.home import (
+    MANIFEST,
+    before_of,
+    data_home,
+    download_folder,
+    import_folders,
+    lock_of,
+    parsed_root,
+    raw_folder,
+    read_manifest,
+)
 from harness.host import Entry
 from harness.signature import parameters_of
 
@@ -138,7 +148,7 @@ def verify_form(folder: Path) -> Finding:
 
 def names_at_hand(known: Iterable[str]) -> list[str]:
     """The data sets that have anything in the data home: known ones, and others that left their mark there."""
-    raw = {folder.parent.name for folder in (data_home() / "raw").glob(f"*/{MANIFEST}")}
+    raw = {folder.parent.name for folder in (data_home() / "raw").glob(f"[!.]*/{MANIFEST}")}
     parsed = {name[1] for path in parsed_root().glob("*/header.json") if (name := _FORM.fullmatch(path.parent.name))}
     return sorted(name for name in {*known, *raw, *parsed} if any(belongings([name])))
 
@@ -150,9 +160,9 @@ def belongings(names: Iterable[str], *, raw: bool = True, parsed: bool = True) -
         if parsed:
             found += kept_forms(name)
         if raw:
-            aside = re.compile(rf"\.{re.escape(name)}(\.before|\.lock|-[a-z0-9_]{{8}})")  # see harness.data.intake
-            left = [path for path in sorted((data_home() / "raw").glob(".*")) if aside.fullmatch(path.name)]
-            found += [path for path in (raw_folder(name), download_folder(name), *left) if os.path.lexists(path)]
+            folder = raw_folder(name)  # after what was left aside, which would be put back in its place
+            places = [*import_folders(name), before_of(folder), folder, lock_of(folder), download_folder(name)]
+            found += [path for path in places if os.path.lexists(path)]
     return found
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.contract import LearnerSpec
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
+from harness.experiment.pairs import Pair, pairs_on, representation_of, tell_misfits
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
 from harness.experiment.spec import Experiment
-from harness.signature import REQUIRED
 from harness.trials.split import settle_split, split_rows, split_sizes
 
 if TYPE_CHECKING:
@@ -55,24 +53,21 @@ class Trial:
 
 
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]:
-    """All trials of an experiment, by data set, then trial, then learner, so that early results compare learners."""
+    """All trials of an experiment, by data set, then trial, then learner, so that early results compare learners.
+
+    Pairs that cannot run have none, see `tell_misfits`; DataError when no pair can.
+    """
     experiment = resolved.experiment
     trials: list[Trial] = []
     for dataset in resolved.datasets:
         header = headers[dataset.choice.name]
-        representation = dataset.choice.representation or dataset.entry.spec.representation
         split = _checked_split(dataset, header, dataset.choice.split or experiment.split, experiment)
-        variants = []
-        for learner in resolved.learners:
-            if learner.choice.on is not None and dataset.choice.name not in learner.choice.on:
-                continue
-            for label, params in _variants(learner, dataset.choice.name):
-                _check_fit(learner.spec_with(params), label, dataset.choice.name, header, representation)
-                variants.append((learner, label, params))
+        pairs = [pair for pair in pairs_on(dataset, header, resolved) if not pair.trouble]
         for number in range(experiment.trials):
-            for learner, label, params in variants:
-                shared = (header, dataset, representation, split, number, resolved)
-                trials.append(_trial(learner, label, params, *shared))
+            trials += [_trial(pair, header, dataset, split, number, resolved) for pair in pairs]
+    misfits = () if trials else tell_misfits(resolved, headers)
+    if misfits:
+        raise DataError("\n".join(misfits))
     return _without_repeats(trials)
 
 
@@ -82,7 +77,7 @@ def _checked_split(dataset: ResolvedDataset, header: Header, split: str, experim
         train, _ = split_sizes(split, header.rows, header.splits)
     except DataError as error:
         raise DataError(f"data set {dataset.choice.name!r}: {error}") from None
-    if header.multilabel and split.startswith("stratified:"):
+    if header.multilabel and split.startswith("stratified"):
         raise DataError(f"data set {dataset.choice.name!r}: split {split!r} needs one label a row: use holdout:SHARE")
     if not header.multilabel and train <= header.largest_class:
         _check_classes(dataset, header, split, experiment)
@@ -103,54 +98,9 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: str, experim
             )
 
 
-def _check_fit(spec: LearnerSpec, label: str, dataset: str, header: Header, representation: str) -> None:
-    """Whether this learner can take this data at all, from what is known before any training."""
-    trouble = None
-    if header.multilabel and "multilabel" not in spec.supports:
-        trouble = "has several labels a row, and the learner takes one"
-    elif header.negative and representation != "binary" and "nonnegative" in spec.needs:
-        trouble = f"has negative values (representation {representation!r}), which the learner forbids"
-    elif header.taxonomy_depth is None and "taxonomy" in spec.needs:
-        trouble = "has no taxonomy, which the learner needs"
-    if trouble:
-        raise DataError(
-            f"learner {label!r} cannot run on data set {dataset!r}: it {trouble}; leave one of them out, or name the "
-            "data sets that the learner runs on in an experiment file: on = [...] in its [[learners]] table "
-            "(`harness list learners` shows what each needs and supports)"
-        )
-
-
-def _variants(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every combination of the parameters that were given as lists, labelled by those parameters."""
-    params = {**learner.choice.params, **learner.choice.by_dataset.get(dataset, {})}
-    for name, default in learner.defaults.items():
-        if default is REQUIRED and name not in params:
-            raise SpecError(f"learner {learner.choice.label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
-    spec = learner.entry.spec
-    if spec.wraps and params.get(spec.wraps) is None:
-        raise SpecError(f"learner {learner.choice.label!r} is built round another: say which, as in {spec.name}(NAME)")
-    grid = {name: value for name, value in params.items() if isinstance(value, list)}
-    for name, values in grid.items():
-        if not values:
-            raise SpecError(f"learner {learner.choice.label!r}: the list of values for {name!r} is empty")
-    for combination in itertools.product(*grid.values()):
-        chosen = dict(zip(grid, combination, strict=True))
-        suffix = ", ".join(f"{name}={value}" for name, value in chosen.items())
-        yield (f"{learner.choice.label}({suffix})" if suffix else learner.choice.label), {**params, **chosen}
-
-
-def _trial(
-    learner: ResolvedLearner,
-    label: str,
-    params: dict[str, Any],
-    header: Header,
-    dataset: ResolvedDataset,
-    representation: str,
-    split: str,
-    number: int,
-    resolved: Resolved,
-) -> Trial:
-    spec, origin = learner.spec_with(params), learner.entry.origin
+def _trial(pair: Pair, header: Header, dataset: ResolvedDataset, split: str, number: int, resolved: Resolved) -> Trial:
+    learner, label, params = pair.learner, pair.label, pair.params
+    spec, origin, representation = learner.spec_with(params), learner.entry.origin, representation_of(dataset)
     # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
     seed = resolved.experiment.seed + number
     depth = min(resolved.depth, max(MINIMUM_DEPTH, header.classes))  # beyond the classes there is nothing to rank
@@ -251,16 +201,28 @@ def _written(value: Any) -> str:
 
 
 def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Two labels for one and the same trial would race for one record: refuse them."""
+    """Two names for one and the same trial would race for one record: refuse them."""
     seen: dict[str, Trial] = {}
     for trial in trials:
         other = seen.setdefault(trial.key, trial)
-        if other is not trial:
+        if other is trial:
+            continue
+        if other.dataset != trial.dataset:
             raise SpecError(
-                f"{other.label!r} and {trial.label!r} are the same learner with the same parameters on "
-                f"{trial.dataset!r}: leave one out"
+                f"data sets {_sourced(other)} and {_sourced(trial)} have the same content, prepared alike: leave one "
+                "out, or check that they are the files you meant"
             )
+        raise SpecError(
+            f"{other.label!r} and {trial.label!r} are the same learner with the same parameters on "
+            f"{trial.dataset!r}: leave one out"
+        )
     return tuple(trials)
+
+
+def _sourced(trial: Trial) -> str:
+    """A data set's name, with the file it is read from where that is another."""
+    source = trial.dataset_source
+    return repr(trial.dataset) + (f" ({source})" if source not in ("", trial.dataset) else "")
 
 
 def as_payload(trial: Trial) -> dict[str, Any]:

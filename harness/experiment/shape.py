@@ -103,7 +103,8 @@ def _spread(text: str) -> dict[str, Any]:
 
 
 _Split = Annotated[str, _reading(check_split)]
-_Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]
+_NAME, _LINE = r"^[\w.-]+$", r"^[^\x00-\x1f\x7f]+$"
+_Label = Annotated[str, Field(pattern=_LINE)]
 _Representation = Literal["raw", "binary", "tf", "tfidf", "logtfidf"]
 
 
@@ -121,7 +122,7 @@ class LearnerTable(Table):
 
 class FigureTable(Table):
     kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
+    name: Annotated[str, Field(pattern=_NAME)] | None = None
     metric: str | None = None
     x: str | None = None
 
@@ -145,20 +146,24 @@ class DatasetTable(Table):
         return name_of(self.name, self.path, self.params, self.label)
 
 
-class RangeTable(Table):
-    low: StrictInt | float
-    high: StrictInt | float
-    log: bool = False
-
-    @model_validator(mode="after")
-    def _is_one(self) -> RangeTable:
-        if not self.low < self.high or (self.log and self.low <= 0):
-            raise ValueError("expected low < high, and low > 0 where log = true")
-        return self
+def _tried(value: object) -> object:
+    """What tuning tries of a parameter: a list of values, or a range to draw from."""
+    if isinstance(value, list) and value:
+        return value
+    if isinstance(value, dict) and {"low", "high"} <= value.keys() <= {"low", "high", "log"}:
+        whole = {"log": False, **value}
+        low, high, log = whole["low"], whole["high"], whole["log"]
+        numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in (low, high))
+        if numbers and isinstance(log, bool) and low < high and (low > 0 or not log):
+            return whole
+    raise ValueError(
+        "expected a list of values, or a range { low = NUMBER, high = NUMBER, log = true or false } with low < high, "
+        f"and low > 0 where log = true (got {value!r})"
+    )
 
 
 class TuneTable(Table):
-    params: Annotated[dict[str, dict[str, Annotated[list[Any], Field(min_length=1)] | RangeTable]], Field(min_length=1)]
+    params: Annotated[dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]], Field(min_length=1)]
     split: _Split = "holdout:0.1"
     metric: str = "r1"
     search: Literal["grid", "random"] = "grid"
@@ -175,7 +180,7 @@ class TuneTable(Table):
 
 
 class ExperimentTable(Table):
-    name: Annotated[str, Field(pattern=r"^[\w.-]+$")] | None = None
+    name: Annotated[str, Field(pattern=_NAME)] | None = None
     learners: Annotated[list[Annotated[LearnerTable, _reading(_spread)]], _reading(split_list), Field(min_length=1)]
     datasets: Annotated[list[Annotated[DatasetTable, _reading(spread)]], _reading(split_list), Field(min_length=1)] = [
         DatasetTable(name=name)
@@ -216,6 +221,30 @@ def _explain(source: str, problem: Any) -> str:
         near = get_close_matches(str(problem["loc"][-1]), allowed, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         return f"{source}: unknown key {where}: {hint}allowed here: {', '.join(allowed)}"
-    message = problem["msg"].removeprefix("Value error, ")
+    told = _EXPECTED.get(problem["type"], "").format(**problem.get("ctx", {}))
+    if problem["type"] == "string_pattern_mismatch":
+        told = _PATTERNS[problem["ctx"]["pattern"]]
+    message = told or problem["msg"].removeprefix("Value error, ")
     given = "" if problem["type"] in ("missing", "value_error") else f" (got {problem['input']!r})"
     return f"{source}: {where}: {message}{given}"
+
+
+_EXPECTED = {
+    "missing": "missing: the table must have this key",
+    "list_type": "expected a list",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "expected a table"),
+    "string_type": "expected a text",
+    **dict.fromkeys(("int_type", "int_from_float"), "expected a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "expected a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
+    "literal_error": "expected {expected}",
+    "greater_than_equal": "expected {ge} or more",
+    "greater_than": "expected more than {gt:g}",
+    "less_than": "expected less than {lt}",
+    "too_short": "expected one or more, found none",
+}
+"""Our words for what pydantic finds wrong, by its own names of errors."""
+_PATTERNS = {
+    _NAME: "expected letters, digits, '.', '_' and '-' only, as it names files",
+    _LINE: "expected a text of one line, with something in it",
+}

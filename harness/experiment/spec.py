@@ -16,6 +16,7 @@ from harness.experiment.choice import DatasetChoice, is_file, variants
 from harness.experiment.shape import DEFAULT_TRIALS, ExperimentTable, validate
 from harness.expression import INNER, parse
 from harness.trials.split import folds_of
+from harness.wording import counted
 
 # -- what the rest of the house sees ---------------------------------------------------------------------------------
 
@@ -135,6 +136,29 @@ def quick_version(raw: Mapping[str, Any], source: str) -> dict[str, Any]:
     return _laid_over({key: value for key, value in raw.items() if key != "quick"}, raw["quick"])
 
 
+def tell_left_out(whole: Mapping[str, Any], quick: Mapping[str, Any], source: str) -> str:
+    """What a quick version does without, in words; nothing where it has all data sets and trials."""
+    known, kept = (_kept_datasets(raw, source) for raw in (whole, quick))
+    lost = []
+    for called, names in known.items():
+        rest = set(names) - {name for group in kept.values() for name in group}
+        if len(rest) == len(names):
+            lost.append(called)
+        elif rest:
+            lost.append(f"{len(rest)} of {len(names)} of {called}" if len(rest) > 3 else "; ".join(sorted(rest)))
+    trials = build(quick, source).trials, build(whole, source).trials
+    fewer = [f"{trials[0]} of {counted(trials[1], 'trial')} each"] if trials[0] < trials[1] else []
+    return "; ".join(fewer + ([f"left out: {'; '.join(lost)}"] if lost else []))
+
+
+def _kept_datasets(raw: Mapping[str, Any], source: str) -> dict[str, list[str]]:
+    """The names of the data sets that are not left out, by what their grid goes by."""
+    model = validate(raw, source)
+    groups = _chosen_datasets(source, model)
+    left = {choice.name for choice in _without(source, groups, model.leave_out)}
+    return {called: names for called, group in groups.items() if (names := [c.name for c in group if c.name in left])}
+
+
 def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     both = {
         key: _laid_over(below[key], value)
@@ -240,7 +264,7 @@ def _tuned(name: str, label: str, labels: list[str], model: ExperimentTable) -> 
     """What is to be tuned of a learner: by label, else by name."""
     given = model.tune.params if model.tune else {}
     ranges = given.get(label) or ({} if name in labels else given.get(name, {}))
-    return {key: value if isinstance(value, list) else value.model_dump() for key, value in ranges.items()}
+    return dict(ranges)
 
 
 def _label(name: str, params: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ def draw_diagram(diagram: Diagram) -> Figure:
     found = diagram.found
     names = list(found.ranks)
     half = -(-len(names) // 2)
-    lowest = -0.9 - 0.35 * half - 0.25 * len(found.groups)
+    lowest = -0.4 - 0.35 * half - 0.25 * len(found.groups)
     figure = Figure(figsize=(6.4, 1.4 - 0.55 * lowest), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()

@@ -28,6 +28,8 @@ class Series:
     """Said in the legend behind the label."""
     trials: int = 1
     """How many trials a point rests on, at most."""
+    x_spread: tuple[float, ...] = ()
+    """The spread of x, where x was measured too."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ def pareto_panels(records: Iterable[Record], metric: MetricSpec, cost: MetricSpe
         series = []
         for label, group in _by_label(members):
             at = summarise(_scores(group, cost))
-            series += _single(label, at.mean, group, metric) if at else []
+            if at:
+                series += [replace(one, x_spread=(at.sd or 0.0,)) for one in _single(label, at.mean, group, metric)]
         if series:
             points = [(one.x[0], one.y[0]) for one in series]
             scale = _scale([x for x, _ in points])
@@ -125,11 +128,12 @@ def pareto_panels(records: Iterable[Record], metric: MetricSpec, cost: MetricSpe
 
 def bar_panels(records: Iterable[Record], metric: MetricSpec) -> list[Panel]:
     """A metric of every learner, side by side."""
-    panels = []
-    for title, members in _by_dataset(records):
+    panels, kept = [], list(records)
+    order = [label for label, _ in _by_label(kept)]  # the same in every panel
+    for title, members in _by_dataset(kept):
         series: list[Series] = []
         names: list[str] = []
-        for label, group in _by_label(members):
+        for label, group in sorted(_by_label(members), key=lambda item: order.index(item[0])):
             bar = _single(label, len(series), group, metric)
             series, names = series + bar, names + [one.label for one in bar]
         if series:

@@ -11,7 +11,7 @@ from harness.kernels.instances import Instances
 from harness.kernels.moves import MOVES, Moves, forget, move
 from harness.kernels.rows import ROWS, Rows, has_room
 from harness.kernels.scoring import score
-from harness.kernels.structured import BLOCK, DUALS, GIVEN, IDLE, Block, Goal, Tree, fetch, put_back
+from harness.kernels.structured import BLOCK, DUALS, GIVEN, IDLE, MOST_STEPS, Block, Goal, Tree, fetch, put_back
 
 
 @kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
@@ -32,7 +32,7 @@ def sweep_rows(
     """As `sweep_flat` does it; the index too may be what has no room."""
     for done in range(order.size):
         i = order[done]
-        if not has_room(duals, order[done : done + 1], block.scores.size):
+        if not has_room(duals, order[done : done + 1], MOST_STEPS):
             return done
         score(rows, instances, i, zeros, block.scores)
         size = fetch(duals, np.uint32(i), block)

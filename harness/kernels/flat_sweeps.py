@@ -25,6 +25,7 @@ from harness.kernels.structured import (
     DUALS,
     GIVEN,
     IDLE,
+    MOST_STEPS,
     Block,
     Goal,
     Tree,
@@ -33,6 +34,7 @@ from harness.kernels.structured import (
     put_back,
     steepest,
 )
+from harness.kernels.topk import best_class
 
 
 @helper()
@@ -54,19 +56,33 @@ def find_level(h: Array, members: Array, size: Any, level: float, budget: float)
 
 
 @helper()
+def join(c: Any, block: Block, size: Any) -> Any:
+    """Class c becomes a member; gives how many there are now."""
+    block.member[c], block.members[size] = True, c
+    return size + np.uint32(1)
+
+
+@helper()
 def settle(y: Any, square: float, C: float, block: Block, size: Any, moves: Moves) -> Any:
-    """Give an instance its best duals; gives how many members there are now, and how many classes move."""
+    """Give an instance its best duals, among those it has and not too many new ones, the best one for certain.
+
+    Without a limit the first instances would give a dual to every class, since all are as good. Gives how many members
+    there are now, and how many classes move.
+    """
     h, beta, members = block.gradient, block.beta, block.members
     given = C - left_over(C, block, size)
     for c in range(np.uint32(h.size)):
         h[c] += square * given
     for m in range(size):
         h[members[m]] += square * beta[members[m]]
+    best = np.uint32(best_class(h))
+    if not block.member[best]:
+        size = join(best, block, size)
     level = find_level(h, members, size, 0.0, -1.0)
-    for c in range(np.uint32(h.size)):  # more members only raise it, so the others cannot win
-        if h[c] > level and not block.member[c]:
-            block.member[c], members[size] = True, c
-            size += np.uint32(1)
+    most = size + np.uint32(MOST_STEPS - 1)
+    for c in range(np.uint32(h.size)):  # more members only raise the level, so those below it cannot win
+        if h[c] > level and not block.member[c] and size < most:
+            size = join(c, block, size)
     level = find_level(h, members, size, level, -1.0)
     if level > square * C:
         level = find_level(h, members, size, level, square * C)
@@ -85,8 +101,8 @@ def give_all(C: float, block: Block, size: Any) -> Any:
     """The duals of an instance without features: they move nothing, so any class may have all of C."""
     if size == 0:
         c = np.uint32(0) if block.gradient[0] > 0 else np.uint32(1)
-        block.member[c], block.members[0], block.beta[c] = True, c, C
-        size += np.uint32(1)
+        size = join(c, block, size)
+        block.beta[c] = C
     return size
 
 
@@ -127,7 +143,7 @@ def sweep_flat(
     """As `sweep_matrix` does it; the tree is flat, and not looked at."""
     for done in range(order.size):
         i = order[done]
-        if not has_room(duals, order[done : done + 1], block.scores.size):
+        if not has_room(duals, order[done : done + 1], MOST_STEPS):
             return done
         fetch_instance(instances, order, done)
         fetch_row(duals, order, done)

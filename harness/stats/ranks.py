@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.stats.paired import SIGNIFICANCE
+from harness.wording import counted
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ def average_ranks(values: Mapping[str, Mapping[str, float]], *, higher: bool) ->
     """
     common = sorted(set.intersection(*(set(by_dataset) for by_dataset in values.values()))) if values else []
     if len(values) < 2 or len(common) < 2:
-        raise ValueError(f"{len(values)} learners on {len(common)} common data sets: two of each are needed to rank")
+        found = f"{counted(len(values), 'learner')} on {counted(len(common), 'common data set')}"
+        raise ValueError(f"{found}: two of each are needed to rank")
     names = list(values)
     table = [ranks_of([values[name][dataset] for name in names], higher=higher) for dataset in common]
     means = [math.fsum(column) / len(common) for column in zip(*table, strict=True)]

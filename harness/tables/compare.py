@@ -12,6 +12,7 @@ from harness.stats import FEWEST_PAIRS, SIGNIFICANCE, Summary, count_wins, holm,
 from harness.tables.format import format_value
 from harness.tables.grid import Grid
 from harness.tables.lines import Line, values_of
+from harness.wording import counted
 
 Hits = Callable[[Record], Sequence[bool]]
 """Whether the first-ranked class of each test row is a true one, in the order of the rows."""
@@ -66,6 +67,14 @@ def _place(line: Line) -> tuple[str, str, str, str]:
 def _describe(line: Line) -> str:
     record = line.records[0]
     return f"{line.learner} on {record.dataset} ({record.representation}, {record.split})"
+
+
+def tell_lines(lines: Sequence[Line]) -> list[str]:
+    """What there is to compare, a text for each data set as prepared."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for line in lines:
+        found.setdefault(_place(line)[:3], []).append(line.learner)
+    return [f"{', '.join(learners)} on {data} ({how}, {split})" for (data, how, split), learners in found.items()]
 
 
 def changes_of(
@@ -192,7 +201,8 @@ def _settings(records: Sequence[Record], machines: Mapping[str, Any]) -> dict[st
     found: dict[str, set[str]] = {}
     for record in records:
         facts = machines.get(record.machine, {})
-        machine = f"{facts.get('processor', 'unknown processor')}, {facts.get('cores', '?')} cores ({record.machine})"
+        cores = counted(facts.get("cores", "?"), "core")
+        machine = f"{facts.get('processor', 'unknown processor')}, {cores} ({record.machine})"
         known = {"machine": machine, "threads": record.threads, "jobs": record.jobs, "commit": record.commit or "-"}
         known |= {f"version of {name}": version for name, version in record.versions.items()}
         known |= {f"data of {record.dataset}": record.fingerprint[:12]}

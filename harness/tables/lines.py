@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from harness.contract import KINDS
 from harness.record import Record
+from harness.wording import counted
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def _setup(record: Record, seeded: set[str]) -> dict[str, str]:
     told = ", ".join(f"{name}={value!r}" for name, value in sorted(params.items()))
     origin = f"{record.learner_distribution} {record.learner_version}"
     names = sorted({name for candidate in record.tuning for name in candidate["params"]})
-    tuned = f"tuned {', '.join(names)}, {len(record.tuning)} candidates" if names else "not tuned"
+    tuned = f"tuned {', '.join(names)}, {counted(len(record.tuning), 'candidate')}" if names else "not tuned"
     setup = {"label": record.label, "learner": record.learner, "params": told or "defaults", "origin": origin}
     return setup | {"tuned": tuned}
 
@@ -92,7 +93,8 @@ def _detail(records: Sequence[Record]) -> str:
     if done:
         r = done[0]
         parts.append(
-            f"{r.n_train:,} training and {r.n_test:,} test rows, {r.n_features:,} features, {r.n_classes:,} classes"
+            f"{r.n_train:,} training and {counted(r.n_test or 0, 'test row')}, "
+            f"{counted(r.n_features or 0, 'feature')}, {counted(r.n_classes or 0, 'class')}"
         )
     if first.dataset_params:
         parts.append(", ".join(f"{name}={value}" for name, value in first.dataset_params.items()))

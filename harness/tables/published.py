@@ -97,10 +97,17 @@ def against_grid(
     metrics: Mapping[str, MetricSpec],
     title: str,
     reasons: Mapping[str, str] | None = None,
+    *,
+    run_only: bool = False,
 ) -> Grid:
-    """Every published number with ours beside it; `reasons` says of a data set why there are no trials."""
+    """Every published number with ours beside it; `reasons` says of a data set why there are no trials.
+
+    With `run_only` what was not run is left out, as a quick version leaves out most of it.
+    """
     rows, values = [], []
     for number in published:
+        if run_only and not any(_matches(number, line) for line in lines):
+            continue
         row, value = _beside(number, lines, metrics[number.metric], (reasons or {}).get(number.dataset, "not run"))
         rows.append(row)
         values.append(value)

@@ -20,6 +20,7 @@ from harness.stats import (
     t_half_width,
 )
 from harness.tables.lines import Line, lines_of, rivals_of, test_share, values_of
+from harness.wording import counted
 
 By = Literal["dataset", "learner"]
 
@@ -82,8 +83,12 @@ def make_table(
     machines: Mapping[str, Any] | None = None,
     test: str = "sign",
     spread: Spread = "sd",
+    notes: Sequence[str] = (),
 ) -> Table:
-    """The comparison table of some records with these columns; `test` is one of `harness.stats.TESTS`."""
+    """The comparison table of some records with these columns; `test` is one of `harness.stats.TESTS`.
+
+    `notes` come last in its foot: what a reader must know and no record can tell.
+    """
     kept = list(records)
     if not kept:
         raise HarnessError("there are no records to make a table of")
@@ -103,7 +108,7 @@ def make_table(
             )
     best, marks = _best(lines, columns, test)
     groups = _groups(lines, columns, best, by, spread)
-    foot += [f"{_SPREADS[spread]}{_marks(test, marks)}.", *_foot(kept, columns, machines or {})]
+    foot += [f"{_SPREADS[spread]}{_marks(test, marks)}.", *_foot(kept, columns, machines or {}), *notes]
     return Table(columns, "learner" if by == "dataset" else "data set", groups, tuple(foot))
 
 
@@ -189,8 +194,8 @@ def _groups(
 
 def _condition(machine: str, threads: int, machines: Mapping[str, Any]) -> str:
     facts = machines.get(machine, {})
-    name = f"{facts.get('processor', 'unknown processor')}, {facts.get('cores', '?')} cores"
-    return f"{name} ({machine}), {threads} thread{'s' * (threads > 1)}"
+    name = f"{facts.get('processor', 'unknown processor')}, {counted(facts.get('cores', '?'), 'core')}"
+    return f"{name} ({machine}), {counted(threads, 'thread')}"
 
 
 def _marks(test: str, marks: _Marks) -> str:
@@ -230,8 +235,8 @@ def _foot(records: Sequence[Record], columns: Sequence[MetricSpec], machines: Ma
     if pickled and any(m.unit == "bytes" for m in columns):
         foot.append(f"Bytes are those of the serialised learner: {', '.join(pickled)}.")
     notes = sorted({f"{r.label} on {r.dataset}: {_one_line(r.message)}" for r in records if r.message})
-    foot += notes[:8] + ([f"... and {len(notes) - 8} more messages in the records."] if len(notes) > 8 else [])
-    return foot
+    more = [f"... and {counted(len(notes) - 8, 'more message')} in the records."] if len(notes) > 8 else []
+    return foot + notes[:8] + more
 
 
 def _chosen(records: Sequence[Record]) -> list[str]:
@@ -244,7 +249,7 @@ def _chosen(records: Sequence[Record]) -> list[str]:
     lines = []
     for (label, dataset), counts in found.items():
         words, often = counts.most_common(1)[0]
-        trials = f"{often} of {counts.total()} trials"
+        trials = f"{often} of {counted(counts.total(), 'trial')}"
         lines.append(f"{label} on {dataset}: chosen on validation rows, most often {words} ({trials}).")
     return lines
 

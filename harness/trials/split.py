@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 ALLOWED = (
-    "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' with K of 2 or more, "
+    "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K of 2 or more, "
     "or 'given' / 'given:NAME' for a split that the data set brings"
 )
+FOLDS = ("kfold", "stratified-kfold")
 
 
 def check_split(split: str) -> str:
@@ -29,8 +30,8 @@ def check_split(split: str) -> str:
     kind, _, detail = split.partition(":")
     if kind == "given":
         return split
-    if kind == "kfold" and detail.isascii() and detail.isdigit() and int(detail) >= 2:
-        return f"kfold:{int(detail)}"
+    if kind in FOLDS and detail.isascii() and detail.isdigit() and int(detail) >= 2:
+        return f"{kind}:{int(detail)}"
     try:
         share = float(detail) if kind in ("holdout", "stratified") else 0.0
     except ValueError:
@@ -49,7 +50,7 @@ def settle_split(split: str, given: Mapping[str, object]) -> str:
 def folds_of(split: str) -> int | None:
     """How many trials go once through all rows: K for a k-fold split, None for any other."""
     kind, _, detail = split.partition(":")
-    return int(detail) if kind == "kfold" else None
+    return int(detail) if kind in FOLDS else None
 
 
 def split_sizes(split: str, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
@@ -57,14 +58,14 @@ def split_sizes(split: str, rows: int, given: Mapping[str, tuple[int, int]]) -> 
     kind, _, detail = split.partition(":")
     if kind == "given":
         train, test = given[_given_name(detail, given)]
-    elif kind == "kfold":
+    elif kind in FOLDS:
         train, test = rows - -(-rows // int(detail)), rows // int(detail)
     else:
         test = round(float(detail) * rows)
         train = rows - test
     if min(train, test) < 1:
         empty = "test" if test < 1 else "training"
-        other = "number of folds" if kind == "kfold" else "share"
+        other = "number of folds" if kind in FOLDS else "share"
         raise DataError(f"split {split!r} of {rows} rows leaves the {empty} part empty: choose another {other}")
     return train, test
 
@@ -85,9 +86,10 @@ def split_rows(
     if kind == "given":
         train, test = given[_given_name(detail, given)]
         return np.asarray(train)[shuffled(len(train), seed)], np.asarray(test)
-    if kind == "kfold":
+    if kind in FOLDS:
         order = shuffled(rows, seed // int(detail))
-        tests = np.arange(rows) % int(detail) == seed % int(detail)
+        dealt = np.arange(rows) if kind == "kfold" else _by_class(_one_label_a_row(labels, rows)[order])
+        tests = dealt % int(detail) == seed % int(detail)
     elif kind == "stratified":
         order = shuffled(rows, seed)
         tests = _stratified(float(detail), _one_label_a_row(labels, rows)[order], seed)
@@ -99,8 +101,20 @@ def split_rows(
 
 def _one_label_a_row(labels: object, rows: int) -> NDArray[np.int64]:
     if not isinstance(labels, np.ndarray) or labels.shape != (rows,):
-        raise DataError("a stratified split needs one label a row: use holdout:SHARE for multi-label data")
+        raise DataError("a stratified split needs one label a row: use holdout:SHARE or kfold:K for multi-label data")
     return labels
+
+
+def _by_class(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The place of each row, given the labels in shuffled order, when the rows of a class stand together.
+
+    Dealt to K folds from there in turn, the rows of a class are spread within one, and so are all rows. Classes stand
+    in the order in which they are met, so that what they are called decides nothing.
+    """
+    _, first, name = np.unique(labels, return_index=True, return_inverse=True)
+    place = np.empty(len(labels), dtype=np.int64)
+    place[np.argsort(first[name], kind="stable")] = np.arange(len(labels))
+    return place
 
 
 def _stratified(share: float, labels: NDArray[np.int64], seed: int) -> NDArray[np.bool_]:

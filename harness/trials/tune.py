@@ -15,6 +15,7 @@ from harness.trials.measure import Clock, class_counts, compute_scores
 from harness.trials.ranking import as_classes, places_in, rank_positions
 from harness.trials.represent import represent
 from harness.trials.split import split_rows
+from harness.wording import counted
 
 
 @dataclass(frozen=True)
@@ -87,5 +88,5 @@ def _best(log: list[dict[str, Any]], direction: str) -> dict[str, Any]:
     best = max(log, key=lambda entry: -math.inf if entry["score"] is None else sign * entry["score"])
     if best["score"] is None:
         first = f"{log[0]['params']}: {log[0]['trouble']}"
-        raise ContractError(f"tuning: none of {len(log)} candidates has a score; {first}")
+        raise ContractError(f"tuning: none of {counted(len(log), 'candidate')} has a score; {first}")
     return best

@@ -35,6 +35,14 @@ def test_without_a_word_the_platform_decides(monkeypatch):
     assert data_home().name == "harness"
 
 
+def test_a_data_home_that_is_a_file_is_refused_by_everyone_who_asks_for_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").touch()
+    for ask in (data_home, parsed_root, lambda: raw_folder("toy")):
+        with pytest.raises(DataError, match=r"home is a file: --data-home or HARNESS_DATA_HOME must name a folder"):
+            ask()
+
+
 def test_a_manifest_comes_back_as_it_was_written(tmp_path):
     assert read_manifest(tmp_path) is None
     write_manifest(tmp_path, WHOLE)

@@ -15,7 +15,16 @@ from harness.data.arrays import read_header
 from harness.errors import DataError, HarnessError
 from harness.host import Entry, Origin, discover
 from harness.metric import find_metric
-from harness.rescore import check_depth, dataset_opener, find_data, first_hits, ranks_of, rebuild_outcome, rescore
+from harness.rescore import (
+    check_depth,
+    dataset_opener,
+    fill_in,
+    find_data,
+    first_hits,
+    ranks_of,
+    rebuild_outcome,
+    rescore,
+)
 from harness.store import open_store, read_records
 
 CATALOG = discover()
@@ -188,6 +197,20 @@ def test_a_metric_that_fails_is_told_and_costs_the_others_nothing(folder):
     assert len(found.trouble) == 4
     assert "metric 'bad' failed: ModuleNotFoundError" in found.trouble[0]
     assert all("r7" in record.scores and "bad" not in record.scores for record in read_records(folder))
+
+
+def test_what_some_trials_lack_is_filled_in_and_what_cannot_be_is_told(folder):
+    first, second, *others = read_records(folder)
+    (folder / "ranks" / f"{second.key}.npy").unlink()
+    with open_store(folder) as store:
+        found = fill_in(store, [first.key, second.key], metrics("predict_one", "r7", "r1"), OPEN)
+    assert (found.changed, found.kept, found.failed) == (1, 0, 0)
+    once, _, missing = found.trouble
+    assert "metric 'predict_one' times rows one at a time" in once
+    assert f"ranks/{second.key}.npy" in missing
+    after = {record.key: record for record in read_records(folder)}
+    assert after[first.key].scores.keys() - first.scores.keys() == {"r7"}
+    assert [after[record.key] for record in (second, *others)] == [second, *others]
 
 
 def test_a_folder_with_a_writer_is_refused(folder):

@@ -336,7 +336,7 @@ def test_equal_learners_share_a_rank_and_a_group(k, n, higher):
 def test_only_data_sets_that_all_have_are_ranked_and_two_are_needed():
     values = {"a": {"x": 1.0, "y": 2.0, "z": 3.0}, "b": {"x": 0.0, "y": 0.0}}
     assert average_ranks(values, higher=True).n_datasets == 2
-    with pytest.raises(ValueError, match="2 learners on 1 common data sets"):
+    with pytest.raises(ValueError, match="2 learners on 1 common data set"):
         average_ranks({"a": {"x": 1.0}, "b": {"x": 0.0}}, higher=True)
 
 

@@ -234,7 +234,7 @@ BAD = [
     ('{"text": "x", "label": "a"}\n[1]\n', {}, "t.csv, line 2: expected an object, found list"),
     ('{"text": "x", "label": "a"}\n{"text": "y"}\n', {}, "t.csv, line 2: the label is missing"),
     ('[{"text": "x"}]', {}, "is one JSON list: expected JSON lines"),
-    (b"PAR1 is how it begins", {}, "cannot be read as Parquet"),
+    (b"PAR1 it begins", {}, "begins with 'PAR1 it begins' (Parquet begins with 'PAR1'): rename it to .parquet"),
     (gzip.compress(PLAIN.encode())[:-9], {}, "t.csv cannot be read (EOFError"),
 ]
 
@@ -244,6 +244,27 @@ def test_a_bad_file_is_named_with_the_line_and_what_to_do(write, text, options, 
     with pytest.raises(DataError) as caught:
         load(path=write("t.csv", text), **options)
     assert trouble in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.PQ", "t.parquet.gz"])
+@pytest.mark.parametrize("text", [PLAIN, json.dumps(ROWS[0]), "version https://git-lfs"])
+def test_what_is_named_parquet_and_is_none_is_refused_with_how_it_begins(write, name, text):
+    path = write(name, gzip.compress(text.encode()) if name.endswith("gz") else text)
+    ending = ".pq" if name == "t.PQ" else ".parquet"
+    with pytest.raises(DataError) as caught:
+        load(path=path)
+    assert f"is named {ending}, but begins with {text[:20]!r}" in str(caught.value)
+    assert str(caught.value).endswith("rename it to .csv, .tsv or what it is, or get it again")
+
+
+def test_a_name_that_tells_nothing_leaves_it_to_the_content(write):
+    columns = {name: [row[name] for row in ROWS] for name in ("text", "label")}
+    assert content(load(path=write("t.dat", parquet(columns)))) == content(load(path=write("t.txt", PLAIN)))
+
+
+def test_damaged_parquet_is_named(write):
+    with pytest.raises(DataError, match=r"t\.parquet cannot be read as Parquet"):
+        load(path=write("t.parquet", b"PAR1 is how it begins"))
 
 
 def test_latin_1_is_read_when_told(write):

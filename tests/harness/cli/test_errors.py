@@ -1,6 +1,7 @@
 """Bad input: exit code 2, a clear line with the culprit and the way out, no traceback unless asked for, no training."""
 
 import json
+import os
 
 import pytest
 
@@ -109,7 +110,7 @@ WORDS = {
     "unbalanced": (["run", "--learners", "tiny("], ["unbalanced brackets or quotes in 'tiny('"]),
     "zero trials": (
         ["run", "--learners", "tiny", "--trials", "0"],
-        ["command line: trials", "greater than or equal to 1"],
+        ["command line: trials: expected 1 or more (got 0)"],
     ),
     "negative seed": (["run", "--learners", "tiny", "--seed=-1"], ["command line: seed", "(got -1)"]),
     "bad time": (
@@ -127,7 +128,7 @@ WORDS = {
     ),
     "bad representation": (
         ["run", "--learners", "tiny", "--representation", "bag"],
-        ["'raw', 'binary', 'tf' or 'tfidf'"],
+        ["expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf'"],
     ),
     "bad setting": (["run", "--learners", "tiny", "--set", "C=1"], ["--set C=1: expected NAME.PARAM=VALUE"]),
     "idle setting": (
@@ -142,7 +143,10 @@ WORDS = {
     "no module": (["run", "--learners", "no.module:X"], ["module 'no.module' cannot be imported"]),
     "no such plugin": (["plugins", "--disable-plugin", "zzz"], ["--disable-plugin 'zzz' matches no plugin; known: "]),
     "no results": (["table", "nowhere"], ["nowhere is not a results folder"]),
-    "nothing to check": (["check", "tinny"], ["unknown learner 'tinny'", "did you mean tiny"]),
+    "nothing to check": (
+        ["check", "tinny"],
+        ["no learner, data set or metric 'tinny'", "did you mean tiny (a learner)", "module:Class", "./titles.csv"],
+    ),
 }
 
 
@@ -160,11 +164,11 @@ FILES = {
     ),
     "wrong value": (
         "learners = 'tiny'\ntrials = 'many'",
-        "bad.toml: trials: Input should be a valid integer (got 'many')",
+        "bad.toml: trials: expected a whole number (got 'many')",
     ),
     "wrong table": (
         "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 'x'",
-        "bad.toml: datasets[0].representation: Input should be 'raw', 'binary', 'tf' or 'tfidf' (got 'x')",
+        "bad.toml: datasets[0].representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf' (got 'x')",
     ),
 }
 
@@ -253,6 +257,19 @@ DATA = {
 def test_data_that_cannot_be_used_is_refused_before_any_training(refused, case):
     (learners, dataset, *more), expecting = DATA[case]
     refused("run", "--learners", learners, "--datasets", dataset, *more, expecting=expecting)
+
+
+def test_a_pair_that_cannot_run_is_told_twice_and_costs_the_others_nothing(harness, folder, tmp_path):
+    words = ["--learners", "tiny,treelike", "--datasets", "good", "--trials", "1", "--out", tmp_path / "out"]
+    crowd = os.cpu_count() + 1
+    ended = harness("run", *words, "--threads", crowd, "--plugins-dir", folder)
+    (folder / "trained").unlink()
+    told = "learner 'treelike' cannot run on data set 'good': it has no taxonomy, which the learner needs; leave one"
+    assert ended.returncode == 1
+    assert f"warning: {told}" in ended.stderr.partition("1 trial to run")[0]
+    assert told in ended.stdout.partition("Mean ±")[2]
+    assert "\ntiny " in ended.stdout
+    assert f"warning: --threads {crowd} is more than the " in ended.stderr
 
 
 def test_a_class_only_in_the_test_part_and_empty_rows_are_allowed_and_counted(harness, tmp_path):

@@ -131,6 +131,8 @@ def test_the_quick_version_is_smaller_kept_apart_and_says_so(reproduce, place):
     done = reproduce("mini-table", "--quick")
     assert done.returncode == 0, done.stderr
     assert "QUICK: not to be compared" in done.stdout
+    assert "rcv1" not in done.stdout  # it was left out, and is told in a line
+    assert "The quick version: 1 of 2 trials each; left out: rcv1." in done.stderr
     lines = (place / "results" / "mini-table-quick" / "records.jsonl").read_text().splitlines()
     assert len(lines) == 1
 

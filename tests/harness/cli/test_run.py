@@ -106,7 +106,7 @@ def test_a_dry_run_prints_the_plan_and_trains_nothing(place):
     assert not place.log.exists()
     assert not (place.folder / "dry").exists()
     assert done.stdout.count("tells ") == done.stdout.count("scale=2.0") == 2
-    assert "4 trials, 2 at once, 1 thread(s) each; time limit 90 s, memory limit 2 GB" in done.stdout
+    assert "4 trials, 2 at once, 1 thread each; time limit 90 s, memory limit 2 GB" in done.stdout
 
 
 def test_the_experiment_as_kept_runs_again_to_the_same_keys(place, plain):

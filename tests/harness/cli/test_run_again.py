@@ -48,9 +48,14 @@ def test_finished_trials_of_another_folder_are_taken_over(place):
     assert "itself" in place.run("good", *more[:-1], "new", code=2).stderr
 
 
-def test_a_trial_done_under_another_label_is_not_repeated_and_shown_by_the_present_one(place):
+def test_a_trial_done_under_another_label_and_without_a_metric_is_not_repeated(place):
     place.run("one=good", "--trials", 1, "--out", "labelled")
-    done = place.run("two=good", "--trials", 1, "--out", "labelled")
+    done = place.run("two=good", "--trials", 1, "--out", "labelled", "--metrics", "r1,mrr,predict_one")
+    assert "1 of 1 trial is done already" in done.stderr
     assert "nothing left to run" in done.stderr
-    assert "\ntwo " in done.stdout
+    assert "\nmrr: computed for 1 finished trial from saved ranks" in done.stderr
+    assert "warning: metric 'predict_one' times rows one at a time" in done.stderr
+    (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("two ")]
+    assert (row[-1], 0 < float(row[-2]) <= 1) == ("-", True)
+    assert "In none of the records: predict_one" in done.stdout
     assert "\none " not in done.stdout

@@ -86,7 +86,12 @@ def test_a_folder_without_published_numbers_says_what_to_do(harness, stored):
     ended = harness("table", stored("one", TWO), "--against", "published")
     assert ended.returncode == 2
     assert "no published numbers for" in ended.stderr
+    assert "it was not made by an experiment that has a name" in ended.stderr
+    assert "`harness reproduce --list`" in ended.stderr
     assert "--against FILE.csv" in ended.stderr
+    named = stored("two", TWO, experiment="name = 'own'\nlearners = 'pa'\n")
+    ended = harness("table", named, "--against", "published")
+    assert "'own' is no registered experiment that has any" in ended.stderr
 
 
 def test_two_folders_are_compared_with_their_settings(harness, stored):
@@ -105,10 +110,24 @@ def test_two_folders_are_compared_with_their_settings(harness, stored):
     ("words", "message"),
     [
         (["--learners", "pa"], "expected two labels"),
-        (["--learners", "pa,ooz"], "no learner on the same data"),
+        (["--learners", "pa,ooz"], "'pa' of the first and 'ooz' of the second have not run on the same data"),
     ],
 )
 def test_what_cannot_be_compared_is_said(harness, stored, words, message):
     folder = stored("one", TWO)
     ended = harness("compare", folder, folder, *words)
     assert (ended.returncode, message in ended.stderr) == (2, True)
+
+
+def test_folders_with_nothing_in_common_are_told_line_by_line(harness, stored):
+    one, two = stored("one", TWO, ("digits", "topics")), stored("two", {"pa": [0.5]}, ("letter",))
+    ended = harness("compare", one, two)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == [
+        "harness: nothing to compare: no learner of both folders has run on the same data, prepared alike",
+        f"  {one}: pa, ff on digits (tf, holdout:0.1)",
+        f"  {one}: pa, ff on topics (tf, holdout:0.1)",
+        f"  {two}: pa on letter (tf, holdout:0.1)",
+        "--learners FIRST,SECOND compares two learners of different names; data set, representation and split must be "
+        "the same",
+    ]

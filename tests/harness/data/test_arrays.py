@@ -149,9 +149,10 @@ def test_something_else_in_the_way_is_named(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
 
 
-def test_a_data_home_that_cannot_be_written_is_named_with_the_way_out(tmp_path):
+def test_a_data_home_that_cannot_be_written_is_named_with_the_way_out(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"cannot write the data home .*file/home .*: set HARNESS_DATA_HOME"):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "file" / "home"))
+    with pytest.raises(DataError, match=r"cannot write the data home .*file/home .*: --data-home or HARNESS_DATA_HOME"):
         keep(checked("mine", dataset()), tmp_path / "file" / "home" / "kept")
 
 

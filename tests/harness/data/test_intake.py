@@ -1,6 +1,8 @@
 """Raw files on their way in: checked by what is inside, put in place in one step, and never at the cost of others."""
 
 import io
+import os
+import signal
 import sys
 import tarfile
 import threading
@@ -11,7 +13,7 @@ import pytest
 from harness.contract import RawFile
 from harness.data.fetch import Patience, Watcher, hash_file
 from harness.data.intake import Incoming, fetch, gather, take_in
-from harness.data.inventory import default_form, verify
+from harness.data.inventory import belongings, default_form, names_at_hand, remove, verify
 from harness.errors import DataError
 from harness.executors.local import LocalExecutor
 from harness.home import MANIFEST, download_folder, raw_folder, read_manifest
@@ -213,12 +215,57 @@ def test_of_two_imports_at_once_one_stays_whole(bring, entry, executor, catalog,
     assert [finding.trouble for finding in verify(entry)] == ["", "", "", ""]  # a file, two forms, the facts
 
 
-def test_an_exchange_that_was_killed_half_way_is_put_right_by_the_next_one(bring, home):
+def kill_before_rename(number):
+    """Have this process end by SIGKILL when it is about to rename for the n-th time."""
+    left = iter(range(number - 1))
+
+    def watch(event, _):
+        if event == "os.rename" and next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+
+
+RENAMES = {1: SOUND, 2: SOUND, 3: OTHER, 4: OTHER}
+"""What is found when an import of OTHER over SOUND is killed before its n-th rename."""
+
+
+@pytest.mark.parametrize("number", RENAMES)
+def test_an_import_killed_between_its_renames_leaves_the_old_files_or_the_new(bring, entry, home, number):
+    bring(SOUND)
+    child = os.fork()
+    if child == 0:
+        kill_before_rename(number)
+        bring(OTHER)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    assert names_at_hand(["lines"]) == ["lines"]
+    findings = list(verify(entry))
+    assert findings[0].path == home / "raw" / "lines" / "lines.txt"
+    assert not any(finding.trouble for finding in findings)
+    assert (raw_folder("lines") / "lines.txt").read_bytes() == RENAMES[number]
+    bring(OTHER)
+    assert (raw_folder("lines") / "lines.txt").read_bytes() == OTHER
+    assert {path.name for path in (home / "raw").iterdir()} == {"lines", ".lines.lock"}
+
+
+def test_a_data_home_that_cannot_be_written_is_named(bring, home):
+    home.mkdir()
+    (home / "raw").symlink_to("/proc/self")  # where not even root may put anything
+    with pytest.raises(DataError, match=r"cannot write the data home .*: --data-home or HARNESS_DATA_HOME names"):
+        bring(SOUND)
+
+
+def test_what_a_killed_import_left_is_cleared_with_the_rest(bring, home):
     bring(SOUND)
     raw_folder("lines").rename(home / "raw" / ".lines.before")
-    assert "rows 3 expected" in refusal(bring, LONGER)
-    bring(OTHER)
-    assert not (home / "raw" / ".lines.before").exists()
+    (home / "raw" / ".lines-abcd1234").mkdir()
+    assert raw_folder("lines").exists()
+    for path in belongings(["lines"]):
+        remove(path)
+    assert everything(home) == {}
+    assert not raw_folder("lines").exists()
 
 
 def test_a_data_set_without_files_takes_none(catalog, executor, tmp_path):

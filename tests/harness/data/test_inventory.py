@@ -192,7 +192,7 @@ def test_what_belongs_to_a_data_set_is_listed_by_kind(home):
     beside.mkdir()
     (home / "raw" / "photos").mkdir()
     assert belongings(["toy"], raw=False) == [parsed]
-    assert belongings(["toy"], parsed=False) == [raw_folder("toy"), download_folder("toy"), beside]
+    assert belongings(["toy"], parsed=False) == [beside, raw_folder("toy"), download_folder("toy")]
     assert names_at_hand(["toy", "absent"]) == ["toy"]
 
 

@@ -1,5 +1,6 @@
-"""Plans: every trial of an experiment, and what cannot run is refused before any training."""
+"""Plans: every trial of an experiment, and what cannot run is told or refused before any training."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,8 +10,10 @@ from scipy.sparse import csr_array
 from experiments import LABELS, ROWS, SEVERAL, catalog_of, learner, trials_of
 from harness import Taxonomy
 from harness.errors import DataError, SpecError, UnknownName
+from harness.experiment.pairs import tell_misfits
 from harness.experiment.plan import as_payload
-from harness.experiment.resolve import MINIMUM_DEPTH
+from harness.experiment.resolve import MINIMUM_DEPTH, resolve
+from harness.experiment.spec import build
 
 
 def test_a_trial_tells_all_that_its_process_must_know(header):
@@ -143,11 +146,32 @@ TREE = Taxonomy(np.array([-1, 0, 0, 0, 0]), np.arange(1, 5))
         ("treelike", {}, {}, "has no taxonomy, which the learner needs"),
     ],
 )
-def test_data_that_a_learner_cannot_take_is_refused_with_both_names(header_of, name, changes, raw, trouble):
-    with pytest.raises(
-        DataError, match=f"learner 'x' cannot run on data set 'data': it {trouble}.*; leave one of them out"
-    ):
-        trials_of(header_of(**changes), learners=f"several,x={name}" if "y" in changes else f"pa,x={name}", **raw)
+def test_a_learner_that_cannot_take_the_data_is_told_and_the_others_are_planned(header_of, name, changes, raw, trouble):
+    header, able = header_of(**changes), "several" if "y" in changes else "ooz"
+    told = f"learner 'x' cannot run on data set 'data': it {trouble}.*; leave one of them out, or .* on = "
+    raw = {"learners": f"{able},x={name}", "datasets": "data"} | raw
+    assert [trial.label for trial in trials_of(header, **raw)] == [able]
+    (line,) = tell_misfits(resolve(build(raw, "test"), catalog_of()), {"data": header})
+    assert re.match(told, line)
+    with pytest.raises(DataError, match=told):  # and nothing else to run
+        trials_of(header, **(raw | {"learners": f"x={name}"}))
+
+
+def test_a_learner_that_cannot_take_several_data_sets_is_told_once(header):
+    resolved = resolve(build({"learners": "pa,treelike", "datasets": "data,other"}, "test"), catalog_of())
+    (line,) = tell_misfits(resolved, {"data": header, "other": header})
+    assert line.startswith("learner 'treelike' cannot run on data sets 'data', 'other': each has no taxonomy")
+
+
+def test_a_pair_that_on_leaves_out_is_no_misfit(header_of):
+    headers = {"data": header_of(taxonomy=TREE), "other": header_of(X=csr_array(2 * ROWS))}
+    raw = {"learners": ["pa", {"name": "treelike", "on": ["data"]}], "datasets": "data,other"}
+    assert tell_misfits(resolve(build(raw, "test"), catalog_of()), headers) == ()
+
+
+def test_two_files_of_the_same_content_are_refused_by_name(header):
+    with pytest.raises(SpecError, match=r"data sets 'a' \(data\) and 'other' have the same content.*leave one out"):
+        trials_of(header, datasets="a=data,other", headers={"a": header, "other": header})
 
 
 @pytest.mark.parametrize(
@@ -204,5 +228,6 @@ def test_the_single_class_of_a_later_trial_is_found_before_the_first(header_of):
 
 def test_a_stratified_split_of_several_labels_a_row_is_refused_before_any_training(header_of):
     several = header_of(y=csr_array(np.eye(4, dtype=np.int8)[LABELS]))
-    with pytest.raises(DataError, match=r"data set 'data': split 'stratified:0.5' needs one label a row"):
-        trials_of(several, learners="several", split="stratified:0.5")
+    for split in ("stratified:0.5", "stratified-kfold:2"):
+        with pytest.raises(DataError, match=f"data set 'data': split '{split}' needs one label a row"):
+            trials_of(several, learners="several", split=split)

@@ -1,12 +1,16 @@
 """Drawn figures: real files, of the kind that their ending says, the same for the same records."""
 
+from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.errors import HarnessError
 from harness.figures.diagram import Diagram, draw_diagram
-from harness.figures.draw import draw_panels, save_figure
+from harness.figures.draw import draw_panels, log_label, log_ticks, save_figure
 from harness.figures.panels import Panel, Series
 from harness.stats import average_ranks
 
@@ -56,6 +60,74 @@ def test_one_learner_looks_the_same_in_every_panel():
     colours = [{line.get_label(): line.get_color() for line in axis.lines} for axis in (one, two)]
     assert colours[0]["pa"] == colours[1]["pa"]
     assert colours[0]["lomtree (slope 0.10)"] == colours[1]["lomtree (slope 0.10)"]
+
+
+def legend_of(figure):
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_panels_share_one_legend_that_lies_beside_them():
+    figure = draw_panels([PANEL, Panel("two", "x", "y", (TREE, LINE))])
+    assert legend_of(figure) == ["pa", "lomtree (slope 0.10)", "ooz", "not beaten in both"]
+    assert all(axis.get_legend() is None for axis in figure.axes)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert not any(legend.get_window_extent().overlaps(axis.get_tightbbox()) for axis in figure.axes)
+
+
+def test_a_legend_of_many_long_names_stays_inside_the_figure():
+    lines = [Series(f"committee(sparsify(pa, share=0.{n}))", (1, 2), (n, n), (0, 0)) for n in range(9)]
+    figure = draw_panels([Panel("", "x", "y", tuple(lines))])
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+def test_bars_need_no_legend():
+    assert not draw_panels([BARS]).legends
+
+
+def test_a_point_shows_the_spread_of_both_axes():
+    point = replace(POINT, x_spread=(0.5,))
+    (axis,) = draw_panels([Panel("", "x", "y", (point,))]).axes
+    across, up = ([bar.get_segments()[0] for bar in axis.collections][place] for place in (0, 1))
+    assert across.tolist() == [[1.5, 0.6], [2.5, 0.6]]
+    assert up.tolist() == [[2, 0.5], [2, 0.7]]
+
+
+@given(st.floats(-9, 9), st.floats(0.05, 12))
+def test_ticks_of_a_logarithmic_axis_are_inside_it_few_and_told_apart(power, decades):
+    low, high = 10**power, 10 ** (power + decades)
+    ticks = log_ticks(low, high)
+    assert 2 <= len(ticks) <= 8
+    assert all(low <= tick <= high for tick in ticks)
+    assert len({log_label(tick) for tick in ticks}) == len(ticks)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [
+        (8, 12_000, ["10", "100", "1,000", "10,000"]),
+        (0.04, 1.2, ["0.05", "0.1", "0.2", "0.5", "1"]),
+        (290, 720, ["300", "400", "500", "600", "700"]),
+        (1.5e-5, 1.1e-4, [r"$2 \cdot 10^{-5}$", r"$5 \cdot 10^{-5}$", "0.0001"]),
+        (0.5, 2e9, ["1", "100", "10,000", "$10^{6}$", "$10^{8}$"]),
+    ],
+)
+def test_a_logarithmic_axis_has_plain_numbers(low, high, labels):
+    assert [log_label(tick) for tick in log_ticks(low, high)] == labels
+
+
+def test_labels_of_a_logarithmic_axis_do_not_meet():
+    line = Series("pa", (20_000, 50_000, 90_000), (1, 2, 3), (0, 0, 0))
+    figure = draw_panels([Panel("", "x", "y", (line,), "log", "log")] * 3)
+    figure.draw_without_rendering()
+    labels = figure.axes[0].get_xticklabels(which="both")
+    boxes = sorted((label.get_window_extent() for label in labels if label.get_text()), key=lambda box: box.x0)
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_a_diagram_of_ranks_tells_ranks_and_the_critical_difference(tmp_path):

@@ -64,6 +64,12 @@ def test_bars_stand_beside_each_other_by_learner(make_record):
     assert panel.series[0].y == pytest.approx((0.6,))
 
 
+def test_bars_stand_in_one_order_on_every_data_set(make_record):
+    learners = {"one": ("pa", "ooz"), "two": ("ooz", "pa")}
+    records = [make_record(label, 0, dataset=name, r1=0.5) for name in learners for label in learners[name]]
+    assert [panel.names for panel in bar_panels(records, R1)] == [("pa", "ooz"), ("pa", "ooz")]
+
+
 def test_a_sweep_finds_the_parameter_and_leaves_it_out_of_the_label(make_record):
     records = [make_record(f"pa(C={c})", 0, r1=0.5 + c / 10, params={"C": c}) for c in (2, 1)]
     (panel,) = sweep_panels(records, R1)
@@ -129,3 +135,10 @@ def test_the_front_joins_the_cheap_and_the_good(make_record):
     (panel,) = pareto_panels(records, R1, TRAIN)
     assert panel.front == ((1.0, 0.5), (9.0, 0.9))
     assert len(panel.series) == 3
+
+
+def test_a_point_has_the_spread_of_score_and_of_cost(make_record):
+    records = [make_record("pa", seed, r1=0.5 + seed / 10, train=1.0 + seed) for seed in (0, 2)]
+    ((series,),) = [panel.series for panel in pareto_panels(records, R1, TRAIN)]
+    assert (series.x, series.x_spread) == ((2.0,), pytest.approx((2**0.5,)))
+    assert (series.y, series.spread) == (pytest.approx((0.6,)), pytest.approx((0.02**0.5,)))

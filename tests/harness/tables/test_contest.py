@@ -73,5 +73,5 @@ def test_average_ranks_are_those_of_the_means(lines):
 
 
 def test_one_data_set_is_too_few_to_rank(lines):
-    with pytest.raises(HarnessError, match="r1: no average ranks: 2 learners on 1 common data sets"):
+    with pytest.raises(HarnessError, match="r1: no average ranks: 2 learners on 1 common data set:"):
         ranks_grid(lines({"a": [1], "b": [0]}), R1)

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import DataError, SpecError
-from harness.trials.split import check_split, folds_of, settle_split, shuffled, split_rows, split_sizes
+from harness.trials.split import (
+    check_split,
+    folds_of,
+    settle_split,
+    shuffled,
+    split_rows,
+    split_sizes,
+)
 
 seeds = st.integers(0, 2**32)
 PINNED = {
@@ -103,7 +110,8 @@ def test_folds_of_the_next_shuffle_are_other_ones():
 
 
 def test_only_a_split_into_folds_has_a_number_of_them():
-    assert (folds_of("kfold:7"), folds_of("holdout:0.1"), folds_of("given")) == (7, None, None)
+    assert [folds_of(f"{kind}:7") for kind in ("kfold", "stratified-kfold")] == [7, 7]
+    assert [folds_of(split) for split in ("holdout:0.1", "stratified:0.1", "given")] == [None, None, None]
 
 
 # -- strata ----------------------------------------------------------------------------------------------------------
@@ -154,10 +162,41 @@ def test_classes_too_small_for_their_share_are_drawn_from_together():
     assert (labels[test] > 0).sum() == 10
 
 
-def test_a_stratified_split_without_one_label_a_row_is_refused():
+@pytest.mark.parametrize("split", ["stratified:0.5", "stratified-kfold:2"])
+def test_a_stratified_split_without_one_label_a_row_is_refused(split):
     for labels in (None, np.zeros((10, 2)), np.zeros(9, np.int64)):
         with pytest.raises(DataError, match="a stratified split needs one label a row"):
-            split_rows("stratified:0.5", 10, 0, {}, labels)
+            split_rows(split, 10, 0, {}, labels)
+
+
+@given(labelled(), folds, st.integers(0, 5))
+def test_stratified_folds_test_every_row_once_and_share_out_every_class_within_one(labels, k, shuffle):
+    counts = []
+    tests = []
+    for fold in range(k):
+        train, test = split_rows(f"stratified-kfold:{k}", len(labels), shuffle * k + fold, {}, labels)
+        assert sorted([*train, *test]) == list(range(len(labels)))
+        assert len(test) in (len(labels) // k, -(-len(labels) // k))
+        counts.append(np.bincount(labels[test], minlength=8))
+        tests += test.tolist()
+    assert sorted(tests) == list(range(len(labels)))
+    assert (np.ptp(counts, axis=0) <= 1).all()  # so that a class of at least K rows is in every fold
+
+
+@given(labelled(), folds, seeds, st.permutations(range(8)))
+def test_what_classes_are_called_decides_nothing_of_stratified_folds(labels, k, seed, names):
+    renamed = np.array(names)[labels]
+    first, second = (split_rows(f"stratified-kfold:{k}", len(labels), seed, {}, y) for y in (labels, renamed))
+    assert [part.tolist() for part in first] == [part.tolist() for part in second]
+
+
+@given(labelled(), folds, seeds)
+def test_stratified_folds_are_dealt_as_defined(labels, k, seed):
+    order = shuffled(len(labels), seed // k).tolist()
+    classes = list(dict.fromkeys(labels[order].tolist()))
+    dealt = [row for name in classes for row in order if labels[row] == name]
+    _, test = split_rows(f"stratified-kfold:{k}", len(labels), seed, {}, labels)
+    assert test.tolist() == [row for row in order if dealt.index(row) % k == seed % k]
 
 
 def stratified_by_hand(share, labels, seed):
@@ -190,6 +229,7 @@ GOLDEN = {
     "holdout:0.25": ([4, 6, 11, 3, 1, 7, 9, 5, 2], [0, 8, 10]),
     "kfold:4": ([5, 4, 3, 11, 0, 2, 1, 7, 9], [10, 8, 6]),
     "stratified:0.25": ([10, 6, 11, 3, 1, 7, 9, 5, 2], [0, 8, 4]),
+    "stratified-kfold:4": ([5, 10, 3, 11, 8, 0, 2, 6, 9], [4, 1, 7]),
 }
 
 
@@ -213,6 +253,7 @@ def test_a_split_is_the_same_on_every_machine(split):
         ("stratified:.10", "stratified:0.1"),
         ("kfold:10", "kfold:10"),
         ("kfold:05", "kfold:5"),
+        ("stratified-kfold:05", "stratified-kfold:5"),
         ("given", "given"),
         ("given:official", "given:official"),
     ],
@@ -232,6 +273,8 @@ UNKNOWN += [
     "stratified",
     "stratified:0",
     "stratified:2",
+    "stratified-kfold:1",
+    "stratified-kfold:0.5",
     "random",
 ]
 
@@ -241,7 +284,7 @@ def test_an_unknown_split_is_named_with_what_is_allowed(text):
     with pytest.raises(SpecError) as caught:
         check_split(text)
     assert repr(text) in str(caught.value)
-    assert "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' with K of 2 or more" in str(
+    assert "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K" in str(
         caught.value
     )
 
@@ -254,6 +297,7 @@ def test_an_unknown_split_is_named_with_what_is_allowed(text):
         ("stratified:0.1", 4, "test"),
         ("kfold:5", 4, "test"),
         ("kfold:2", 1, "test"),
+        ("stratified-kfold:5", 4, "test"),
     ],
 )
 def test_an_empty_part_is_refused(split, rows, part):
