@@ -13,6 +13,10 @@ from harness.kernels.rows import ROWS, Rows, has_room
 from harness.kernels.scoring import score
 from harness.kernels.structured import BLOCK, DUALS, GIVEN, IDLE, MOST_STEPS, Block, Goal, Tree, fetch, put_back
 
+RELUCTANCE = 0.25
+"""The share of the tolerance by which a class has to be better before it gets a dual: with thousands of classes most
+are nearly as good, and each dual is an edge for every feature of the instance (measured: less than half of them)."""
+
 
 @kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
 def sweep_rows(
@@ -30,13 +34,14 @@ def sweep_rows(
     zeros: Array,
 ) -> int:
     """As `sweep_flat` does it; the index too may be what has no room."""
+    slack = RELUCTANCE * goal.tolerance
     for done in range(order.size):
         i = order[done]
         if not has_room(duals, order[done : done + 1], MOST_STEPS):
             return done
         score(rows, instances, i, zeros, block.scores)
         size = fetch(duals, np.uint32(i), block)
-        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, block, size, moves)
+        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, slack, block, size, moves)
         features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
         if n > 0 and not has_room(rows, features, n):
             put_back(duals, np.uint32(i), block, size, False)

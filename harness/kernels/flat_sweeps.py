@@ -63,11 +63,11 @@ def join(c: Any, block: Block, size: Any) -> Any:
 
 
 @helper()
-def settle(y: Any, square: float, C: float, block: Block, size: Any, moves: Moves) -> Any:
+def settle(y: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
     """Give an instance its best duals, among those it has and not too many new ones, the best one for certain.
 
-    Without a limit the first instances would give a dual to every class, since all are as good. Gives how many members
-    there are now, and how many classes move.
+    Without a limit the first instances would give a dual to every class, since all are as good; the other new ones have
+    to be above the level by `slack`. Gives how many members there are now, and how many classes move.
     """
     h, beta, members = block.gradient, block.beta, block.members
     given = C - left_over(C, block, size)
@@ -81,7 +81,7 @@ def settle(y: Any, square: float, C: float, block: Block, size: Any, moves: Move
     level = find_level(h, members, size, 0.0, -1.0)
     most = size + np.uint32(MOST_STEPS - 1)
     for c in range(np.uint32(h.size)):  # more members only raise the level, so those below it cannot win
-        if h[c] > level and not block.member[c] and size < most:
+        if h[c] > level + slack and not block.member[c] and size < most:
             size = join(c, block, size)
     level = find_level(h, members, size, level, -1.0)
     if level > square * C:
@@ -107,7 +107,7 @@ def give_all(C: float, block: Block, size: Any) -> Any:
 
 
 @helper()
-def decide(y: Any, square: float, goal: Goal, block: Block, size: Any, moves: Moves) -> Any:
+def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: Any, moves: Moves) -> Any:
     """Give an instance its best duals, from the scores, where it is not near them already.
 
     Gives how far it was from them, how many members there are now, and how many classes move.
@@ -120,7 +120,7 @@ def decide(y: Any, square: float, goal: Goal, block: Block, size: Any, moves: Mo
     n = 0
     if violation > IDLE * goal.tolerance:
         if square > 0:
-            size, n = settle(y, square, goal.C, block, size, moves)
+            size, n = settle(y, square, goal.C, slack, block, size, moves)
         else:
             size = give_all(goal.C, block, size)
     return violation, size, n
@@ -149,7 +149,7 @@ def sweep_flat(
         fetch_row(duals, order, done)
         score_densely(W, instances, i, block.scores)
         size = fetch(duals, np.uint32(i), block)
-        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, block, size, moves)
+        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, 0.0, block, size, moves)
         move_densely(W, instances, i, moves, n)
         put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)

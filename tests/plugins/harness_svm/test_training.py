@@ -143,7 +143,7 @@ def test_the_duals_of_one_instance_are_as_good_in_closed_form_as_by_many_small_s
 def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack, flat):
     X, y = data(1)
     dense, sparse = (
-        started(X, y, FLAT if flat else tree, slack=slack, tolerance=0.01, sparse=kind)[0] for kind in (False, True)
+        started(X, y, FLAT if flat else tree, slack=slack, tolerance=0.001, sparse=kind)[0] for kind in (False, True)
     )
     for training in (dense, sparse):
         training.run(np.random.default_rng(0), 1000)
