@@ -57,8 +57,6 @@ class Timing(NamedTuple):
 LARGE = (30_000, 12_000, 350_000)
 LARGE_CHILD = """
 import json, sys, time
-import numpy as np
-from scipy.sparse import csr_array
 from harness.signature import import_target
 from harness.trials.represent import represent
 from harness.trials.split import split_rows

@@ -30,6 +30,7 @@ from harness.kernels.structured import (
     Goal,
     Tree,
     fetch,
+    join,
     left_over,
     put_back,
     steepest,
@@ -43,23 +44,16 @@ def find_level(h: Array, members: Array, size: Any, level: float, budget: float)
 
     Without a budget (below 0) it has to be as high as all that is above it.
     """
-    n = -1
+    n = np.int64(size) + 1
     while True:
         above, total = 0, 0.0
         for m in range(size):
             if h[members[m]] > level:
                 above, total = above + 1, total + h[members[m]]
-        if above in (n, 0):
+        if above >= n or above == 0:  # more than before are above it by rounding only
             return level
         n = above
         level = total / (above + 1) if budget < 0 else (total - budget) / above
-
-
-@helper()
-def join(c: Any, block: Block, size: Any) -> Any:
-    """Class c becomes a member; gives how many there are now."""
-    block.member[c], block.members[size] = True, c
-    return size + np.uint32(1)
 
 
 @helper()
@@ -84,8 +78,11 @@ def settle(y: Any, square: float, C: float, slack: float, block: Block, size: An
         if h[c] > level + slack and not block.member[c] and size < most:
             size = join(c, block, size)
     level = find_level(h, members, size, level, -1.0)
-    if level > square * C:
-        level = find_level(h, members, size, level, square * C)
+    if level > square * C:  # what is left to give may be tiny beside h, so h counts from its top
+        top = h[best]
+        for m in range(size):
+            h[members[m]] -= top
+        level = find_level(h, members, size, level - top, square * C)
     n, gain = 0, 0.0
     for m in range(size):
         c = members[m]

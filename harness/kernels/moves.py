@@ -1,4 +1,4 @@
-"""Updates that move many prototypes along one instance: MMP, one-vs-rest perceptron and Winnow share them.
+"""Updates that move the vectors of many classes along one instance: prototypes and support vector machines share them.
 
 Such an update may touch every class, so a row is gone through once for all of them, not once for each.
 """

@@ -9,7 +9,7 @@ attributes L_z(y) = r_y sqrt(m_z) on that path and dL_i(y) = L(y_i) - L(y), an i
 
 (Cai and Hofmann, CIKM 2004; with a flat tree and all costs 1 Crammer and Singer, JMLR 2001). Of all w_z only one vector
 a class is kept, u_y = r_y sum_i (coefficient of y in i) x_i: w_z = sqrt(m_z) times the sum of those below z. Here is
-what is done for one instance; `sweeps` goes through them.
+what is done for one instance; `structured_sweeps` and `flat_sweeps` go through them.
 """
 
 from __future__ import annotations
@@ -254,6 +254,13 @@ def left_over(C: float, block: Block, size: Any) -> float:
 
 
 @helper()
+def join(c: Any, block: Block, size: Any) -> Any:
+    """Class c becomes a member; gives how many there are now."""
+    block.member[c], block.members[size] = True, c
+    return size + np.uint32(1)
+
+
+@helper()
 def improve(tree: Tree, y: Any, square: float, goal: Goal, block: Block, size: Any, moves: Moves) -> Any:
     """Shift duals between two classes at a time until their gradients agree.
 
@@ -275,8 +282,7 @@ def improve(tree: Tree, y: Any, square: float, goal: Goal, block: Block, size: A
             spare += step
         else:
             if not block.member[up]:
-                block.member[up], block.members[size] = True, up
-                size += np.uint32(1)
+                size = join(up, block, size)
             beta[up] += step
             gain += step * block.rate[up]
             n = push(tree, up, -step * block.rate[up], square, block, moves, n)

@@ -60,8 +60,11 @@ class PassLearner(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  #
     def _check_restored(self) -> None:
         """Raise ValueError unless what came from a file can be used without reading beyond an array."""
 
-    def _arranged(self, instances: Instances) -> Instances:  # most learners keep weights by the number of the feature
-        """The instances as the learner has arranged its weights; asked first for those that it begins with."""
+    def _arrange(self, instances: Instances) -> None:
+        """Settle how weights lie in memory, by the instances that training begins with."""
+
+    def _arranged(self, instances: Instances) -> Instances:
+        """The instances as the weights lie in memory: by the number of the feature, unless settled otherwise."""
         return instances
 
     def _finish(self) -> None:  # most learners are done after the last pass
@@ -76,7 +79,9 @@ class PassLearner(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  #
             delattr(self, name)
         X, labelled = self._validated(X, y, reset=True)
         self.classes_ = np.unique(labelled)
-        instances, labels = self._arranged(as_instances(X)), self._positions(labelled)
+        instances, labels = as_instances(X), self._positions(labelled)
+        self._arrange(instances)
+        instances = self._arranged(instances)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         self._begin(generator)
         self._training = instances, labels
@@ -195,8 +200,12 @@ class BatchLearner(PassLearner):
             self._begin(np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4)))
         else:
             self._grow(n_features, n_classes)
-        instances = self._arranged(as_instances(X))
-        self._learn(instances, self._positions(labelled), np.arange(instances.n_instances), self._step(1))
+        instances = as_instances(X)
+        if fresh:
+            self._arrange(instances)
+        self._learn(
+            self._arranged(instances), self._positions(labelled), np.arange(instances.n_instances), self._step(1)
+        )
         return self
 
     def _is_wider(self, X: Any) -> bool:

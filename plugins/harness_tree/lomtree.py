@@ -121,6 +121,7 @@ class LOMtree(TreeLearner, BatchLearner):
 
     def _grow(self, n_features: int, n_classes: int) -> None:
         new = self.n_features_in_ - n_features
+        self.places_ = np.append(self.places_, np.arange(n_features, self.n_features_in_, dtype=np.int32))
         if new and not self.hashed_:
             stretches = self.table_.reshape(-1, n_features + 1, 2)
             self.table_ = np.pad(stretches, ((0, 0), (0, new), (0, 0))).reshape(-1, 2)

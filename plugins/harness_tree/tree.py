@@ -63,12 +63,10 @@ class TreeLearner(PassLearner):
             "bits": (holds and self.bits <= 32, "an integer from 1 to 32"),
         }
 
+    def _arrange(self, instances: Instances) -> None:
+        self.places_ = places_of(by_frequency(instances, self.n_features_in_))
+
     def _arranged(self, instances: Instances) -> Instances:
-        if not hasattr(self, "places_"):
-            self.places_ = places_of(by_frequency(instances, self.n_features_in_))
-        known = self.places_.size
-        if known < self.n_features_in_:
-            self.places_ = np.append(self.places_, np.arange(known, self.n_features_in_, dtype=np.int32))
         return renamed(instances, self.places_)
 
     def _begin_weights(self, n_slots: int) -> None:
@@ -137,6 +135,7 @@ class TreeLearner(PassLearner):
     def _check_tree(self, n_slots: int) -> None:
         nodes, n_nodes = self.nodes_, len(self.nodes_)
         expect(nodes.dtype == NODE and nodes.ndim == 1 and 0 <= self.root_ < n_nodes, "nodes_")
+        self.nodes_ = nodes = nodes.astype(NODE)  # a file does not say that fields are aligned, and kernels ask for it
         inner = nodes["left"] >= 0
         for link in ("parent", "left", "right"):
             expect(

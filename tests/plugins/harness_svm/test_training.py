@@ -83,9 +83,13 @@ def started(
     flat=st.booleans(),
     attributes=st.sampled_from(["path", "leaf"]),
     costs=st.sampled_from(["tree", "zero-one"]),
+    scale=st.sampled_from([1.0, 1e-3, 1e-8]),
 )
-def test_the_solution_is_feasible_meets_kkt_and_closes_the_gap(data, tree, seed, slack, C, flat, attributes, costs):
+def test_the_solution_is_feasible_meets_kkt_and_closes_the_gap(
+    data, tree, seed, slack, C, flat, attributes, costs, scale
+):
     X, y = data(seed, n=40, n_features=8)
+    X = X * np.float32(scale)
     chosen = {"slack": slack, "C": C, "attributes": attributes, "costs": costs}
     training, reference = started(X, y, FLAT if flat else tree, **chosen)
     training.run(np.random.default_rng(0), 20_000)
@@ -120,6 +124,13 @@ def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tr
         # With paths of one length all r_y are equal, and this is the sum over the top-level nodes.
         assert_allclose((training.weights / training.tree.scale).sum(axis=1), 0, atol=1e-9)
     assert np.all(np.diff(found) >= -1e-9)
+
+
+def test_classes_that_tie_with_the_level_do_not_keep_it_moving():
+    random = np.random.default_rng(12)  # here rounding once made the number of classes above it go up and down
+    n, features, classes = (int(random.integers(*bounds)) for bounds in ((6, 40), (2, 8), (3, 9)))
+    X, y = random.integers(0, 3, (n, features)), random.integers(0, classes, n)
+    assert crammer_singer.CrammerSinger(C=10.0, random_state=0).fit(X, y).sweeps_ < 1000
 
 
 @SHARED

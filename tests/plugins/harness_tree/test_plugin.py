@@ -189,6 +189,23 @@ def test_a_saved_learner_ranks_and_learns_on_like_the_one_that_was_saved(learner
         assert_same(fitted.partial_fit(X, names), back.partial_fit(X, names))
 
 
+def test_a_saved_learner_ranks_in_a_process_that_has_seen_no_other(tmp_path):
+    X, y = data()
+    fitted = {type(learner).__name__: clone(learner).fit(X, y) for learner in LEARNERS}
+    np.save(tmp_path / "X", X.toarray())
+    for name, learner in fitted.items():
+        learner.save(tmp_path / name)
+    code = """if True:
+        import sys, numpy, harness_tree
+        X = numpy.load("X.npy")
+        for name in sys.argv[1:]:
+            numpy.save(name + "-ranks", getattr(harness_tree, name).load(name).rank(X, 3))
+    """
+    subprocess.run([sys.executable, "-c", code, *fitted], cwd=tmp_path, check=True)
+    for name, learner in fitted.items():
+        assert_array_equal(np.load(tmp_path / f"{name}-ranks.npy"), learner.rank(X, 3))
+
+
 @every
 def test_a_damaged_or_foreign_file_is_refused(learner, tmp_path):
     X, y = data()
