@@ -29,6 +29,9 @@ RUN = np.uint64(4)
 """So many instances stay together when they are shuffled: neighbours in memory are read faster."""
 
 
+LOSSES = ("hinge", "squared_hinge")
+
+
 class Problem(NamedTuple):
     """What is solved, and how well: the largest and the least projected gradient differ by `tolerance` at most."""
 

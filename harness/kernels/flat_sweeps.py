@@ -44,7 +44,7 @@ def find_level(h: Array, members: Array, size: Any, level: float, budget: float)
 
     Without a budget (below 0) it has to be as high as all that is above it.
     """
-    n = np.int64(size) + 1
+    n = int(size) + 1
     while True:
         above, total = 0, 0.0
         for m in range(size):

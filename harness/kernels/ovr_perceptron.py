@@ -9,7 +9,7 @@ from numba import float64, int32, int64, void
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.kernels.compiling import Array, kernel, reads, writes
+from harness.kernels.compiling import LEAN, Array, kernel, reads, writes
 from harness.kernels.edges import Edges, as_edges, as_rows
 from harness.kernels.instances import INSTANCES, LABELS, Instances, Labels
 from harness.kernels.moves import MOVES, Moves, forget, move, plan
@@ -18,7 +18,7 @@ from harness.kernels.scoring import score, squared_norm
 from harness.kernels.topk import top_k
 
 
-@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), reads(float64), writes(float64), MOVES, writes(int64)))
+@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), reads(float64), writes(float64), MOVES, writes(int64)), **LEAN)
 def update(
     rows: Rows,
     instances: Instances,
@@ -69,7 +69,7 @@ def norms(rows: Rows, n_classes: int) -> NDArray[np.float64]:
     return np.sqrt(squares)
 
 
-@kernel(void(FROZEN_ROWS, writes(float64)))
+@kernel(void(FROZEN_ROWS, writes(float64)), **LEAN)
 def add_squares(rows: Rows, squares: Array) -> None:
     for f in range(rows.start.size):
         start = rows.start[f]
@@ -103,8 +103,9 @@ def rank_scaled(rows: Rows, instances: Instances, base: Array, scale: Array, k: 
 
 
 @kernel(
-    void(FROZEN_ROWS, INSTANCES, reads(float64), reads(float64), reads(float64), writes(float64), writes(int32, 2))
-)  # fmt: skip
+    void(FROZEN_ROWS, INSTANCES, reads(float64), reads(float64), reads(float64), writes(float64), writes(int32, 2)),
+    **LEAN,
+)
 def fill_scaled_ranks(
     rows: Rows, instances: Instances, base: Array, scale: Array, zeros: Array, scores: Array, ranked: Array
 ) -> None:

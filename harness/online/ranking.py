@@ -14,14 +14,14 @@ from harness.kernels.rows import Rows
 
 def load_kernel(ranks_untouched: bool) -> None:
     """Compile what a learner ranks with, and not what it does not need."""
-    import_module("harness.kernels.topk" if ranks_untouched else "harness.kernels.touched")
+    import_module("harness.kernels.ranking" if ranks_untouched else "harness.kernels.touched")
 
 
 def rank_all(rows: Rows, instances: Instances, base: NDArray[np.float64], k: int) -> NDArray[np.int32]:
     """The k best of all classes, by sum_f x_f W[f, c] + base_c."""
     if pays(rows, instances, base.size):
         return rank_dense(rows, instances, base, k)
-    from harness.kernels.topk import rank
+    from harness.kernels.ranking import rank
 
     return rank(rows, instances, base, k)
 

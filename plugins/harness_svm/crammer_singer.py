@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 from harness.kernels.flat_sweeps import sweep_flat
 from harness.kernels.structured import Goal, as_tree
 from harness.online import rules
+from harness.online.ranking import load_kernel
 from harness_svm.classifier import IndexClassifier, threshold
 from harness_svm.training import Kernels, begin
 
+load_kernel(ranks_untouched=True)
 KERNELS = Kernels(sweep_flat, "harness.kernels.flat_rows")
 
 

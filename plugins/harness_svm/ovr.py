@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from harness.kernels.dual import pose
+from harness.kernels.dual import LOSSES, pose
 from harness.kernels.edges import as_rows
 from harness.kernels.instances import as_instances
 from harness.kernels.one_vs_rest import train
 from harness.online import rules
+from harness.online.ranking import load_kernel
 from harness_svm.classifier import IndexClassifier, threshold
 
-LOSSES = ("hinge", "squared_hinge")
+load_kernel(ranks_untouched=True)
 
 
 class SVM(IndexClassifier):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import harness.kernels
-from harness.kernels import compiling, dense, ema, ff, flat_sweeps, lomtree, ooz, passive_aggressive, topk, touched
+from harness.kernels import compiling, dense, ema, ff, flat_sweeps, lomtree, ooz, passive_aggressive, ranking, touched
 
 KERNELS = [
     dense.add_up_all,
@@ -22,7 +22,7 @@ KERNELS = [
     lomtree.update,
     ooz.update,
     passive_aggressive.update,
-    topk.fill_ranks,
+    ranking.fill_ranks,
     touched.fill_touched_ranks,
 ]
 FOLDER = Path(harness.kernels.__file__).parent

@@ -12,8 +12,8 @@ from harness.kernels import dense
 from harness.kernels.dense import BLOCK_ROWS, MOST_CLASSES, pays, rank_dense
 from harness.kernels.edges import pack
 from harness.kernels.instances import Instances, as_instances
+from harness.kernels.ranking import rank
 from harness.kernels.rows import Rows, append, empty_rows
-from harness.kernels.topk import rank
 from harness.kernels.touched import rank_touched
 
 F = 7

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from harness.kernels.instances import as_instances
+from harness.kernels.ranking import fill_ranks, rank
 from harness.kernels.rows import empty_rows, shift
-from harness.kernels.topk import best_class, fill_ranks, rank, top_k
+from harness.kernels.topk import best_class, top_k
 
 few_values = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, 1.5, 1e-300])
 tied_scores = hnp.arrays(np.float64, st.integers(1, 200), elements=few_values)
