@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +21,9 @@ Kind = Literal["flat", "tree", "other"]
 """Flat: every class competes at once. Tree: classes are reached by a path. Other: nobody has said."""
 Need = Literal["nonnegative", "taxonomy", "dense"]
 Ability = Literal["multilabel"]
-KINDS = ("flat", "tree", "other")
-REPRESENTATIONS = ("raw", "binary", "tf", "tfidf", "logtfidf")
+Representation = Literal["raw", "binary", "tf", "tfidf", "logtfidf"]
+KINDS: tuple[str, ...] = get_args(Kind)
+REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 FACTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
 
 

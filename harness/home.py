@@ -43,10 +43,13 @@ def not_writable(error: OSError) -> DataError:
 
 
 def raw_folder(dataset: str) -> Path:
-    """Where the raw files of a data set are, once they were fetched or imported."""
+    """Where the raw files of a data set are, once they were fetched or imported.
+
+    Where files wait to be put back and nothing can be written, they count as absent: reading goes on without them.
+    """
     folder = data_home() / "raw" / dataset
     if os.path.isdir(before_of(folder)) and not folder.exists():
-        with exchanging(folder):
+        with contextlib.suppress(DataError, OSError), exchanging(folder):
             put_back(folder)
     return folder
 

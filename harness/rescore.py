@@ -76,6 +76,18 @@ def fill_in(
     return Rescored(changed, kept, len(records) - len(done), tuple(trouble))
 
 
+def tell_curves(records: Iterable[Record], names: Iterable[str]) -> str:
+    """A line on metrics that records have and their curves lack; nothing where there are none."""
+    curved = [(record, record.curve[-1]["scores"]) for record in records if record.curve]
+    lacking = [name for name in names if any(name in record.scores and name not in last for record, last in curved)]
+    if not lacking:
+        return ""
+    return (
+        f"the curves lack {', '.join(lacking)}: ranks are saved of the end alone; a run with --curves and another "
+        f"--out measures {'it' if len(lacking) == 1 else 'them'}"
+    )
+
+
 def lacking_in(record: Record, metrics: Iterable[Entry[MetricSpec]], *, again: bool = False) -> list[Entry[MetricSpec]]:
     """The metrics that a record has no value of, or all of them."""
     return [entry for entry in metrics if again or entry.spec.name not in record.scores]

@@ -6,6 +6,8 @@ from harness import DatasetSpec, hookimpl
 
 OWN = "as the owner of the file says"
 STAMP = "harness_files.places:stamp"
+TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".pq")
+"""How tables are called."""
 
 
 def _files(name: str, *, module: str, load: str = "load", **more: object) -> DatasetSpec:
@@ -27,7 +29,7 @@ def harness_datasets() -> list[DatasetSpec]:
         _files(
             "table",
             module="table",
-            opens=(".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".parquet", ".pq", "/"),
+            opens=(*TEXTS, *PARQUET, "/"),
             summary="your CSV, TSV, JSON lines or Parquet: a column of text, a column of labels",
         ),
         _files(

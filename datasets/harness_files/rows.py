@@ -17,6 +17,7 @@ from harness.errors import DataError
 from harness.reading.raw import open_raw
 from harness_files.columns import looks_like_names
 from harness_files.places import PACKINGS, read_lines
+from harness_files.plugin import PARQUET, TEXTS
 
 _BETWEEN = (
     r"\s\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7"  # ASCII and Latin-1
@@ -29,7 +30,6 @@ TOKEN = re.compile(f"[^{_BETWEEN}]+")
 Not Python's word characters, which leave out the vowel signs that many scripts have, and cut words there.
 """
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with ';'", "|": "CSV with '|'"}
-TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".pq")
 
 Cells = Iterator[tuple[int, list[Any]]]
 

@@ -205,11 +205,11 @@ def verify(names: tuple[str, ...], folders: tuple[Path, ...], disabled: tuple[st
     at_hand = set(names_at_hand(entry.spec.name for entry in chosen))
     wrong = 0
     for entry in chosen:
-        if entry.spec.name not in at_hand:
+        findings = list(findings_of(entry)) if entry.spec.name in at_hand else []
+        if not findings:
             if names:
                 click.echo(f"{entry.spec.name}: nothing of it is in the data home")
             continue
-        findings = list(findings_of(entry))
         troubles = [finding for finding in findings if finding.trouble]
         for finding in troubles:
             click.echo(f"{entry.spec.name}: {finding.path} {finding.trouble}")

@@ -79,14 +79,16 @@ def execute(
             progress.say(f"warning: {line}")
         folder = flags["out"] or Path("results") / default_name(trials, experiment)
         with open_store(folder) as store:
-            store.describe(to_toml(raw), machine)
+            store.describe(to_toml(raw), machine, misfits)
             _reuse(flags["reuse"], trials, store, progress.say)
             todo = pending(trials, store, retry_failed=flags["retry_failed"])
-            _announce(folder, trials, todo, store.records, experiment, progress.say)
             prepare = partial(prepare_dataset, executor=executor, listener=listener)
-            _fill_in(trials, experiment, catalog, store, prepare, progress.say)
-            progress.begin(len(todo))
             try:
+                _tell_done(folder, trials, todo, store.records, experiment, progress.say)
+                _fill_in(trials, experiment, catalog, store, prepare, progress.say)
+                to_run = f"{counted(len(todo), 'trial')} to run, results in {folder}"
+                progress.say(to_run if todo else "nothing left to run")
+                progress.begin(len(todo))
                 run_trials(todo, resolved.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
             except KeyboardInterrupt:
                 progress.bar.stop()
@@ -203,7 +205,7 @@ def default_name(trials: Sequence[Trial], experiment: Experiment) -> str:
     return f"{safe}-{key_of({'trials': first})[:6]}"
 
 
-def _announce(
+def _tell_done(
     folder: Path,
     trials: Sequence[Trial],
     todo: Sequence[Trial],
@@ -211,6 +213,7 @@ def _announce(
     experiment: Experiment,
     say: Any,
 ) -> None:
+    """Say what is there already, and what of it the new run would have done otherwise."""
     done = [records[t.key] for t in trials if t.key in records and t not in todo]
     if done:
         failed = sum(record.status != "ok" for record in done)
@@ -220,7 +223,6 @@ def _announce(
         if others:
             timed = counted(len(others), "of these was", "of these were")
             say(f"{timed} timed with other --threads or --jobs; another --out times them again")
-    say(f"{counted(len(todo), 'trial')} to run, results in {folder}" if todo else "nothing left to run")
 
 
 def _reuse(folders: Sequence[Path], trials: Sequence[Trial], store: Any, say: Any) -> None:
@@ -246,7 +248,7 @@ def _fill_in(
     lacking = [e for e in asked if any(e.spec.name not in store.records[key].scores for key in done)]
     if not lacking:
         return
-    from harness.rescore import dataset_opener, fill_in
+    from harness.rescore import dataset_opener, fill_in, tell_curves
 
     outcome = fill_in(store, done, lacking, dataset_opener(catalog, prepare))
     if outcome.changed:
@@ -256,3 +258,6 @@ def _fill_in(
     if outcome.trouble:
         more = len(set(outcome.trouble)) - 1
         say(f"warning: {outcome.trouble[0]}" + (f" (and {counted(more, 'warning')} more like it)" if more else ""))
+    curves = tell_curves([store.records[key] for key in done], [entry.spec.name for entry in lacking])
+    if curves:
+        say(f"warning: {curves}")

@@ -70,7 +70,7 @@ def reproduce(
             path=[str(folder.resolve()) for folder in folders],
         )
         ran = execute(resolved, catalog, raw, executor, flags, without_absent=True)
-    _report(name, experiment, ran, catalog, left_out if quick else None)
+    _report(name, experiment, ran, catalog, quick, left_out)
     return end_code(ran) if ran.records else 1
 
 
@@ -126,17 +126,14 @@ def show_list(catalog: Catalog) -> int:
     return 0
 
 
-def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, left_out: str | None) -> None:
-    """Print the tables, and keep them in every format, with the figures, beside the records.
-
-    `left_out` tells what the quick version did without, and is None for the whole one.
-    """
+def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick: bool, left_out: str) -> None:
+    """Print the tables, and keep them in every format, with the figures, beside the records."""
     click.echo()
     columns = choose_columns(catalog, experiment.metrics, ran.records)
     if ran.records:
         show_table(ran.records, columns, ran.machines, notes=ran.misfits)
         _keep_table(ran, columns)
-    grid = _against(name, experiment, ran, catalog, quick=left_out is not None)
+    grid = _against(name, experiment, ran, catalog, quick=quick)
     if grid is not None:
         _keep_grid(grid, ran.folder)
     for dataset, reason in {**experiment.absent, **ran.absent}.items():

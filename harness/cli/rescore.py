@@ -34,7 +34,7 @@ def rescore(
 
     The true classes are drawn again from the data set and the split; data that has changed since is refused.
     """
-    from harness.rescore import dataset_opener
+    from harness.rescore import dataset_opener, tell_curves
     from harness.rescore import rescore as compute
     from harness.store import RECORDS, open_store
 
@@ -44,11 +44,12 @@ def rescore(
         raise StoreError(f"{results} is not a results folder: it has no {RECORDS}")
     with open_store(results) as store:
         outcome = compute(store, chosen, dataset_opener(catalog, preparer(folders)), again=again)
+        curves = tell_curves(store.records.values(), [entry.spec.name for entry in chosen])
     names = ", ".join(entry.spec.name for entry in chosen)
     click.echo(f"{names}: computed for {counted(outcome.changed, 'trial')}, {outcome.kept} had it already")
     if outcome.failed:
         click.echo(f"{counted(outcome.failed, 'failed trial has', 'failed trials have')} no ranks: left alone")
-    for line in outcome.trouble:
+    for line in filter(None, (*outcome.trouble, curves)):
         click.echo(f"warning: {line}", err=True)
 
 

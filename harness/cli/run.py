@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.executing import COMMON, end_code, execute, experiment_path, plan_trials
+from harness.cli.executing import COMMON, FAILED_TRIALS, end_code, execute, experiment_path, plan_trials
 from harness.cli.options import NameList, OneName, plugin_options
 from harness.cli.table import choose_columns, show_table
+from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
 from harness.host import Catalog, discover
 from harness.wording import counted
@@ -45,7 +46,10 @@ if TYPE_CHECKING:
     help="Choose a parameter on a validation part of the training rows: pa.C=[0.1,1,10].",
 )
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
-@click.option("--representation", help="raw, binary, tf, tfidf or logtfidf.  [default: the data set's own]")
+@click.option(
+    "--representation",
+    help=f"{', '.join(REPRESENTATIONS[:-1])} or {REPRESENTATIONS[-1]}.  [default: the data set's own]",
+)
 @click.option(
     "--split", help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K or given[:NAME].  [default: holdout:0.1]"
 )
@@ -136,7 +140,7 @@ def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
 
 
 def show_plan(trials: Sequence[Trial], misfits: Sequence[str], experiment: Experiment) -> int:
-    """Print every trial, and what cannot run."""
+    """Print every trial, and what cannot run; the exit code says whether there is any."""
     from tabulate import tabulate
 
     rows = [
@@ -160,4 +164,4 @@ def show_plan(trials: Sequence[Trial], misfits: Sequence[str], experiment: Exper
     )
     for line in misfits:
         click.echo(f"warning: {line}", err=True)
-    return 0
+    return FAILED_TRIALS if misfits else 0

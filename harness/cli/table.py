@@ -51,6 +51,8 @@ def table(
     **shape: Any,
 ) -> None:
     """Make the table of one or more results folders."""
+    from harness.store import read_misfits
+
     if matrix + ranks + (against is not None) > 1:
         raise HarnessError("--matrix, --ranks and --against are tables of their own: give one of them")
     records, machines = gather(results)
@@ -62,7 +64,8 @@ def table(
     elif matrix or ranks:
         show_contest(records, columns if names else columns[:1], shape, matrix=matrix)
     else:
-        show_table(records, columns, machines, **shape)
+        misfits = dict.fromkeys(line for folder in results for line in read_misfits(folder))
+        show_table(records, columns, machines, notes=list(misfits), **shape)
 
 
 def gather(results: tuple[Path, ...]) -> tuple[list[Record], dict[str, Any]]:

@@ -150,7 +150,12 @@ def names_at_hand(known: Iterable[str]) -> list[str]:
     """The data sets that have anything in the data home: known ones, and others that left their mark there."""
     raw = {folder.parent.name for folder in (data_home() / "raw").glob(f"[!.]*/{MANIFEST}")}
     parsed = {name[1] for path in parsed_root().glob("*/header.json") if (name := _FORM.fullmatch(path.parent.name))}
-    return sorted(name for name in {*known, *raw, *parsed} if any(belongings([name])))
+    return sorted(name for name in {*known, *raw, *parsed} if _has_content(name))
+
+
+def _has_content(name: str) -> bool:
+    """Whether there is more than the lock, which every import leaves, refused or not."""
+    return any(path != lock_of(raw_folder(name)) for path in belongings([name]))
 
 
 def belongings(names: Iterable[str], *, raw: bool = True, parsed: bool = True) -> list[Path]:

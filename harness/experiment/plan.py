@@ -13,7 +13,7 @@ from harness.experiment.candidates import list_candidates
 from harness.experiment.pairs import Pair, pairs_on, representation_of, tell_misfits
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
 from harness.experiment.spec import Experiment
-from harness.trials.split import settle_split, split_rows, split_sizes
+from harness.trials.split import ONE_LABEL, settle_split, split_rows, split_sizes
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
@@ -78,7 +78,7 @@ def _checked_split(dataset: ResolvedDataset, header: Header, split: str, experim
     except DataError as error:
         raise DataError(f"data set {dataset.choice.name!r}: {error}") from None
     if header.multilabel and split.startswith("stratified"):
-        raise DataError(f"data set {dataset.choice.name!r}: split {split!r} needs one label a row: use holdout:SHARE")
+        raise DataError(f"data set {dataset.choice.name!r}: split {split!r} {ONE_LABEL}")
     if not header.multilabel and train <= header.largest_class:
         _check_classes(dataset, header, split, experiment)
     return settle_split(split, header.splits)

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from harness.contract import Representation
 from harness.errors import SpecError
 from harness.experiment.choice import name_of, spread
 from harness.expression import parse, split_list
@@ -105,7 +106,6 @@ def _spread(text: str) -> dict[str, Any]:
 _Split = Annotated[str, _reading(check_split)]
 _NAME, _LINE = r"^[\w.-]+$", r"^[^\x00-\x1f\x7f]+$"
 _Label = Annotated[str, Field(pattern=_LINE)]
-_Representation = Literal["raw", "binary", "tf", "tfidf", "logtfidf"]
 
 
 class Table(BaseModel):
@@ -132,7 +132,7 @@ class DatasetTable(Table):
     label: _Label | None = None
     path: str | None = None
     params: dict[str, Any] = {}
-    representation: _Representation | None = None
+    representation: Representation | None = None
     split: _Split | None = None
 
     @model_validator(mode="after")
@@ -193,7 +193,7 @@ class ExperimentTable(Table):
     timeout: Annotated[float, PlainValidator(parse_duration)] | None = None
     memory: Annotated[int, PlainValidator(parse_memory)] | None = None
     metrics: Annotated[list[str], _reading(split_list), Field(min_length=1)] | None = None
-    representation: _Representation | None = None
+    representation: Representation | None = None
     split: _Split = "holdout:0.1"
     curves: bool = False
     tune: TuneTable | None = None

@@ -61,8 +61,8 @@ def title_of(metric: MetricSpec) -> str:
 
 def curve_panels(records: Iterable[Record], metric: MetricSpec, x: MetricSpec | None = None) -> list[Panel]:
     """How a metric goes with the passes (or, with `x`, with another metric such as the training time)."""
-    panels = []
-    for title, members in _by_dataset(records):
+    panels, kept = [], list(records)
+    for title, members in _by_dataset(kept):
         series = []
         for label, group in _by_label(members):
             points = [
@@ -74,7 +74,21 @@ def curve_panels(records: Iterable[Record], metric: MetricSpec, x: MetricSpec | 
         if series:
             across = title_of(x) if x else "passes"
             panels.append(Panel(title, across, title_of(metric), tuple(series), whole_x=x is None))
-    return _some(panels, "none of the records has a curve: run with --curves, and learners that take after_pass")
+    return _some(panels, _no_curve(kept, [metric.name, *([x.name] if x else [])]))
+
+
+def _no_curve(records: Sequence[Record], names: Sequence[str]) -> str:
+    """Why there is no curve of these metrics, and how to get one."""
+    points = [point["scores"] for record in records if record.status == "ok" for point in record.curve]
+    if not points:
+        return "none of the records has a curve: run with --curves, and learners that take after_pass"
+    lacking = [name for name in names if all(name not in scores for scores in points)]
+    if lacking:
+        return (
+            f"the records have curves, but not of {' and '.join(lacking)}: run with --curves, --metrics "
+            f"{','.join(names)} and another --out"
+        )
+    return f"no point of the curves has a value for {' and '.join(names)}"
 
 
 def sweep_panels(records: Iterable[Record], metric: MetricSpec, parameter: str | None = None) -> list[Panel]:

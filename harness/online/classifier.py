@@ -21,6 +21,7 @@ from harness.kernels.edges import Edges, as_edges, as_rows, check, keep_largest,
 from harness.kernels.instances import Instances, Labels, as_instances, positive_only
 from harness.kernels.rows import Rows, empty_rows, enlarge, widen
 from harness.online import archive, rules
+from harness.online.ignored import warn_of_negative
 from harness.online.labels import as_labels, extend, has_several, name_labels
 from harness.online.ranking import load_kernel, rank_all, rank_touched
 
@@ -42,7 +43,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
     """
 
     ignores_not_positive: ClassVar[bool] = False
-    """Whether features with x_f <= 0 count as absent."""
+    """Whether features with x_f <= 0 count as absent; where some are negative, that is said once a fit."""
     ranks_untouched: ClassVar[bool] = True
     """Whether a class that no feature of a row knows takes part with the score 0; else only scores above 0 rank."""
     takes_several: ClassVar[bool] = False
@@ -147,6 +148,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         with warnings.catch_warnings():  # many classes in a small batch are nothing to be warned of
             warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
             check_classification_targets(y)
+        if self.ignores_not_positive and reset:  # later batches would repeat it
+            warn_of_negative(X, self)
         return X, name_labels(y)
 
     def _is_wider(self, X: Any) -> bool:

@@ -23,6 +23,8 @@ ALLOWED = (
     "or 'given' / 'given:NAME' for a split that the data set brings"
 )
 FOLDS = ("kfold", "stratified-kfold")
+ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label data"
+"""What a stratified split is refused with."""
 
 
 def check_split(split: str) -> str:
@@ -101,7 +103,7 @@ def split_rows(
 
 def _one_label_a_row(labels: object, rows: int) -> NDArray[np.int64]:
     if not isinstance(labels, np.ndarray) or labels.shape != (rows,):
-        raise DataError("a stratified split needs one label a row: use holdout:SHARE or kfold:K for multi-label data")
+        raise DataError(f"a stratified split {ONE_LABEL}")
     return labels
 
 

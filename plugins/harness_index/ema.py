@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from harness.kernels.rows import MOST_EDGES
 from harness.kernels.touched import empty_space
 from harness.kernels.upkeep import SMALLEST
 from harness.online import OnlineClassifier, rules
-from harness_index.ignored import warn_of_negative
 
 
 class EMA(OnlineClassifier):
@@ -65,12 +64,6 @@ class EMA(OnlineClassifier):
         self.d = d
         self.w_min = w_min
         self.random_state = random_state
-
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, tuple[Any, Any, Any]]:
-        X, labels = super()._validated(X, y, reset)
-        if reset:  # later batches would repeat it
-            warn_of_negative(X, self)
-        return X, labels
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

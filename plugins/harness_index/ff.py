@@ -13,7 +13,6 @@ from harness.kernels.instances import Instances, Labels
 from harness.kernels.rows import MOST_EDGES
 from harness.kernels.touched import empty_space
 from harness.online import OnlineClassifier, rules
-from harness_index.ignored import warn_of_negative
 
 COUNTS = ("value", "boolean")
 
@@ -70,12 +69,6 @@ class FF(OnlineClassifier):
         self.warm = warm
         self.counts = counts
         self.random_state = random_state
-
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, tuple[Any, Any, Any]]:
-        X, labels = super()._validated(X, y, reset)
-        if reset:  # later batches would repeat it
-            warn_of_negative(X, self)
-        return X, labels
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -12,7 +12,6 @@ from harness.kernels.ooz import EXACT, LEVEL, SHARED, Step, update
 from harness.kernels.rows import MOST_EDGES
 from harness.kernels.touched import empty_space
 from harness.online import OnlineClassifier, rules
-from harness_index.ignored import warn_of_negative
 
 VARIANTS = ("2010", "2008")
 READINGS = {"shared": SHARED, "level": LEVEL, "exact": EXACT}
@@ -92,12 +91,6 @@ class OOZ(OnlineClassifier):
         self.budget = budget
         self.shift = shift
         self.random_state = random_state
-
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, tuple[Any, Any, Any]]:
-        X, labels = super()._validated(X, y, reset)
-        if reset:  # later batches would repeat it
-            warn_of_negative(X, self)
-        return X, labels
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

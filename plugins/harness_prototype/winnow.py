@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.exceptions import DataConversionWarning
 
 from harness.kernels.instances import Instances, Labels
 from harness.kernels.moves import no_moves
@@ -57,14 +54,6 @@ class Winnow(OnlineClassifier):
         self.theta = theta
         self.passes = passes
         self.random_state = random_state
-
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, tuple[Any, Any, Any]]:
-        X, labels = super()._validated(X, y, reset)
-        ignored = np.count_nonzero((X.data if issparse(X) else X) < 0)
-        if reset and ignored:  # later batches would repeat it
-            text = f"Winnow ignores {ignored:,} negative values in X: scale the features to 0 and above"
-            warnings.warn(text, DataConversionWarning, stacklevel=3)
-        return X, labels
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         base, powers = self.base_, gains(self.rows_, self.alpha, order.size)

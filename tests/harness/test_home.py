@@ -43,6 +43,15 @@ def test_a_data_home_that_is_a_file_is_refused_by_everyone_who_asks_for_it(monke
             ask()
 
 
+def test_files_that_cannot_be_put_back_count_as_absent_until_they_can(monkeypatch, tmp_path):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path))
+    (tmp_path / "raw" / ".toy.before").mkdir(parents=True)
+    (tmp_path / "raw" / ".toy.lock").mkdir()  # not even root can open it for writing
+    assert not raw_folder("toy").exists()
+    (tmp_path / "raw" / ".toy.lock").rmdir()
+    assert raw_folder("toy").exists()
+
+
 def test_a_manifest_comes_back_as_it_was_written(tmp_path):
     assert read_manifest(tmp_path) is None
     write_manifest(tmp_path, WHOLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from harness.kernels.edges import as_edges
@@ -38,6 +39,7 @@ EXPECTED_FAILURES = {
 
 several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
 every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+ignoring = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.ignores_not_positive], ids=repr)
 
 
 def data(seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12) -> tuple[csr_array, np.ndarray]:
@@ -386,3 +388,28 @@ def test_rows_in_the_order_of_their_classes_rank_alike(learner, monkeypatch):
     if not ordered._degree():
         features, classes = as_edges(ordered.rows_).features, as_edges(ordered.rows_).classes
         assert np.all((np.diff(features) > 0) | (np.diff(classes.astype(np.int64)) > 0))
+
+
+@ignoring
+@pytest.mark.parametrize("form", [csr_array, np.asarray])
+def test_a_fit_says_once_how_many_negative_values_it_ignores(learner, form):
+    X, y = data()
+    X.data[:7] *= -1
+    with pytest.warns(DataConversionWarning) as caught:
+        clone(learner).fit(form(X.toarray()), y)
+    (warning,) = caught
+    said = f"{type(learner).__name__} ignores 7 negative values in X: scale the features to 0 and above"
+    assert str(warning.message) == said
+    assert warning.filename == __file__
+
+
+@ignoring
+def test_batches_say_it_once_and_without_negative_values_nothing_is_said(learner):
+    X, y = data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataConversionWarning)
+        fitted = clone(learner).fit(X, y)
+        fitted.rank(-X, 3)
+        fitted.partial_fit(-X, y)
+    with pytest.warns(DataConversionWarning, match=f"ignores {X.nnz:,} negative values"):
+        clone(learner).partial_fit(-X, y)

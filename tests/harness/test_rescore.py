@@ -24,6 +24,7 @@ from harness.rescore import (
     ranks_of,
     rebuild_outcome,
     rescore,
+    tell_curves,
 )
 from harness.store import open_store, read_records
 
@@ -35,6 +36,7 @@ WORDS = [
     "few=topics(classes=15)",
     "--trials",
     "2",
+    "--curves",
 ]
 
 
@@ -213,6 +215,13 @@ def test_what_some_trials_lack_is_filled_in_and_what_cannot_be_is_told(folder):
     assert [after[record.key] for record in (second, *others)] == [second, *others]
 
 
+def test_a_metric_that_curves_lack_is_told_where_the_record_has_it(folder):
+    with_curve, *_ = [record for record in read_records(folder) if record.curve]
+    both = replace(with_curve, scores=with_curve.scores | {"r7": 0.5})
+    assert tell_curves([both], ["r1", "r7"]).startswith("the curves lack r7: ")
+    assert tell_curves([with_curve, replace(both, curve=[])], ["r1", "r7"]) == ""
+
+
 def test_a_folder_with_a_writer_is_refused(folder):
     with open_store(folder), pytest.raises(HarnessError, match="is being written"):
         run(folder, "r7")
@@ -231,6 +240,7 @@ def test_the_command_tells_what_it_did_and_the_table_shows_it(folder):
 
     ended = harness("rescore", str(folder), "--metrics", "r7,r2")
     assert (ended.returncode, ended.stdout) == (0, "r7, r2: computed for 4 trials, 0 had it already\n")
+    assert "warning: the curves lack r7, r2: ranks are saved of the end alone; a run with --curves and" in ended.stderr
     shown = harness("table", str(folder), "--metrics", "r7", "--format", "json")
     assert {row["metrics"]["r7"]["n"] for row in json.loads(shown.stdout)["groups"][0]["rows"]} == {2}
     ended = harness("rescore", str(folder / "nowhere"), "--metrics", "r7")

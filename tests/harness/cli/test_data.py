@@ -212,6 +212,13 @@ def test_a_changed_byte_makes_verify_fail(here, laid):
     assert f"digits: {laid} has changed: SHA-256 " in told
 
 
+def test_verify_calls_nothing_sound_that_it_cannot_look_at(here, laid, home):
+    (home / "raw" / ".letter.before").mkdir()
+    (home / "raw" / ".letter.lock").mkdir()  # not to be opened for writing: what waits cannot be put back
+    assert here("verify") == (0, "digits: sound (1 checked)\n")
+    assert here("verify", "letter") == (0, "letter: nothing of it is in the data home\n")
+
+
 def test_clear_asks_first_and_removes_only_what_was_said(here, laid, home):
     (home / "raw" / "photos").mkdir()
     with pytest.raises(HarnessError, match="nothing was removed"):

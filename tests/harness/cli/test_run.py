@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.run import show_plan
+from harness.experiment.spec import build
 from harness.record import Record
 from place import lasting
 
@@ -107,6 +109,12 @@ def test_a_dry_run_prints_the_plan_and_trains_nothing(place):
     assert not (place.folder / "dry").exists()
     assert done.stdout.count("tells ") == done.stdout.count("scale=2.0") == 2
     assert "4 trials, 2 at once, 1 thread each; time limit 90 s, memory limit 2 GB" in done.stdout
+
+
+def test_a_dry_run_ends_with_the_code_of_a_run_that_leaves_out_a_pair(capsys):
+    experiment = build({"learners": "pa"}, "test")
+    assert [show_plan((), misfits, experiment) for misfits in ((), ("one cannot run",))] == [0, 1]
+    assert capsys.readouterr().err == "warning: one cannot run\n"
 
 
 def test_the_experiment_as_kept_runs_again_to_the_same_keys(place, plain):

@@ -48,13 +48,34 @@ def test_finished_trials_of_another_folder_are_taken_over(place):
     assert "itself" in place.run("good", *more[:-1], "new", code=2).stderr
 
 
-def test_a_trial_done_under_another_label_and_without_a_metric_is_not_repeated(place):
+STOPS = """
+import os
+import signal
+
+from harness import MetricSpec, hookimpl
+
+
+@hookimpl
+def harness_metrics():
+    return [MetricSpec(name="stops", compute="stops:stop")]
+
+
+def stop(outcome):
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_a_trial_done_under_another_label_and_without_a_metric_is_not_repeated(place, tmp_path):
     place.run("one=good", "--trials", 1, "--out", "labelled")
+    (tmp_path / "stops.py").write_text(STOPS)
+    stopped = ("--trials", 1, "--out", "labelled", "--metrics", "stops", "--plugins-dir", tmp_path)
+    assert "interrupted: 1 of 1 trial is kept in labelled" in place.run("one=good", *stopped, code=130).stderr
     done = place.run("two=good", "--trials", 1, "--out", "labelled", "--metrics", "r1,mrr,predict_one")
     assert "1 of 1 trial is done already" in done.stderr
-    assert "nothing left to run" in done.stderr
-    assert "\nmrr: computed for 1 finished trial from saved ranks" in done.stderr
-    assert "warning: metric 'predict_one' times rows one at a time" in done.stderr
+    computed, nothing_left = done.stderr.partition("nothing left to run")[:2]
+    assert nothing_left
+    assert "\nmrr: computed for 1 finished trial from saved ranks" in computed
+    assert "warning: metric 'predict_one' times rows one at a time" in computed
     (row,) = [line.split() for line in done.stdout.splitlines() if line.startswith("two ")]
     assert (row[-1], 0 < float(row[-2]) <= 1) == ("-", True)
     assert "In none of the records: predict_one" in done.stdout

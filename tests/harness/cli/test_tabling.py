@@ -18,9 +18,9 @@ OTHER = {"id": "m2", "processor": "Slow", "cores": 2}
 def stored(tmp_path, make_record):
     """Keeps three trials of a learner in a results folder."""
 
-    def keep(folder, label, r1, machine=MACHINE, **fields):
+    def keep(folder, label, r1, machine=MACHINE, misfits=(), **fields):
         with open_store(tmp_path / folder) as store:
-            store.describe("learners = 'pa'\n", machine)
+            store.describe("learners = 'pa'\n", machine, misfits)
             for seed in range(3):
                 scores = {"r1": r1, "r5": r1 + 0.05, "train": 2.0, "predict": 1e-5, "index": None, "peak": 5e8}
                 store.append(make_record(label, seed, machine=machine["id"], **scores, **fields))
@@ -72,12 +72,17 @@ def test_several_folders_are_one_table(harness, stored):
     assert [(row["learner"], row["trials"]) for row in rows] == [("pa", "3"), ("ooz", "3")]
 
 
-def test_rows_may_be_data_sets(harness, stored):
-    folders = [stored("one", "pa", 0.9), stored("two", "pa", 0.7, dataset="icd10cm", fingerprint="beef")]
+def test_rows_may_be_data_sets_and_the_foot_says_what_could_not_run(harness, stored):
+    told = [f"learner {name!r} cannot run on data set 'digits': it has no taxonomy" for name in ("x", "y")]
+    folders = [
+        stored("one", "pa", 0.9, misfits=told[:1]),
+        stored("two", "pa", 0.7, misfits=told, dataset="icd10cm", fingerprint="beef"),
+    ]
     content = json.loads(harness("table", *folders, "--by", "learner", "--format", "json").stdout)
     (group,) = content["groups"]
     assert group["title"] == "pa"
     assert [row["data set"] for row in group["rows"]] == ["digits", "icd10cm"]
+    assert content["foot"][-2:] == told
 
 
 def test_times_of_two_machines_are_shown_with_a_flag_only(harness, stored):

@@ -21,7 +21,7 @@ from harness.data.inventory import (
     verify,
 )
 from harness.errors import DataError
-from harness.home import MANIFEST, Manifest, RawEntry, download_folder, raw_folder, write_manifest
+from harness.home import MANIFEST, Manifest, RawEntry, download_folder, lock_of, raw_folder, write_manifest
 from harness.host import Entry, Origin
 
 ORIGIN = Origin("toy", "toy-dist", "1.0")
@@ -202,6 +202,14 @@ def test_what_a_plugin_that_is_gone_has_left_is_found_by_its_mark_and_nothing_el
     (home / "raw" / "photos").mkdir()
     (home / "parsed" / "thesis-0123456789abcdef").mkdir()
     assert names_at_hand([]) == ["gone", "parsed-only"]
+
+
+def test_a_lock_alone_is_nothing_at_hand(home):
+    (home / "raw").mkdir(parents=True)
+    lock_of(raw_folder("toy")).touch()
+    assert names_at_hand(["toy"]) == []
+    lay_raw()
+    assert names_at_hand(["toy"]) == ["toy"]
 
 
 def test_only_what_was_named_is_removed(home):

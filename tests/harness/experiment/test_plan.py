@@ -229,5 +229,5 @@ def test_the_single_class_of_a_later_trial_is_found_before_the_first(header_of):
 def test_a_stratified_split_of_several_labels_a_row_is_refused_before_any_training(header_of):
     several = header_of(y=csr_array(np.eye(4, dtype=np.int8)[LABELS]))
     for split in ("stratified:0.5", "stratified-kfold:2"):
-        with pytest.raises(DataError, match=f"data set 'data': split '{split}' needs one label a row"):
+        with pytest.raises(DataError, match=f"data set 'data': split '{split}' needs one label a row: use .* or kfold"):
             trials_of(several, learners="several", split=split)

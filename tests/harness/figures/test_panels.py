@@ -50,6 +50,17 @@ def test_without_curves_the_error_says_how_to_get_some(make_record):
         curve_panels([make_record("pa", 0, r1=0.6)], R1)
 
 
+def test_curves_of_other_metrics_are_not_taken_for_none(make_record):
+    records = [make_record("pa", 0, r1=0.6, r3=0.8, curve=curve(0.5, None))]
+    r3 = MetricSpec(name="r3", compute="a:b")
+    with pytest.raises(HarnessError, match="have curves, but not of r3: run with --curves, --metrics r3 and another"):
+        curve_panels(records, r3)
+    with pytest.raises(HarnessError, match=r"but not of r3: .* --metrics r1,r3 and another --out"):
+        curve_panels(records, R1, r3)
+    with pytest.raises(HarnessError, match="no point of the curves has a value for r1"):
+        curve_panels([make_record("pa", 0, curve=curve(None))], R1)
+
+
 def test_every_data_set_has_its_panel_and_failed_trials_none(make_record):
     records = [make_record("pa", 0, r1=0.6), make_record("pa", 0, r1=0.7, dataset="other")]
     records.append(make_record("pa", 1, status="error", dataset="third"))

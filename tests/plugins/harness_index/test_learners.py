@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning
 
 from harness.checks import learner_checks
 from harness.contract import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
@@ -104,31 +102,6 @@ def test_only_classes_that_a_feature_knows_are_ranked_and_a_row_that_ranks_none_
     assert np.all(fitted.rank(unknown, 4) == -1)
     assert fitted.predict(unknown).tolist() == [3, 3]
     assert fitted.edges_touched(unknown) == 0.0
-
-
-@every
-@pytest.mark.parametrize("form", [csr_array, np.asarray])
-def test_a_fit_says_once_how_many_negative_values_it_ignores(learner, form):
-    X, y = data()
-    X.data[:7] *= -1
-    with pytest.warns(DataConversionWarning) as caught:
-        clone(learner).fit(form(X.toarray()), y)
-    (warning,) = caught
-    said = f"{type(learner).__name__} ignores 7 negative values in X: scale the features to 0 and above"
-    assert str(warning.message) == said
-    assert warning.filename == __file__
-
-
-@every
-def test_batches_say_it_once_and_without_negative_values_nothing_is_said(learner):
-    X, y = data()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DataConversionWarning)
-        fitted = clone(learner).fit(X, y)
-        fitted.rank(-X, 3)
-        fitted.partial_fit(-X, y)
-    with pytest.warns(DataConversionWarning, match=f"ignores {X.nnz:,} negative values"):
-        clone(learner).partial_fit(-X, y)
 
 
 @every

@@ -1,4 +1,4 @@
-"""What these learners leave out of the data is said, once a fit."""
+"""What a learner leaves out of the data is said, once a fit."""
 
 from __future__ import annotations
 
