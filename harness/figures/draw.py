@@ -126,7 +126,7 @@ def _tick_logarithmic(axis: Any) -> None:
     """Plain numbers, few enough not to meet; matplotlib's own choice writes 2x10^0, 3x10^0, ... over each other."""
     ticks = log_ticks(*axis.get_view_interval())
     axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FixedFormatter([log_label(tick) for tick in ticks]))
+    axis.set_major_formatter(FixedFormatter(log_labels(ticks)))
     axis.set_minor_formatter(NullFormatter())
 
 
@@ -141,10 +141,14 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [float(tick) for tick in MaxNLocator(5).tick_values(low, high) if low <= tick <= high]
 
 
-def log_label(value: float) -> str:
-    """Written out from 0.0001 to below a million, with a power of ten otherwise."""
-    if 1e-4 <= value < 1e6:
-        return f"{value:,.6g}"
+def log_labels(ticks: Sequence[float]) -> list[str]:
+    """Written out where all lie from 0.0001 to below a million, all with a power of ten otherwise."""
+    if all(1e-4 <= tick < 1e6 for tick in ticks):
+        return [f"{tick:,.6g}" for tick in ticks]
+    return [_with_power(tick) for tick in ticks]
+
+
+def _with_power(value: float) -> str:
     lead, _, power = f"{value:.3e}".partition("e")
     times = "" if float(lead) == 1 else rf"{float(lead):g} \cdot "
     return f"${times}10^{{{int(power)}}}$"
