@@ -64,6 +64,7 @@ class Place:
             text=True,
             timeout=300,
             check=False,
+            preexec_fn=heed_ctrl_c,
         )
         assert done.returncode == code, done.stderr
         return done
