@@ -71,7 +71,7 @@ def frozen(array: Array, dtype: DTypeLike | None = None) -> Array:
 
 
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
-    dispatcher = njit(**options)(function)
+    dispatcher = njit(no_cfunc_wrapper=True, **options)(function)  # C never calls them: a fifth less to compile
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder can be written to: it works all the same, and compiles anew each time
