@@ -11,11 +11,19 @@ from harness.kernels.instances import Instances
 from harness.kernels.moves import MOVES, Moves, forget, move
 from harness.kernels.rows import ROWS, Rows, has_room
 from harness.kernels.scoring import score
-from harness.kernels.structured import BLOCK, DUALS, GIVEN, IDLE, MOST_STEPS, Block, Goal, Tree, fetch, put_back
-
-RELUCTANCE = 0.25
-"""The share of the tolerance by which a class has to be better before it gets a dual: with thousands of classes most
-are nearly as good, and each dual is an edge for every feature of the instance (measured: less than half of them)."""
+from harness.kernels.structured import (
+    BLOCK,
+    DUALS,
+    GIVEN,
+    IDLE,
+    MOST_STEPS,
+    RELUCTANCE,
+    Block,
+    Goal,
+    Tree,
+    fetch,
+    put_back,
+)
 
 
 @kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)

@@ -30,6 +30,9 @@ MOST_STEPS = 50
 """For one instance in one visit: so many duals may become new."""
 IDLE = 0.02
 """The share of the tolerance up to which gradients agree well enough."""
+RELUCTANCE = 0.25
+"""The same where the weights are in an index: with thousands of classes most are nearly as good, and each dual is an
+edge for every feature of the instance (measured: less than half of the edges)."""
 ROUNDING = 1e-12
 """The share of C below which what is left of it is an error of rounding."""
 NOBODY = np.uint32(0xFFFFFFFF)
@@ -261,8 +264,8 @@ def join(c: Any, block: Block, size: Any) -> Any:
 
 
 @helper()
-def improve(tree: Tree, y: Any, square: float, goal: Goal, block: Block, size: Any, moves: Moves) -> Any:
-    """Shift duals between two classes at a time until their gradients agree.
+def improve(tree: Tree, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any, moves: Moves) -> Any:
+    """Shift duals between two classes at a time until their gradients agree, up to `near`.
 
     Gives how far they were apart, how many members there are now, and how many classes move.
     """
@@ -272,7 +275,7 @@ def improve(tree: Tree, y: Any, square: float, goal: Goal, block: Block, size: A
         up, down, apart = steepest(block, size, spare)
         if number == 0:
             violation = apart
-        if apart <= IDLE * goal.tolerance:
+        if apart <= near:
             break
         bend = square * curvature(tree, y, up, down, block.rate)
         have = spare if down == NOBODY else beta[down]

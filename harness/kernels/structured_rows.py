@@ -14,8 +14,8 @@ from harness.kernels.structured import (
     BLOCK,
     DUALS,
     GIVEN,
-    IDLE,
     MOST_STEPS,
+    RELUCTANCE,
     Block,
     Goal,
     Tree,
@@ -44,6 +44,7 @@ def sweep_rows(
     zeros: Array,
 ) -> int:
     """As `sweep_matrix` does it; the index too may be what has no room."""
+    near = RELUCTANCE * goal.tolerance
     for done in range(order.size):
         i = order[done]
         if not has_room(duals, order[done : done + 1], MOST_STEPS):
@@ -54,7 +55,7 @@ def sweep_rows(
         judge(tree, y, goal.slack, block)
         slope(tree, y, block)
         size = fetch(duals, np.uint32(i), block)
-        violations[i], size, n = improve(tree, y, squares[i], goal, block, size, moves)
+        violations[i], size, n = improve(tree, y, squares[i], goal, near, block, size, moves)
         features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
         if n > 0 and not has_room(rows, features, n):
             put_back(duals, np.uint32(i), block, size, False)
@@ -63,6 +64,6 @@ def sweep_rows(
         for j in range(instances.indptr[i], instances.indptr[i + 1]):
             if n > 0:
                 move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
-        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        put_back(duals, np.uint32(i), block, size, violations[i] > near)
         forget(moves, n)
     return order.size

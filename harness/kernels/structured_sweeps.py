@@ -69,7 +69,7 @@ def sweep_matrix(
         judge(tree, y, goal.slack, block)
         slope(tree, y, block)
         size = fetch(duals, np.uint32(i), block)
-        violations[i], size, n = improve(tree, y, squares[i], goal, block, size, moves)
+        violations[i], size, n = improve(tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
         move_densely(W, instances, i, moves, n)
         put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
