@@ -66,8 +66,9 @@ data = load(rows=rows, classes=classes, features=features)
 train, test = split_rows("holdout:0.2", rows, 0, {})
 X, X_test = represent("tfidf", data.X[train], data.X[test])
 learner = import_target("harness_svm." + sys.argv[1])(random_state=0)
+extra = {"taxonomy": data.taxonomy} if hasattr(learner, "taxonomy") else {}
 begun = time.perf_counter()
-learner.fit(X, data.y[train])
+learner.fit(X, data.y[train], **extra)
 seconds = time.perf_counter() - begun
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
 print(json.dumps({"seconds": seconds, "peak_bytes": peak, "weights": learner.index_size_, "prune": learner.prune_,
@@ -209,6 +210,7 @@ def measure_large() -> list[str]:
     for name, target in (
         ("svm", "ovr:SVM"),
         ("crammer-singer", "crammer_singer:CrammerSinger"),
+        ("hsvm", "hierarchical:HSVM"),
     ):
         ended = subprocess.run([sys.executable, "-c", LARGE_CHILD, target, *map(str, LARGE)], check=True, capture_output=True, text=True)  # fmt: skip  # noqa: E501
         found = json.loads(ended.stdout)
