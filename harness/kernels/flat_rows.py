@@ -8,7 +8,7 @@ from numba import float64, int64
 from harness.kernels.compiling import LEAN, Array, kernel, reads, writes
 from harness.kernels.flat_sweeps import decide
 from harness.kernels.instances import Instances
-from harness.kernels.moves import MOVES, Moves, forget, move
+from harness.kernels.moves import MOVES, Moves, forget, move_all
 from harness.kernels.rows import ROWS, Rows, has_room
 from harness.kernels.scoring import score
 from harness.kernels.structured import (
@@ -50,14 +50,10 @@ def sweep_rows(
         score(rows, instances, i, zeros, block.scores)
         size = fetch(duals, np.uint32(i), block)
         violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, slack, block, size, moves)
-        features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
-        if n > 0 and not has_room(rows, features, n):
+        if not move_all(rows, instances, i, moves, n):
             put_back(duals, np.uint32(i), block, size, False)
             forget(moves, n)
             return done
-        for j in range(instances.indptr[i], instances.indptr[i + 1]):
-            if n > 0:
-                move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
         put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size

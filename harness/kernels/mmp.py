@@ -9,8 +9,8 @@ from numba import boolean, float64, int64
 
 from harness.kernels.compiling import Array, helper, kernel, reads, writes
 from harness.kernels.instances import INSTANCES, LABELS, Instances, Labels
-from harness.kernels.moves import MOVES, Moves, forget, mark, move, plan
-from harness.kernels.rows import ROWS, Rows, has_room
+from harness.kernels.moves import MOVES, Moves, forget, mark, move_all, plan
+from harness.kernels.rows import ROWS, Rows
 from harness.kernels.scoring import score
 
 
@@ -112,11 +112,8 @@ def update(
         if n == 0 and stand_in >= 0:
             scores[stand_in] = 0.0
             n = plan_pairs(scores, truth, held, low, moves)
-        if n > 0 and not has_room(rows, features, n):
+        if not move_all(rows, instances, i, moves, n):
             forget(moves, n)
             return done
-        if n > 0:
-            for j in range(features.size):
-                move(rows, np.uint32(features[j]), np.float64(values[j]), moves, n)
         forget(moves, n)
     return order.size

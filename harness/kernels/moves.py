@@ -12,7 +12,8 @@ from numba import boolean, float64, uint32
 from numpy.typing import NDArray
 
 from harness.kernels.compiling import helper, named, writes
-from harness.kernels.rows import Rows, append, drop_zeros
+from harness.kernels.instances import Instances
+from harness.kernels.rows import Rows, append, drop_zeros, has_room
 
 
 class Moves(NamedTuple):
@@ -58,6 +59,19 @@ def move(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
         add_missing(rows, f, x, moves, n)
     if vanished:
         drop_zeros(rows, f)
+
+
+@helper()
+def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int) -> bool:
+    """W[f, c] += x_f change_c for all features of an instance, or nothing at all where the arena has no room: False."""
+    lo, hi = instances.indptr[i], instances.indptr[i + 1]
+    if n == 0:
+        return True
+    if not has_room(rows, instances.indices[lo:hi], n):
+        return False
+    for j in range(lo, hi):
+        move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
+    return True
 
 
 @helper()

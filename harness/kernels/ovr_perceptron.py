@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from harness.kernels.compiling import LEAN, Array, kernel, reads, writes
 from harness.kernels.edges import Edges, as_edges, as_rows
 from harness.kernels.instances import INSTANCES, LABELS, Instances, Labels
-from harness.kernels.moves import MOVES, Moves, forget, move, plan
-from harness.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
+from harness.kernels.moves import MOVES, Moves, forget, move_all, plan
+from harness.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze
 from harness.kernels.scoring import score, squared_norm
 from harness.kernels.topk import top_k
 
@@ -50,13 +50,9 @@ def update(
         for k in range(np.uint32(scores.size)):
             if scores[k] >= 0:
                 n = plan(moves, n, k, -1.0)
-        lo, hi = instances.indptr[i], instances.indptr[i + 1]
-        if n > 0 and not has_room(rows, instances.indices[lo:hi], n):
+        if not move_all(rows, instances, i, moves, n):
             forget(moves, n)
             return done
-        if n > 0:
-            for j in range(lo, hi):
-                move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
         forget(moves, n)
         errors[0] += n
     return order.size
