@@ -1,8 +1,7 @@
-"""What every online learner can do: learn in batches, meet new classes and features, be thinned out, saved, loaded."""
+"""What every online learner can do: learn in batches, meet new classes and features, be thinned out."""
 
 from __future__ import annotations
 
-import json
 import warnings
 
 import numpy as np
@@ -17,59 +16,8 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from harness.kernels.edges import as_edges
-from harness.online import OnlineClassifier, classifier
-from harness_index import EMA, FF, OOZ
-from harness_prototype import MMP, PA, OVRPerceptron, Perceptron, Winnow
-
-LEARNERS = [
-    EMA(beta=0.1, delta=1.0, d=3, passes=2, random_state=0),
-    FF(random_state=0),
-    FF(delta=0.1, d=3, warm=0, passes=2, random_state=0),
-    OOZ(passes=3, random_state=0),
-    OOZ(variant="2008", d=3, w_min=1e-3, k=3, passes=3, random_state=0),
-    PA(random_state=0),
-    MMP(random_state=0),
-    Perceptron(random_state=0),
-    Winnow(theta=3.0, random_state=0),
-    OVRPerceptron(random_state=0),
-]
-EXPECTED_FAILURES = {
-    "check_sparsify_coefficients": "sparsify leaves out the lightest weights of the index; there is no coef_",
-}
-
-several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
-every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-ignoring = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.ignores_not_positive], ids=repr)
-
-
-def data(seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12) -> tuple[csr_array, np.ndarray]:
-    """Instances near the prototype of their class, sparse, of length 1, each class at least once."""
-    rng = np.random.default_rng(seed)
-    prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
-    y = rng.permutation(np.arange(n) % n_classes)
-    X = (prototypes[y] + 0.3 * rng.random((n, n_features))) * (rng.random((n, n_features)) < 0.7)
-    X[:, 0] += 0.01
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return csr_array(X.astype(np.float32)), y
-
-
-def state(learner: OnlineClassifier) -> dict[str, np.ndarray]:
-    """All that was learned, without the gaps of the arena."""
-    fitted = {name: value for name, value in vars(learner).items() if name.endswith("_") and name != "rows_"}
-    return {**{name: np.asarray(value) for name, value in fitted.items()}, **as_edges(learner.rows_)._asdict()}
-
-
-def assert_same(one: OnlineClassifier, two: OnlineClassifier) -> None:
-    first, second = state(one), state(two)
-    assert first.keys() == second.keys()
-    for name in first:
-        assert_array_equal(first[name], second[name], err_msg=name, strict=True)
-
-
-def in_batches(learner: OnlineClassifier, X: csr_array, y: np.ndarray, size: int) -> OnlineClassifier:
-    for start in range(0, X.shape[0], size):
-        learner.partial_fit(X[start : start + size], y[start : start + size])
-    return learner
+from harness.online import classifier
+from online_learners import EXPECTED_FAILURES, LEARNERS, assert_same, data, every, ignoring, in_batches, several
 
 
 @parametrize_with_checks(LEARNERS, expected_failed_checks=lambda _: EXPECTED_FAILURES)
@@ -245,137 +193,6 @@ def test_the_whole_share_keeps_all_and_none_keeps_nothing(learner):
 def test_a_bad_share_is_named(learner, share):
     with pytest.raises(ValueError, match=rf"^share={share!r}: must be a number from 0 to 1"):
         clone(learner).fit(*data()).sparsify(share)
-
-
-# -- files
-
-
-@every
-@pytest.mark.parametrize("name", [lambda y: y, lambda y: 7 - y, lambda y: np.array([f"class {c}" for c in y])])
-def test_a_saved_learner_comes_back_the_same_and_goes_on_learning_alike(learner, name, tmp_path):
-    X, y = data()
-    saved = clone(learner).fit(X, name(y))
-    saved.save(tmp_path / "model")
-    loaded = type(learner).load(tmp_path / "model")
-    assert_same(loaded, saved)
-    assert loaded.get_params() == saved.get_params()
-    assert_array_equal(loaded.rank(X, 5), saved.rank(X, 5))
-    assert_array_equal(loaded.predict(X), saved.predict(X), strict=True)
-    wider, more = csr_array((X.data, X.indices, X.indptr), shape=(200, 40)), name(y + 3)
-    assert_same(loaded.partial_fit(wider, more), saved.partial_fit(wider, more))
-
-
-@every
-def test_classes_that_are_text_in_an_object_array_come_back_so(learner, tmp_path):
-    X, y = data()
-    names = np.array([f"class {c}" for c in y], object)
-    saved = clone(learner).fit(X, names)
-    saved.save(tmp_path / "model")
-    assert_same(type(learner).load(tmp_path / "model"), saved)
-
-
-def content(path):
-    with np.load(path) as archive:
-        return dict(archive)
-
-
-@every
-def test_a_file_that_was_cut_or_changed_anywhere_is_refused(learner, tmp_path):
-    clone(learner).fit(*data(n=30)).save(tmp_path / "model")
-    whole, rng = (tmp_path / "model").read_bytes(), np.random.default_rng(0)
-    for cut in rng.integers(0, len(whole) - 1, 10):
-        (tmp_path / "damaged").write_bytes(whole[:cut])
-        with pytest.raises(ValueError, match="damaged"):
-            type(learner).load(tmp_path / "damaged")
-
-
-@every
-def test_a_changed_byte_is_refused_unless_nothing_hangs_on_it(learner, tmp_path):
-    saved = clone(learner).fit(*data(n=30))
-    saved.save(tmp_path / "model")
-    whole, rng, refused = (tmp_path / "model").read_bytes(), np.random.default_rng(0), 0
-    for place in rng.integers(0, len(whole), 40):
-        changed = bytearray(whole)
-        changed[place] ^= 255
-        (tmp_path / "damaged").write_bytes(changed)
-        try:
-            loaded = type(learner).load(tmp_path / "damaged")
-        except ValueError:
-            refused += 1
-        else:
-            assert_same(loaded, saved)  # it was a date, say
-    assert refused > 20
-
-
-@every
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
-        ("rows_.classes", lambda a: a + 12, "a class that is not there"),
-        ("rows_.classes", lambda a: a * 0, "a class twice"),
-        ("rows_.classes", lambda a: a[1:], "edges missing"),
-        ("rows_.classes", lambda a: a.astype(np.int64), "another type"),
-        ("rows_.weights", lambda a: a * np.inf, "zero or no number"),
-        ("rows_.weights", lambda a: a * 0, "zero or no number"),
-        ("rows_.indptr", lambda a: a[::-1].copy(), "rows out of order"),
-        ("rows_.indptr", lambda a: a[:-1], "rows out of order"),
-        ("base_", lambda a: a[:-1], "base_ does not fit"),
-        ("classes_", lambda a: a[:-1], "a class that is not there|does not fit"),
-        ("n_features_in_", lambda a: a + 1, "rows out of order"),
-    ],
-)
-def test_an_archive_whose_arrays_do_not_belong_together_is_refused(learner, name, change, message, tmp_path):
-    clone(learner).fit(*data()).save(tmp_path / "model")
-    arrays = content(tmp_path / "model")
-    header = arrays.pop("arr_0")
-    np.savez(tmp_path / "changed.npz", header, **{**arrays, name: change(arrays[name])})
-    with pytest.raises(ValueError, match=f"changed.npz: damaged .*({message})"):
-        type(learner).load(tmp_path / "changed.npz")
-
-
-@every
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": "another"}, "not a model file"),
-        ({"version": 99}, "version 99 of the format, this reads 1"),
-        ({"learner": "somewhere:Else"}, "holds a model of somewhere:Else, not of"),
-        ({"parameters": {"passes": 0}}, "passes=0: must be"),
-        ({"parameters": {"surprise": 1}}, "surprise"),
-    ],
-)
-def test_a_header_that_says_something_else_is_refused(learner, change, message, tmp_path):
-    clone(learner).fit(*data()).save(tmp_path / "model")
-    arrays = content(tmp_path / "model")
-    header = json.loads(str(arrays.pop("arr_0")[0]))
-    np.savez(tmp_path / "changed.npz", np.array([json.dumps({**header, **change})]), **arrays)
-    with pytest.raises(ValueError, match=message):
-        type(learner).load(tmp_path / "changed.npz")
-
-
-def test_a_foreign_file_is_refused_and_a_missing_one_is_missing(tmp_path):
-    (tmp_path / "text").write_text("not a model")
-    np.savez(tmp_path / "arrays.npz", a=np.zeros(3))
-    np.save(tmp_path / "array.npy", np.zeros(3))
-    for name in ("text", "arrays.npz", "array.npy"):
-        with pytest.raises(ValueError, match=f"{name}: not a model file"):
-            PA.load(tmp_path / name)
-    with pytest.raises(FileNotFoundError):
-        PA.load(tmp_path / "nowhere")
-
-
-@every
-def test_an_unfitted_learner_can_neither_be_saved_nor_thinned_out(learner, tmp_path):
-    with pytest.raises(NotFittedError):
-        clone(learner).save(tmp_path / "model")
-    with pytest.raises(NotFittedError):
-        clone(learner).sparsify(0.5)
-
-
-def test_a_random_state_is_not_kept_in_the_file(tmp_path):
-    PA(random_state=np.random.RandomState(1), passes=np.int64(2)).fit(*data()).save(tmp_path / "model")
-    loaded = PA.load(tmp_path / "model")
-    assert (loaded.random_state, loaded.passes) == (None, 2)
 
 
 @every

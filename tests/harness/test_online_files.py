@@ -1,0 +1,143 @@
+"""Online learners in files: what was saved comes back the same, and whatever is damaged or foreign is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from harness_prototype import PA
+from online_learners import assert_same, data, every
+
+
+@every
+@pytest.mark.parametrize("name", [lambda y: y, lambda y: 7 - y, lambda y: np.array([f"class {c}" for c in y])])
+def test_a_saved_learner_comes_back_the_same_and_goes_on_learning_alike(learner, name, tmp_path):
+    X, y = data()
+    saved = clone(learner).fit(X, name(y))
+    saved.save(tmp_path / "model")
+    loaded = type(learner).load(tmp_path / "model")
+    assert_same(loaded, saved)
+    assert loaded.get_params() == saved.get_params()
+    assert_array_equal(loaded.rank(X, 5), saved.rank(X, 5))
+    assert_array_equal(loaded.predict(X), saved.predict(X), strict=True)
+    wider, more = csr_array((X.data, X.indices, X.indptr), shape=(200, 40)), name(y + 3)
+    assert_same(loaded.partial_fit(wider, more), saved.partial_fit(wider, more))
+
+
+@every
+def test_classes_that_are_text_in_an_object_array_come_back_so(learner, tmp_path):
+    X, y = data()
+    names = np.array([f"class {c}" for c in y], object)
+    saved = clone(learner).fit(X, names)
+    saved.save(tmp_path / "model")
+    assert_same(type(learner).load(tmp_path / "model"), saved)
+
+
+def content(path):
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+@every
+def test_a_file_that_was_cut_or_changed_anywhere_is_refused(learner, tmp_path):
+    clone(learner).fit(*data(n=30)).save(tmp_path / "model")
+    whole, rng = (tmp_path / "model").read_bytes(), np.random.default_rng(0)
+    for cut in rng.integers(0, len(whole) - 1, 10):
+        (tmp_path / "damaged").write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match="damaged"):
+            type(learner).load(tmp_path / "damaged")
+
+
+@every
+def test_a_changed_byte_is_refused_unless_nothing_hangs_on_it(learner, tmp_path):
+    saved = clone(learner).fit(*data(n=30))
+    saved.save(tmp_path / "model")
+    whole, rng, refused = (tmp_path / "model").read_bytes(), np.random.default_rng(0), 0
+    for place in rng.integers(0, len(whole), 40):
+        changed = bytearray(whole)
+        changed[place] ^= 255
+        (tmp_path / "damaged").write_bytes(changed)
+        try:
+            loaded = type(learner).load(tmp_path / "damaged")
+        except ValueError:
+            refused += 1
+        else:
+            assert_same(loaded, saved)  # it was a date, say
+    assert refused > 20
+
+
+@every
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("rows_.classes", lambda a: a + 12, "a class that is not there"),
+        ("rows_.classes", lambda a: a * 0, "a class twice"),
+        ("rows_.classes", lambda a: a[1:], "edges missing"),
+        ("rows_.classes", lambda a: a.astype(np.int64), "another type"),
+        ("rows_.weights", lambda a: a * np.inf, "zero or no number"),
+        ("rows_.weights", lambda a: a * 0, "zero or no number"),
+        ("rows_.indptr", lambda a: a[::-1].copy(), "rows out of order"),
+        ("rows_.indptr", lambda a: a[:-1], "rows out of order"),
+        ("base_", lambda a: a[:-1], "base_ does not fit"),
+        ("classes_", lambda a: a[:-1], "a class that is not there|does not fit"),
+        ("n_features_in_", lambda a: a + 1, "rows out of order"),
+    ],
+)
+def test_an_archive_whose_arrays_do_not_belong_together_is_refused(learner, name, change, message, tmp_path):
+    clone(learner).fit(*data()).save(tmp_path / "model")
+    arrays = content(tmp_path / "model")
+    header = arrays.pop("arr_0")
+    np.savez(tmp_path / "changed.npz", header, **{**arrays, name: change(arrays[name])})
+    with pytest.raises(ValueError, match=f"changed.npz: damaged .*({message})"):
+        type(learner).load(tmp_path / "changed.npz")
+
+
+@every
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "another"}, "not a model file"),
+        ({"version": 99}, "version 99 of the format, this reads 1"),
+        ({"learner": "somewhere:Else"}, "holds a model of somewhere:Else, not of"),
+        ({"parameters": {"passes": 0}}, "passes=0: must be"),
+        ({"parameters": {"surprise": 1}}, "surprise"),
+    ],
+)
+def test_a_header_that_says_something_else_is_refused(learner, change, message, tmp_path):
+    clone(learner).fit(*data()).save(tmp_path / "model")
+    arrays = content(tmp_path / "model")
+    header = json.loads(str(arrays.pop("arr_0")[0]))
+    np.savez(tmp_path / "changed.npz", np.array([json.dumps({**header, **change})]), **arrays)
+    with pytest.raises(ValueError, match=message):
+        type(learner).load(tmp_path / "changed.npz")
+
+
+def test_a_foreign_file_is_refused_and_a_missing_one_is_missing(tmp_path):
+    (tmp_path / "text").write_text("not a model")
+    np.savez(tmp_path / "arrays.npz", a=np.zeros(3))
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    for name in ("text", "arrays.npz", "array.npy"):
+        with pytest.raises(ValueError, match=f"{name}: not a model file"):
+            PA.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        PA.load(tmp_path / "nowhere")
+
+
+@every
+def test_an_unfitted_learner_can_neither_be_saved_nor_thinned_out(learner, tmp_path):
+    with pytest.raises(NotFittedError):
+        clone(learner).save(tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        clone(learner).sparsify(0.5)
+
+
+def test_a_random_state_is_not_kept_in_the_file(tmp_path):
+    PA(random_state=np.random.RandomState(1), passes=np.int64(2)).fit(*data()).save(tmp_path / "model")
+    loaded = PA.load(tmp_path / "model")
+    assert (loaded.random_state, loaded.passes) == (None, 2)

@@ -1,0 +1,63 @@
+"""Every online learner, rows for it to learn, and what it has learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+
+from harness.kernels.edges import as_edges
+from harness.online import OnlineClassifier
+from harness_index import EMA, FF, OOZ
+from harness_prototype import MMP, PA, OVRPerceptron, Perceptron, Winnow
+
+LEARNERS = [
+    EMA(beta=0.1, delta=1.0, d=3, passes=2, random_state=0),
+    FF(random_state=0),
+    FF(delta=0.1, d=3, warm=0, passes=2, random_state=0),
+    OOZ(passes=3, random_state=0),
+    OOZ(variant="2008", d=3, w_min=1e-3, k=3, passes=3, random_state=0),
+    PA(random_state=0),
+    MMP(random_state=0),
+    Perceptron(random_state=0),
+    Winnow(theta=3.0, random_state=0),
+    OVRPerceptron(random_state=0),
+]
+EXPECTED_FAILURES = {
+    "check_sparsify_coefficients": "sparsify leaves out the lightest weights of the index; there is no coef_",
+}
+
+several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
+every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+ignoring = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.ignores_not_positive], ids=repr)
+
+
+def data(seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12) -> tuple[csr_array, np.ndarray]:
+    """Instances near the prototype of their class, sparse, of length 1, each class at least once."""
+    rng = np.random.default_rng(seed)
+    prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
+    y = rng.permutation(np.arange(n) % n_classes)
+    X = (prototypes[y] + 0.3 * rng.random((n, n_features))) * (rng.random((n, n_features)) < 0.7)
+    X[:, 0] += 0.01
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return csr_array(X.astype(np.float32)), y
+
+
+def state(learner: OnlineClassifier) -> dict[str, np.ndarray]:
+    """All that was learned, without the gaps of the arena."""
+    fitted = {name: value for name, value in vars(learner).items() if name.endswith("_") and name != "rows_"}
+    return {**{name: np.asarray(value) for name, value in fitted.items()}, **as_edges(learner.rows_)._asdict()}
+
+
+def assert_same(one: OnlineClassifier, two: OnlineClassifier) -> None:
+    first, second = state(one), state(two)
+    assert first.keys() == second.keys()
+    for name in first:
+        assert_array_equal(first[name], second[name], err_msg=name, strict=True)
+
+
+def in_batches(learner: OnlineClassifier, X: csr_array, y: np.ndarray, size: int) -> OnlineClassifier:
+    for start in range(0, X.shape[0], size):
+        learner.partial_fit(X[start : start + size], y[start : start + size])
+    return learner
