@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.arrays import open_dataset
-from harness.experiment.choice import choice_of
+from harness.experiment.dataset_ref import choice_of
 from harness.experiment.resolve import resolve_dataset
 from harness.host import discover
 from harness.machine import describe_machine
@@ -107,7 +107,7 @@ def measure_counting(raw: Path | None) -> str:
     """Messages in memory to counted words, beside scikit-learn's vectorizer with the same tokens."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    from harness.reading.tokens import count_terms
+    from harness.sdk.reading.tokens import count_terms
     from harness_text.newsgroups import TOKENS, read
 
     if raw is None:

@@ -120,9 +120,9 @@ def best_seconds(call: Callable[[], Any]) -> float:
 
 def measure_scoring() -> list[str]:
     """Edges per second of the scoring kernel on an index of the challenge's shape, against the memory's bandwidth."""
-    from harness.kernels.edges import Edges, as_rows, sort_by_class
-    from harness.kernels.instances import as_instances
-    from harness.kernels.ranking import rank
+    from harness.sdk.kernels.edges import Edges, as_rows, sort_by_class
+    from harness.sdk.kernels.instances import as_instances
+    from harness.sdk.kernels.ranking import rank
 
     classes, features, instances, active = 12_000, 350_000, 300, 250
     rng = np.random.default_rng(0)
@@ -354,9 +354,9 @@ def table(own: list[Timing], peers: list[Timing], parts: Parts) -> list[str]:
 
 def index_table(fitted: list[tuple[Timing, Any]], parts: Parts) -> list[str]:
     """What the index takes, and how fast training could be if it only had to score by it."""
-    from harness.kernels.instances import as_instances
-    from harness.kernels.ranking import rank
-    from harness.kernels.touched import rank_touched
+    from harness.sdk.kernels.instances import as_instances
+    from harness.sdk.kernels.ranking import rank
+    from harness.sdk.kernels.touched import rank_touched
 
     instances, n_classes = as_instances(parts.X), int(parts.y.max()) + 1
     lines = ["| learner | scoring alone, rows/s | edges | bytes an edge | with what is kept by feature |"]

@@ -24,8 +24,8 @@ from harness.machine import describe_machine
 from harness.record import Record, to_line
 from harness.stats import TESTS
 from harness.store import read_records
-from harness.tables.contest import matrix_grid, ranks_grid
-from harness.tables.lines import lines_of
+from harness.tables.groups import lines_of
+from harness.tables.pairwise import matrix_grid, ranks_grid
 from harness.tables.render import GRID_RENDERERS, RENDERERS
 from harness.tables.table import make_table
 

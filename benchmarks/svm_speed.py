@@ -24,8 +24,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
-from harness.kernels.edges import as_edges
 from harness.machine import describe_machine
+from harness.sdk.kernels.edges import as_edges
 from harness.signature import import_target
 from harness.trials.represent import represent
 from harness.trials.split import split_rows

@@ -253,10 +253,10 @@ def made(n_classes: int) -> tuple[csr_array, np.ndarray, csr_array, np.ndarray]:
 
 def measure_compiling() -> list[str]:
     """From an empty cache, each learner alone: what importing it takes beyond importing scikit-learn and numba."""
-    lines = ["## Compiling", "", "| learner | cold | of it kernels of `harness.online` | aim |", "|---|---:|---:|---:|"]
+    lines = ["## Compiling", "", "| learner | cold | of it kernels of `harness.sdk` | aim |", "|---|---:|---:|---:|"]
     base = import_seconds("sklearn.base, numba, scipy.sparse", {})
     with tempfile.TemporaryDirectory() as folder:
-        shared = import_seconds("harness.online", {"NUMBA_CACHE_DIR": f"{folder}/online"}) - base
+        shared = import_seconds("harness.sdk", {"NUMBA_CACHE_DIR": f"{folder}/online"}) - base
         for name in ("lomtree", "random_tree", "filter_tree", "oaa"):
             cold = import_seconds(f"harness_tree.{name}", {"NUMBA_CACHE_DIR": f"{folder}/{name}"}) - base
             lines.append(f"| {name.replace('_', '-')} | {cold:.1f} s | {shared:.1f} s | 10 s |")

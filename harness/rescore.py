@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 from harness.contract import Dataset, MetricSpec, Outcome
 from harness.data.arrays import Header, open_dataset, read_header
 from harness.errors import DataError, HarnessError
-from harness.experiment.choice import DatasetChoice
+from harness.experiment.dataset_ref import DatasetChoice
 from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.home import parsed_root
 from harness.host import Catalog, Entry

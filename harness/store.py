@@ -2,7 +2,7 @@
 
 experiment.toml   what was asked for, last
 machine.json      the machines that records refer to
-misfits.txt       learners that could not run on some of the data of the last run, a line each; only where there are any
+incompatible.txt  learners that could not run on some of the data of the last run, a line each; where there are any
 records.jsonl     a line per finished trial, synced to disk before the next trial counts
 ranks/KEY.npy     the ranks of a trial, written before its record
 damaged.jsonl     lines that could not be trusted, kept for the curious
@@ -23,13 +23,13 @@ from harness.errors import StoreError
 from harness.record import BadLine, Record, from_line, to_line
 from harness.wording import counted
 
-RECORDS, DAMAGED, LOCK, MACHINES, EXPERIMENT, MISFITS = (
+RECORDS, DAMAGED, LOCK, MACHINES, EXPERIMENT, INCOMPATIBLE = (
     "records.jsonl",
     "damaged.jsonl",
     "lock",
     "machine.json",
     "experiment.toml",
-    "misfits.txt",
+    "incompatible.txt",
 )
 
 
@@ -50,10 +50,10 @@ def read_machines(folder: Path) -> dict[str, Any]:
     return machines if isinstance(machines, dict) else {}
 
 
-def read_misfits(folder: Path) -> tuple[str, ...]:
+def read_incompatible(folder: Path) -> tuple[str, ...]:
     """What could not run when the folder was last run into, a line each: no record tells it."""
     try:
-        return tuple((folder / MISFITS).read_text(encoding="utf-8").splitlines())
+        return tuple((folder / INCOMPATIBLE).read_text(encoding="utf-8").splitlines())
     except (OSError, ValueError):
         return ()
 
@@ -138,16 +138,16 @@ class Store:
             os.ftruncate(self._handle, size)
             raise
 
-    def describe(self, experiment: str, machine: Mapping[str, Any], misfits: Sequence[str] = ()) -> None:
+    def describe(self, experiment: str, machine: Mapping[str, Any], incompatible: Sequence[str] = ()) -> None:
         """Write down what was asked for, on which machine, and what of it cannot run."""
         machines = read_machines(self.folder) | {machine["id"]: dict(machine)}
         try:
             replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
             replace_file(self.folder / EXPERIMENT, experiment.encode())
-            if misfits:
-                replace_file(self.folder / MISFITS, "".join(f"{line}\n" for line in misfits).encode())
+            if incompatible:
+                replace_file(self.folder / INCOMPATIBLE, "".join(f"{line}\n" for line in incompatible).encode())
             else:
-                (self.folder / MISFITS).unlink(missing_ok=True)
+                (self.folder / INCOMPATIBLE).unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"cannot write to {self.folder}: {error.strerror}") from error
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from harness.errors import HarnessError
-from harness.reading.raw import open_raw
+from harness.sdk.reading.raw import open_raw
 from harness_files.columns import looks_like_names
 from harness_files.places import beside_each_other, files_below
 

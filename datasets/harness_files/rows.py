@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from harness.errors import DataError
-from harness.reading.raw import open_raw
+from harness.sdk.reading.raw import open_raw
 from harness_files.columns import looks_like_names
 from harness_files.places import PACKINGS, read_lines
 from harness_files.plugin import PARQUET, TEXTS

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array, vstack
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import open_raw
-from harness.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight, read_xmc
+from harness.sdk.reading.raw import open_raw
+from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight, read_xmc
 from harness_files.labels import LabelRows, check_missing
 from harness_files.places import find_parts, option, split_of, tell_splits
 from harness_files.taxonomy import from_file

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness.reading.tokens import count_terms
+from harness.sdk.reading.tokens import count_terms
 from harness_files.columns import Chosen, choose_columns
 from harness_files.labels import LabelRows, check_missing
 from harness_files.places import find_parts, option, split_of, tell_splits

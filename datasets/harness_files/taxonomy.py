@@ -13,7 +13,7 @@ import numpy as np
 
 from harness import Taxonomy
 from harness.errors import DataError
-from harness.reading.raw import open_raw
+from harness.sdk.reading.raw import open_raw
 from harness_files.places import find_file, read_text
 
 ROOT = ""

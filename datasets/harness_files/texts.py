@@ -10,8 +10,8 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import open_raw
-from harness.reading.tokens import count_terms
+from harness.sdk.reading.raw import open_raw
+from harness.sdk.reading.tokens import count_terms
 from harness_files.labels import LabelRows
 from harness_files.places import PARTS, files_below, find_file, has_word, read_text, tell_splits
 from harness_files.rows import TOKEN

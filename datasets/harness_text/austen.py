@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
+from harness.sdk.reading.raw import RawFiles
 
 RAW = RawFiles(
     dataset="austen",

@@ -13,8 +13,8 @@ from typing import Any
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.tokens import count_terms
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.tokens import count_terms
 from harness_text.classes import beside, part_splits, positions, tree_of_paths
 
 RAW = RawFiles(

@@ -13,8 +13,8 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.sparse_text import read_xmc
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.sparse_text import read_xmc
 from harness_text.classes import beside, indicator, part_splits
 from harness_text.sparse_parts import stacked
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness.reading.tokens import count_terms
+from harness.sdk.reading.tokens import count_terms
 
 DISTRIBUTION = "simple-icd-10-cm"
 PACKAGE = "simple_icd_10_cm"

@@ -15,8 +15,8 @@ import re
 from typing import Any
 
 from harness import Dataset
-from harness.reading.raw import RawFiles
-from harness.reading.tokens import WORDS, count_terms, english_stop_words
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import positions, tree_of_paths
 
 RAW = RawFiles(

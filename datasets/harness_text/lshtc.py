@@ -22,8 +22,8 @@ from typing import IO, Any
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
 from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
 from harness_text.sparse_parts import single_labels, stacked
 

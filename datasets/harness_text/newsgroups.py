@@ -27,8 +27,8 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, check_choice, positions, tree_of_paths
 from harness_text.sklearn_cache import read_cache
 
@@ -46,7 +46,7 @@ STRIP_OR_KEEP = ("strip", "keep")
 TOKENS = {"words": WORDS, "alphanumeric": ALPHANUMERIC, "scikit-learn": re.compile(r"\w\w+")}
 TAXONOMIES = ("first-word", "subject")
 PUBLISHED = {"train": 11_314, "test": 7_532}
-"""Messages in the parts of the archive as its keeper describes it."""
+"""Messages in the parts of the archive as its supervisor describes it."""
 _SUBJECTS = {
     "misc.forsale": "forsale",
     "talk.politics.guns": "politics",

@@ -15,8 +15,8 @@ from typing import IO, Any, cast
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
 from harness_text.classes import ClassPath, part_splits, positions, tree_of_paths
 from harness_text.lshtc import read_paths
 from harness_text.sparse_parts import by_number, single_labels, stacked

@@ -17,8 +17,8 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.sparse_text import SparseText, read_svmlight
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.sparse_text import SparseText, read_svmlight
 from harness_text.classes import ClassPath, beside, check_choice, indicator, path_to, tree_of_paths
 from harness_text.sparse_parts import single_labels, stacked
 

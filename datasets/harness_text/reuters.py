@@ -1,6 +1,6 @@
 """Reuters-21578: newswire stories of 1987 to the topics that were assigned to them.
 
-A story's text is its title and body; where the keeper's mark-up found neither (UNPROC), all of its text. Tokens are
+A story's text is its title and body; where the supervisor's mark-up found neither (UNPROC), all of its text. Tokens are
 lower-cased runs of at least two letters, without scikit-learn's English stop words and without tokens of fewer than
 `min_df` stories of the subset (1: without a cut, which comes nearest to the number of features in the papers).
 
@@ -22,8 +22,8 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.tokens import WORDS, count_terms, english_stop_words
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import check_choice, indicator, positions
 
 RAW = RawFiles(

@@ -12,8 +12,8 @@ from typing import Any
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.sparse_text import SparseText, read_svmlight
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.sparse_text import SparseText, read_svmlight
 from harness_text.classes import beside, part_splits, positions
 from harness_text.sparse_parts import by_number, single_labels, stacked
 

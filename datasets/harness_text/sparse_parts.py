@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scipy.sparse import csr_array, vstack
 
 from harness.errors import DataError
-from harness.reading.sparse_text import SparseText
+from harness.sdk.reading.sparse_text import SparseText
 
 
 def stacked(parts: Sequence[SparseText], *, first_feature: int = 0, least_width: int = 0) -> csr_array:

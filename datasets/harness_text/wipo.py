@@ -28,8 +28,8 @@ from xml.etree import ElementTree
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
-from harness.reading.tokens import WORDS, count_terms, english_stop_words
+from harness.sdk.reading.raw import RawFiles
+from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
 
 RAW = RawFiles(

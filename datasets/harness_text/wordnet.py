@@ -21,8 +21,8 @@ from typing import IO, Any
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles, open_raw, tar_members
-from harness.reading.tokens import WORDS, count_terms, english_stop_words
+from harness.sdk.reading.raw import RawFiles, open_raw, tar_members
+from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, path_to, positions, tree_of_paths
 
 RAW = RawFiles(

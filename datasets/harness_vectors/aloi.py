@@ -9,7 +9,7 @@ import re
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
+from harness.sdk.reading.raw import RawFiles
 from harness_vectors.libsvm import joined, numbered, read_part
 
 RAW = RawFiles(
@@ -21,7 +21,7 @@ FEATURES = 128
 
 
 def load(*, source: str | None = None) -> Dataset:
-    """Every picture with its 128 features as the file has them, scaled by LIBSVM's keepers or not."""
+    """Every picture with its 128 features as the file has them, scaled by LIBSVM's supervisors or not."""
     parts = [(match[1], read_part("aloi", match.string, stream)) for match, stream in RAW.open_each(source)]
     if len(parts) > 1:
         files = " and ".join(name for name, _ in parts)

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
+from harness.sdk.reading.raw import RawFiles
 from harness_vectors.libsvm import joined, numbered, read_part
 
 RAW = RawFiles(

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
+from harness.sdk.reading.raw import RawFiles
 
 NEEDED = (
     "isolet.zip from the UCI Machine Learning Repository (data set 54), or the folder with isolet1+2+3+4.data and "

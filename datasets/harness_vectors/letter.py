@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.reading.raw import RawFiles
+from harness.sdk.reading.raw import RawFiles
 from harness_vectors.libsvm import Part, joined, numbered, read_part
 
 NEEDED = (

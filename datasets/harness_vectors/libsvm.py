@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from harness.errors import DataError
-from harness.reading.sparse_text import read_svmlight
+from harness.sdk.reading.sparse_text import read_svmlight
 
 Part = tuple[csr_array, NDArray[np.str_]]
 """Rows and the class of each, as written."""

@@ -70,7 +70,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             stamp="harness_vectors.imagenet:stamp",
             summary="features of pictures that you bring, in LIBSVM form: any number of train and test files",
             representation="tf",
-            licence="ImageNet: for research and teaching only, under the terms that its keepers ask you to accept",
+            licence="ImageNet: for research and teaching only, under the terms that its supervisors ask you to accept",
             citation="J. Deng, W. Dong, R. Socher, L.-J. Li, K. Li, L. Fei-Fei: ImageNet: a large-scale hierarchical "
             "image database, CVPR 2009",
             obtain="files in LIBSVM form (`class feature:value ...`), packed or not, whose names begin with train or "

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.checks import datasets, learners, metrics
-from harness.checks.promise import Check, CheckFailed, NotApplicable, checks_in
+from harness.checks.check import Check, CheckFailed, NotApplicable, checks_in
 from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
 
 __all__ = ["Check", "CheckFailed", "NotApplicable", "dataset_checks", "learner_checks", "metric_checks"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.checks.promise import NotApplicable, require
+from harness.checks.check import NotApplicable, require
 from harness.contract import Dataset, DatasetSpec
 from harness.data.arrays import checked
 from harness.signature import import_target

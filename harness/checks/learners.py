@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.checks.promise import NotApplicable, require
+from harness.checks.check import NotApplicable, require
 from harness.contract import LearnerSpec, Taxonomy
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.trials.measure import checksum

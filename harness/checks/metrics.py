@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.checks.promise import NotApplicable, require
+from harness.checks.check import NotApplicable, require
 from harness.contract import MetricSpec, Outcome, Taxonomy
 from harness.signature import import_target
 from harness.trials.measure import checksum

@@ -13,7 +13,7 @@ import click
 
 from harness.cli.options import OneName, entries_of, plugin_options
 from harness.errors import UnknownName
-from harness.experiment.choice import choice_of, is_file
+from harness.experiment.dataset_ref import choice_of, is_file
 from harness.host import Catalog, discover
 
 WORDS = {"failed": "FAIL", "skipped": "n/a"}
@@ -26,7 +26,7 @@ WORDS = {"failed": "FAIL", "skipped": "n/a"}
 def check(name: str, timeout: str, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
     """Run the conformance suite on a learner (also module:Class), a data set (also a file) or a metric."""
     from harness.executors.local import Job, LocalExecutor
-    from harness.experiment.shape import parse_duration
+    from harness.experiment.schema import parse_duration
 
     try:
         seconds = parse_duration(timeout)

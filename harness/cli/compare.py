@@ -45,7 +45,7 @@ def compare(
     """
     from harness.store import read_machines, read_records
     from harness.tables.compare import changes_grid, changes_of, pair_lines, settings_grid
-    from harness.tables.lines import lines_of
+    from harness.tables.groups import lines_of
     from harness.tables.render import GRID_RENDERERS
 
     catalog = discover(folders, disabled)
@@ -73,7 +73,7 @@ def _nothing_shared(first: Path, second: Path, pair: tuple[str, str] | None) -> 
     """What each folder has, where there is nothing to compare, and what to do."""
     from harness.store import read_records
     from harness.tables.compare import tell_lines
-    from harness.tables.lines import lines_of
+    from harness.tables.groups import lines_of
 
     who = f"{pair[0]!r} of the first and {pair[1]!r} of the second have" if pair else "no learner of both folders has"
     lines = [f"nothing to compare: {who}{' not' if pair else ''} run on the same data, prepared alike"]

@@ -21,7 +21,7 @@ from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.data.fetch import Watcher
-    from harness.data.intake import Intake
+    from harness.data.importing import Intake
     from harness.executors.local import LocalExecutor
 
 SOMETHING_WRONG = 1
@@ -64,7 +64,7 @@ def list_data(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...
 def info(name: str, read: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
     """Tell all about a data set, or a file of your own: licence, citation, files, facts, what was found in it."""
     from harness.data.inventory import default_form
-    from harness.experiment.choice import choice_of
+    from harness.experiment.dataset_ref import choice_of
     from harness.experiment.resolve import resolve_dataset
     from harness.runner import Listener, prepare_dataset
 
@@ -109,7 +109,7 @@ def fetch(
 ) -> None:
     """Download a data set into the data home. The same command again goes on where it broke off."""
     from harness.data.fetch import Patience
-    from harness.data.intake import fetch as fetch_all
+    from harness.data.importing import fetch as fetch_all
     from harness.home import raw_folder
 
     entry = discover(folders, disabled).dataset(name)
@@ -138,7 +138,7 @@ def import_files(
     debug: bool,
 ) -> None:
     """Take files (or a folder of them) that you have into the data home, once what is inside has been checked."""
-    from harness.data.intake import gather, take_in
+    from harness.data.importing import gather, take_in
 
     entry = discover(folders, disabled).dataset(name)
     with _executor(folders) as executor:

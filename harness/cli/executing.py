@@ -35,18 +35,18 @@ class Ran:
     machines: dict[str, Any]
     absent: dict[str, str] = field(default_factory=dict)
     """Data sets that are not at hand, with the reason."""
-    misfits: tuple[str, ...] = ()
+    incompatible: tuple[str, ...] = ()
     """Learners that cannot run on some of the data, a line each."""
 
 
 def plan_trials(resolved: Resolved, executor: Any) -> tuple[Sequence[Trial], tuple[str, ...]]:
     """The trials of an experiment, its data read on the way, and what cannot run."""
-    from harness.experiment.pairs import tell_misfits
+    from harness.experiment.pairs import tell_incompatible
     from harness.experiment.plan import plan
     from harness.runner import Listener, prepare_data
 
     headers = prepare_data(resolved, executor, Listener())
-    return plan(resolved, headers), tell_misfits(resolved, headers)
+    return plan(resolved, headers), tell_incompatible(resolved, headers)
 
 
 def execute(
@@ -61,7 +61,7 @@ def execute(
     """Run what is not done yet and keep every result; `without_absent` goes on without data that is not at hand."""
     from harness.cli.progress import RunProgress
     from harness.cli.table import choose_columns
-    from harness.experiment.pairs import tell_misfits
+    from harness.experiment.pairs import tell_incompatible
     from harness.experiment.plan import plan
     from harness.machine import describe_machine
     from harness.runner import Conditions, Listener, as_planned, pending, prepare_dataset, run_trials
@@ -74,12 +74,12 @@ def execute(
         executor.on_slow = lambda: progress.say("compiling kernels; this happens once, later runs find them ready")
         listener = Listener(progress.on_data, progress.on_phase, progress.on_record)
         resolved, headers, absent = _read_data(resolved, executor, listener, progress.say, without_absent)
-        trials, misfits = plan(resolved, headers), tell_misfits(resolved, headers)
-        for line in (*misfits, *_crowded(experiment.threads, machine["cores"] or experiment.threads)):
+        trials, incompatible = plan(resolved, headers), tell_incompatible(resolved, headers)
+        for line in (*incompatible, *_crowded(experiment.threads, machine["cores"] or experiment.threads)):
             progress.say(f"warning: {line}")
         folder = flags["out"] or Path("results") / default_name(trials, experiment)
         with open_store(folder) as store:
-            store.describe(to_toml(raw), machine, misfits)
+            store.describe(to_toml(raw), machine, incompatible)
             _reuse(flags["reuse"], trials, store, progress.say)
             todo = pending(trials, store, retry_failed=flags["retry_failed"])
             prepare = partial(prepare_dataset, executor=executor, listener=listener)
@@ -101,7 +101,7 @@ def execute(
                 )
                 raise click.exceptions.Exit(INTERRUPTED) from None
             records = [as_planned(store.records[trial.key], trial) for trial in trials]
-        return Ran(folder, records, read_machines(folder), absent, misfits)
+        return Ran(folder, records, read_machines(folder), absent, incompatible)
 
 
 def _read_data(
@@ -149,7 +149,7 @@ def end_code(ran: Ran) -> int:
             f"{len(failed)} of {counted(len(ran.records), 'trial')} failed{where}; --retry-failed runs them again.",
             err=True,
         )
-    return FAILED_TRIALS if failed or ran.misfits else 0
+    return FAILED_TRIALS if failed or ran.incompatible else 0
 
 
 def experiment_path(name: str, catalog: Catalog) -> Path:

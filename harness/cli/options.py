@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from harness.errors import HarnessError
-from harness.experiment.choice import is_file
+from harness.experiment.dataset_ref import is_file
 from harness.home import HOME_VARIABLE
 from harness.host import Catalog, discover
 

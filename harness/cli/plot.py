@@ -67,8 +67,8 @@ def make_drawing(kind: str, records: Any, metric: str | None, across: str | None
     from harness.figures import panels
     from harness.figures.diagram import Diagram
     from harness.metric import find_metric
-    from harness.tables.contest import rank_learners
-    from harness.tables.lines import lines_of
+    from harness.tables.groups import lines_of
+    from harness.tables.pairwise import rank_learners
 
     judged = find_metric(metric or ("train" if kind == "scaling" else "r1"), catalog).spec
     if kind == "curve":

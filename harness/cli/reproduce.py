@@ -131,7 +131,7 @@ def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick
     click.echo()
     columns = choose_columns(catalog, experiment.metrics, ran.records)
     if ran.records:
-        show_table(ran.records, columns, ran.machines, notes=ran.misfits)
+        show_table(ran.records, columns, ran.machines, notes=ran.incompatible)
         _keep_table(ran, columns)
     grid = _against(name, experiment, ran, catalog, quick=quick)
     if grid is not None:
@@ -151,7 +151,7 @@ def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, *, q
     """Published numbers beside ours, printed; None where there are none to show."""
     from harness.cli.table import published_path
     from harness.metric import find_metric
-    from harness.tables.lines import lines_of
+    from harness.tables.groups import lines_of
     from harness.tables.published import against_grid, read_published
     from harness.tables.render import GRID_RENDERERS
 
@@ -181,7 +181,7 @@ def _keep_table(ran: Ran, columns: Any) -> None:
     from harness.tables.render import RENDERERS
     from harness.tables.table import make_table
 
-    made = make_table(ran.records, columns, machines=ran.machines, notes=ran.misfits)
+    made = make_table(ran.records, columns, machines=ran.machines, notes=ran.incompatible)
     for form, ending in ENDINGS.items():
         (ran.folder / f"table.{ending}").write_text(RENDERERS[form](made), encoding="utf-8")
 

@@ -89,7 +89,7 @@ def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, 
         ran = execute(resolved, catalog, raw, executor, flags)
     click.echo()
     chosen = choose_columns(catalog, resolved.experiment.metrics, ran.records)
-    show_table(ran.records, chosen, ran.machines, notes=ran.misfits)
+    show_table(ran.records, chosen, ran.machines, notes=ran.incompatible)
     columns = f" --metrics {','.join(resolved.experiment.metrics)}" if resolved.experiment.metrics else ""
     click.echo(f"\nResults are in {ran.folder}; `harness table {ran.folder}{columns}` shows them again.", err=True)
     return end_code(ran)
@@ -139,7 +139,7 @@ def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
 # -- telling ---------------------------------------------------------------------------------------------------------
 
 
-def show_plan(trials: Sequence[Trial], misfits: Sequence[str], experiment: Experiment) -> int:
+def show_plan(trials: Sequence[Trial], incompatible: Sequence[str], experiment: Experiment) -> int:
     """Print every trial, and what cannot run; the exit code says whether there is any."""
     from tabulate import tabulate
 
@@ -162,6 +162,6 @@ def show_plan(trials: Sequence[Trial], misfits: Sequence[str], experiment: Exper
         f"\n{counted(len(trials), 'trial')}, {experiment.jobs} at once, {counted(experiment.threads, 'thread')} each; "
         f"time limit {timeout}, memory limit {memory}"
     )
-    for line in misfits:
+    for line in incompatible:
         click.echo(f"warning: {line}", err=True)
-    return FAILED_TRIALS if misfits else 0
+    return FAILED_TRIALS if incompatible else 0

@@ -51,7 +51,7 @@ def table(
     **shape: Any,
 ) -> None:
     """Make the table of one or more results folders."""
-    from harness.store import read_misfits
+    from harness.store import read_incompatible
 
     if matrix + ranks + (against is not None) > 1:
         raise HarnessError("--matrix, --ranks and --against are tables of their own: give one of them")
@@ -64,8 +64,8 @@ def table(
     elif matrix or ranks:
         show_contest(records, columns if names else columns[:1], shape, matrix=matrix)
     else:
-        misfits = dict.fromkeys(line for folder in results for line in read_misfits(folder))
-        show_table(records, columns, machines, notes=list(misfits), **shape)
+        incompatible = dict.fromkeys(line for folder in results for line in read_incompatible(folder))
+        show_table(records, columns, machines, notes=list(incompatible), **shape)
 
 
 def gather(results: tuple[Path, ...]) -> tuple[list[Record], dict[str, Any]]:
@@ -119,8 +119,8 @@ def show_table(
 
 def show_contest(records: list[Record], columns: list[MetricSpec], shape: dict[str, Any], *, matrix: bool) -> None:
     """Print for each metric who beats whom, or the average ranks over data sets."""
-    from harness.tables.contest import matrix_grid, ranks_grid
-    from harness.tables.lines import lines_of
+    from harness.tables.groups import lines_of
+    from harness.tables.pairwise import matrix_grid, ranks_grid
     from harness.tables.render import GRID_RENDERERS
 
     lines = lines_of(records)
@@ -132,7 +132,7 @@ def show_against(
     against: str, results: Sequence[Path], records: list[Record], catalog: Catalog, names: list[str] | None, form: str
 ) -> None:
     """Print the published numbers with ours beside them."""
-    from harness.tables.lines import lines_of
+    from harness.tables.groups import lines_of
     from harness.tables.published import against_grid, read_published
     from harness.tables.render import GRID_RENDERERS
 

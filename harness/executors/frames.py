@@ -1,4 +1,4 @@
-"""Length-prefixed frames: how a job's process, its keeper and the host speak over pipes and sockets."""
+"""Length-prefixed frames: how a job's process, its supervisor and the host speak over pipes and sockets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 _HEAD = struct.Struct("<cQ")
 
 JOB = b"J"
-"""From the host to the keeper: what to run and within which limits, pickled."""
+"""From the host to the supervisor: what to run and within which limits, pickled."""
 PHASE = b"P"
 """From the job: the name of what it is doing now. From the server: the module that it is importing now."""
 BLOB = b"B"
@@ -18,9 +18,9 @@ BLOB = b"B"
 RESULT = b"R"
 """From the job or the server: the answer, JSON."""
 WORDS = b"W"
-"""From the keeper: bytes of the job's own frames as they came, whole or not; the first one says that it is there."""
+"""From the supervisor: bytes of the job's own frames as they came, whole or not; the first says that it is there."""
 END = b"E"
-"""From the keeper: how the process ended, JSON."""
+"""From the supervisor: how the process ended, JSON."""
 _TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, END})
 
 

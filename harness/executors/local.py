@@ -59,7 +59,7 @@ class _Running:
     begun: bool = False
     reader: frames.FrameReader = field(default_factory=frames.FrameReader)
     words: frames.FrameReader = field(default_factory=frames.FrameReader)
-    """The job's own frames, apart from the keeper's: what a job breaks off or garbles spoils nothing else."""
+    """The job's own frames, apart from the supervisor's: what a job breaks off or garbles spoils nothing else."""
     garbled: bool = False
     phase: str = ""
     answer: Any = None
@@ -140,10 +140,10 @@ class LocalExecutor:
             self._control.sendall(json.dumps(setup).encode())
 
     def close(self) -> None:
-        """End the server and every job; keepers kill their jobs when their channel closes."""
+        """End the server and every job; supervisors kill their jobs when their channel closes."""
         for channel in list(self._channels):
             self._channels.discard(channel)
-            # Half-close and wait for the other end's close: once it comes, the keeper has cleaned up and gone.
+            # Half-close and wait for the other end's close: once it comes, the supervisor has cleaned up and gone.
             with contextlib.suppress(OSError), channel:
                 channel.shutdown(socket.SHUT_WR)
                 channel.settimeout(5)
@@ -152,7 +152,7 @@ class LocalExecutor:
         self._stop_server()
 
     def _stop_server(self) -> None:
-        """End the server alone: the jobs that run have their keepers, and go on without it."""
+        """End the server alone: the jobs that run have their supervisors, and go on without it."""
         if self._control is not None:
             self._control.close()
             self._control = None

@@ -1,7 +1,7 @@
-"""The fork server: imports the warm modules once, then forks a keeper for each job. Run as a module by `local`.
+"""The fork server: imports the warm modules once, then forks a supervisor for each job. Run as a module by `local`.
 
 Why not multiprocessing's own: that one is a single global whose environment (and so the thread limits) is fixed at
-first use, it runs the caller's main module again in every child, and it has no place for a keeper above the job.
+first use, it runs the caller's main module again in every child, and it has no place for a supervisor above the job.
 
 A process with threads must not fork (numba's and OpenMP's pools hang in the child), so each preloaded module is
 checked for having started none.
@@ -18,7 +18,7 @@ import socket
 import sys
 
 from harness.executors import frames
-from harness.executors.keeper import die_with_parent, keep
+from harness.executors.supervisor import die_with_parent, supervise
 
 
 def count_threads() -> int:
@@ -38,7 +38,7 @@ def preload(modules: list[str], control: socket.socket) -> str | None:
 
 
 def serve(control: socket.socket) -> None:
-    """Answer the set-up, then fork a keeper for every socket that the host hands over, until the host goes away."""
+    """Answer the set-up, then fork a supervisor for every socket that the host hands over, until the host goes away."""
     told = control.recv(1 << 20)
     if not told:
         return
@@ -48,14 +48,14 @@ def serve(control: socket.socket) -> None:
     control.sendall(frames.pack_json(frames.RESULT, threaded))
     if threaded is not None:
         return
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers are reaped by the kernel
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are reaped by the kernel
     while True:
         message, handles, _, _ = socket.recv_fds(control, 1, 1)
         if not message:
             return
         if os.fork() == 0:
             control.close()
-            keep(socket.socket(fileno=handles[0]))
+            supervise(socket.socket(fileno=handles[0]))
         os.close(handles[0])
 
 

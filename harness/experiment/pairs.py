@@ -44,7 +44,7 @@ def representation_of(dataset: ResolvedDataset) -> str:
     return dataset.choice.representation or dataset.entry.spec.representation
 
 
-def tell_misfits(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:
+def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:
     """A line for each learner that cannot run on some of its data sets, with the reason and the next step."""
     found: dict[tuple[str, str], list[str]] = {}
     for dataset in resolved.datasets:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
-from harness.experiment.pairs import Pair, pairs_on, representation_of, tell_misfits
+from harness.experiment.pairs import Pair, pairs_on, representation_of, tell_incompatible
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
 from harness.experiment.spec import Experiment
 from harness.trials.split import ONE_LABEL, settle_split, split_rows, split_sizes
@@ -55,7 +55,7 @@ class Trial:
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]:
     """All trials of an experiment, by data set, then trial, then learner, so that early results compare learners.
 
-    Pairs that cannot run have none, see `tell_misfits`; DataError when no pair can.
+    Pairs that cannot run have none, see `tell_incompatible`; DataError when no pair can.
     """
     experiment = resolved.experiment
     trials: list[Trial] = []
@@ -65,9 +65,9 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
         pairs = [pair for pair in pairs_on(dataset, header, resolved) if not pair.trouble]
         for number in range(experiment.trials):
             trials += [_trial(pair, header, dataset, split, number, resolved) for pair in pairs]
-    misfits = () if trials else tell_misfits(resolved, headers)
-    if misfits:
-        raise DataError("\n".join(misfits))
+    incompatible = () if trials else tell_incompatible(resolved, headers)
+    if incompatible:
+        raise DataError("\n".join(incompatible))
     return _without_repeats(trials)
 
 

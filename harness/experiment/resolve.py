@@ -13,8 +13,8 @@ from typing import Any
 
 from harness.contract import Ability, DatasetSpec, LearnerSpec, MetricSpec, Need
 from harness.errors import SpecError, UnknownName
-from harness.experiment.choice import DatasetChoice, choice_of, is_file
-from harness.experiment.opening import find_opener
+from harness.experiment.dataset_ref import DatasetChoice, choice_of, is_file
+from harness.experiment.file_formats import find_opener
 from harness.experiment.spec import Experiment, LearnerChoice
 from harness.expression import parse
 from harness.host import Catalog, Entry, Origin

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import SpecError
-from harness.experiment.choice import DatasetChoice, is_file, variants
-from harness.experiment.shape import DEFAULT_TRIALS, ExperimentTable, validate
+from harness.experiment.dataset_ref import DatasetChoice, is_file, variants
+from harness.experiment.schema import DEFAULT_TRIALS, ExperimentTable, validate
 from harness.expression import INNER, parse
 from harness.trials.split import folds_of
 from harness.wording import counted

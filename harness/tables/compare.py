@@ -11,7 +11,7 @@ from harness.record import Record
 from harness.stats import FEWEST_PAIRS, SIGNIFICANCE, Summary, count_wins, holm, mcnemar, sign_test, summarise
 from harness.tables.format import format_value
 from harness.tables.grid import Grid
-from harness.tables.lines import Line, values_of
+from harness.tables.groups import Line, values_of
 from harness.wording import counted
 
 Hits = Callable[[Record], Sequence[bool]]

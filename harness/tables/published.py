@@ -22,7 +22,7 @@ from harness.errors import HarnessError
 from harness.stats import Summary, summarise
 from harness.tables.format import format_value
 from harness.tables.grid import Grid
-from harness.tables.lines import Line, values_of
+from harness.tables.groups import Line, values_of
 
 REQUIRED = ("dataset", "learner", "metric", "value", "interval", "source")
 OPTIONAL = ("representation",)

@@ -19,7 +19,7 @@ from harness.stats import (
     summarise,
     t_half_width,
 )
-from harness.tables.lines import Line, lines_of, rivals_of, test_share, values_of
+from harness.tables.groups import Line, lines_of, rivals_of, test_share, values_of
 from harness.wording import counted
 
 By = Literal["dataset", "learner"]

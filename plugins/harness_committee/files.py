@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from harness.online import archive
+from harness.sdk import archive
 
 MODEL = "models."
 """What the names of the models' files begin with; no fitted attribute has a dot in its name."""

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.ema import Step, update
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.rows import MOST_EDGES
-from harness.kernels.touched import empty_space
-from harness.kernels.upkeep import SMALLEST
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.rows import MOST_EDGES
+from harness.sdk.kernels.touched import empty_space
+from harness_index.kernels.ema import Step, update
+from harness_index.kernels.upkeep import SMALLEST
 
 
 class EMA(OnlineClassifier):
@@ -39,7 +39,7 @@ class EMA(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     index_size_, index_bytes_ : weights above 0, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """

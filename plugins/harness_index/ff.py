@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.edges import Edges
-from harness.kernels.ff import Step, update
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.rows import MOST_EDGES
-from harness.kernels.touched import empty_space
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.edges import Edges
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.rows import MOST_EDGES
+from harness.sdk.kernels.touched import empty_space
+from harness_index.kernels.ff import Step, update
 
 COUNTS = ("value", "boolean")
 
@@ -39,7 +39,7 @@ class FF(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes, with the counts n.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the counts n.
     totals_ : N, by feature.
     met_ : how many instances each feature was met in.
     index_size_, index_bytes_ : counts above 0, and the bytes that the index takes.

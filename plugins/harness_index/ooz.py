@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.ooz import EXACT, LEVEL, SHARED, Step, update
-from harness.kernels.rows import MOST_EDGES
-from harness.kernels.touched import empty_space
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.rows import MOST_EDGES
+from harness.sdk.kernels.touched import empty_space
+from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, Step, update
 
 VARIANTS = ("2010", "2008")
 READINGS = {"shared": SHARED, "level": LEVEL, "exact": EXACT}
@@ -49,7 +49,7 @@ class OOZ(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     free_ : what the free source of each feature still holds.
     source_ : 0 once `remove_after` has emptied the free sources: what those of new features hold.
     index_size_, index_bytes_ : weights above 0, and the bytes that the index takes.

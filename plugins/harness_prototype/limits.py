@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.kernels.rows import Rows
+from harness.sdk.kernels.rows import Rows
 
 
 def check_finite(rows: Rows, number: int) -> None:

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.mmp import update
-from harness.kernels.moves import no_moves
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.moves import no_moves
+from harness_prototype.kernels.mmp import update
 from harness_prototype.limits import check_finite
 
 
@@ -30,7 +30,7 @@ class MMP(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """

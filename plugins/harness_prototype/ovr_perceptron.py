@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
 from harness.contract import AfterPass
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.moves import no_moves
-from harness.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update
-from harness.kernels.rows import Rows, empty_rows, enlarge
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.moves import no_moves
+from harness.sdk.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update
+from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_prototype.limits import check_finite
 
 
@@ -59,8 +59,8 @@ class OVRPerceptron(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes. A committee's members are
-        added up in it, each w_k scaled to length 1, since they only ever speak together.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A committee's members
+        are added up in it, each w_k scaled to length 1, since they only ever speak together.
     norms_ : what scores are divided by: ||w_k||, for a committee 1.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.passive_aggressive import Step, update
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness_prototype.kernels.passive_aggressive import Step, update
 
 VARIANTS = ("PA", "PA-I", "PA-II")
 STEPS = ("printed", "exact")
@@ -34,7 +34,7 @@ class PA(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.perceptron import update
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness_prototype.kernels.perceptron import update
 from harness_prototype.limits import check_finite
 
 
@@ -26,7 +26,7 @@ class Perceptron(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.moves import no_moves
-from harness.kernels.winnow import gains, rank_powers, update
-from harness.online import OnlineClassifier, rules
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.moves import no_moves
+from harness_prototype.kernels.winnow import gains, rank_powers, update
 
 
 class Winnow(OnlineClassifier):
@@ -30,8 +30,8 @@ class Winnow(OnlineClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes. A weight is alpha^n, and
-        the edge holds n; without an edge it is 1.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A weight is alpha^n,
+        and the edge holds n; without an edge it is 1.
     index_size_, index_bytes_ : weights other than 1, and the bytes that the index takes.
     theta_ : the threshold where none was given.
     n_features_in_ : the number of features.

@@ -16,12 +16,12 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from harness.kernels.edges import Edges, as_edges, as_rows, check
-from harness.kernels.instances import Instances, Labels, as_instances
-from harness.kernels.rows import Rows
-from harness.online import archive, rules
-from harness.online.labels import as_labels, has_several, name_labels
-from harness.online.ranking import rank_all
+from harness.sdk import archive, rules
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check
+from harness.sdk.kernels.instances import Instances, Labels, as_instances
+from harness.sdk.kernels.rows import Rows
+from harness.sdk.labels import as_labels, has_several, name_labels
+from harness.sdk.ranking import rank_all
 
 LARGE_BYTES = 2 * 1024**3
 """A matrix of all weights that would take more is never made."""

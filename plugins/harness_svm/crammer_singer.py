@@ -7,15 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from harness.kernels.flat_sweeps import sweep_flat
-from harness.kernels.structured import Goal, as_tree
-from harness.online import rules
-from harness.online.ranking import load_kernel
+from harness.sdk import rules
+from harness.sdk.ranking import load_kernel
 from harness_svm.classifier import IndexClassifier, threshold
+from harness_svm.kernels.flat_sweeps import sweep_flat
+from harness_svm.kernels.structured import Goal, as_tree
 from harness_svm.training import Kernels, begin
 
 load_kernel(ranks_untouched=True)
-KERNELS = Kernels(sweep_flat, "harness.kernels.flat_rows")
+KERNELS = Kernels(sweep_flat, "harness_svm.kernels.flat_rows")
 
 
 class CrammerSinger(IndexClassifier):
@@ -35,7 +35,7 @@ class CrammerSinger(IndexClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     prune_ : the threshold that was used.
     sweeps_ : the sweeps over all rows that training took.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.

@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness import Taxonomy
 from harness.errors import DataError
-from harness.kernels.edges import Edges
-from harness.kernels.instances import Instances
-from harness.kernels.structured import Goal, Tree, as_tree
-from harness.kernels.structured_sweeps import rank_by_tree, sweep_matrix
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.edges import Edges
+from harness.sdk.kernels.instances import Instances
 from harness_svm.classifier import IndexClassifier, threshold
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
+from harness_svm.kernels.structured import Goal, Tree, as_tree
+from harness_svm.kernels.structured_sweeps import rank_by_tree, sweep_matrix
 from harness_svm.training import Kernels, begin
 
-KERNELS = Kernels(sweep_matrix, "harness.kernels.structured_rows")
+KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows")
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
@@ -51,9 +51,9 @@ class HSVM(IndexClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes, from which those of
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, from which those of
         all nodes follow.
-    tree_ : the tree, a `harness.kernels.structured.Tree`.
+    tree_ : the tree, a `harness_svm.kernels.structured.Tree`.
     prune_ : the threshold that was used.
     sweeps_ : the sweeps over all rows that training took.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.

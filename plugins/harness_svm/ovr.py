@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from harness.kernels.dual import LOSSES, pose
-from harness.kernels.edges import as_rows
-from harness.kernels.instances import as_instances
-from harness.kernels.one_vs_rest import train
-from harness.online import rules
-from harness.online.ranking import load_kernel
+from harness.sdk import rules
+from harness.sdk.kernels.edges import as_rows
+from harness.sdk.kernels.instances import as_instances
+from harness.sdk.ranking import load_kernel
 from harness_svm.classifier import IndexClassifier, threshold
+from harness_svm.kernels.dual import LOSSES, pose
+from harness_svm.kernels.one_vs_rest import train
 
 load_kernel(ranks_untouched=True)
 
@@ -40,7 +40,7 @@ class SVM(IndexClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.kernels.rows.Rows`: for each feature its edges to classes.
+    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     base_ : the bias of each class.
     prune_ : the threshold that was used.
     sweeps_ : the sweeps over all rows that each class took.

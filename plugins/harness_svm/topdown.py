@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
-from harness.kernels.compiling import frozen
-from harness.kernels.descent import Branches, rank_by_descent
-from harness.kernels.edges import Edges
-from harness.kernels.instances import Instances, Labels, as_instances
-from harness.kernels.rows import empty_rows
+from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.edges import Edges
+from harness.sdk.kernels.instances import Instances, Labels, as_instances
+from harness.sdk.kernels.rows import empty_rows
 from harness_svm.classifier import IndexClassifier
 from harness_svm.hierarchy import Hierarchy, choose_hierarchy
+from harness_svm.kernels.descent import Branches, rank_by_descent
 
 
 class Choice(NamedTuple):
@@ -34,7 +34,7 @@ class TopDown(IndexClassifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    branches_ : the tree with the weights of its nodes, a `harness.kernels.descent.Branches`.
+    branches_ : the tree with the weights of its nodes, a `harness_svm.kernels.descent.Branches`.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the tree takes.
     n_features_in_ : the number of features.
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.kernels.edges import as_edges
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.moves import no_moves
-from harness.kernels.ovr_perceptron import total, update
-from harness.kernels.rows import Rows, empty_rows, enlarge
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.edges import as_edges
+from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.moves import no_moves
+from harness.sdk.kernels.ovr_perceptron import total, update
+from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_svm.hierarchy import SOURCES
 from harness_svm.topdown import Choice, TopDown
 

@@ -6,12 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from harness.kernels.dual import LOSSES, pose
-from harness.kernels.instances import Instances, Labels
-from harness.kernels.one_vs_rest import train
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.instances import Instances, Labels
 from harness_svm.classifier import threshold
 from harness_svm.hierarchy import SOURCES
+from harness_svm.kernels.dual import LOSSES, pose
+from harness_svm.kernels.one_vs_rest import train
 from harness_svm.topdown import Choice, TopDown
 
 

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from harness.kernels.arranging import by_frequency, places_of, renamed, square_lengths
-from harness.kernels.compiling import frozen
-from harness.kernels.edges import Edges, as_edges, as_rows
-from harness.kernels.instances import Instances, as_instances
-from harness.kernels.moves import no_moves
-from harness.kernels.rows import Rows, empty_rows, enlarge
-from harness.kernels.structured import IDLE, Goal, Tree, empty_block
+from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, square_lengths
+from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows
+from harness.sdk.kernels.instances import Instances, as_instances
+from harness.sdk.kernels.moves import no_moves
+from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_svm.classifier import is_large
+from harness_svm.kernels.structured import IDLE, Goal, Tree, empty_block
 
 FOCUS = 0.2
 """Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""

@@ -31,7 +31,7 @@ class FilterTree(StaticTree):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    nodes_, root_, leaf_of_ : the tree, as described in `harness.kernels.tree_nodes`, and the leaf of each class.
+    nodes_, root_, leaf_of_ : the tree, as described in `harness_tree.kernels.nodes`, and the leaf of each class.
     depth_ : decisions on the longest way to a leaf, at most ceil(log2 K).
     index_size_, index_bytes_ : non-zero weights, and the bytes of all that was learned.
     n_features_in_ : the number of features.

@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from harness import AfterPass
-from harness.kernels.instances import Instances, as_instances
-from harness.kernels.tree_regressor import LOSSES, Step
-from harness.online import archive, rules
-from harness.online.labels import as_labels, extend
+from harness.sdk import archive, rules
+from harness.sdk.kernels.instances import Instances, as_instances
+from harness.sdk.labels import as_labels, extend
+from harness_tree.kernels.regressor import LOSSES, Step
 
 Positions = NDArray[np.int32]
 """The class of each instance, as a position in `classes_`."""

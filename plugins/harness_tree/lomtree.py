@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.kernels.compiling import frozen
-from harness.kernels.instances import Instances
-from harness.kernels.lomtree import ENTRY, TALLY, VACANT, Growth, Tree, counts_of, make_room, new_tree, update
-from harness.kernels.tree_nodes import NODE, route
-from harness.kernels.tree_ranking import Lists, as_lists
-from harness.kernels.tree_regressor import Step
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.instances import Instances
+from harness_tree.kernels.lomtree import ENTRY, TALLY, VACANT, Growth, Tree, counts_of, make_room, new_tree, update
+from harness_tree.kernels.nodes import NODE, route
+from harness_tree.kernels.ranking import Lists, as_lists
+from harness_tree.kernels.regressor import Step
 from harness_tree.learner import BatchLearner, Positions, expect, expect_array
 from harness_tree.tree import TreeLearner, count_pairs
 
@@ -56,7 +56,7 @@ class LOMtree(TreeLearner, BatchLearner):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    nodes_, root_ : the tree, as described in `harness.kernels.tree_nodes`.
+    nodes_, root_ : the tree, as described in `harness_tree.kernels.nodes`.
     tally_ : counts of training: inner nodes, instances, swaps.
     depth_ : decisions on the longest way to a leaf.
     index_size_, index_bytes_ : non-zero weights, and the bytes of all that was learned.

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from harness.kernels.instances import Instances
-from harness.kernels.one_against_all import rank, update
-from harness.kernels.tree_regressor import Step
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.instances import Instances
+from harness_tree.kernels.one_against_all import rank, update
+from harness_tree.kernels.regressor import Step
 from harness_tree.learner import BatchLearner, Positions, expect_array
 
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.kernels.compiling import frozen
-from harness.kernels.instances import Instances
-from harness.kernels.static_tree import build, update
-from harness.kernels.tree_ranking import Lists
-from harness.kernels.tree_regressor import Step
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.instances import Instances
+from harness_tree.kernels.ranking import Lists
+from harness_tree.kernels.regressor import Step
+from harness_tree.kernels.static_tree import build, update
 from harness_tree.learner import Positions, expect
 from harness_tree.tree import TreeLearner
 

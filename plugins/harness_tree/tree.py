@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from harness.kernels.arranging import by_frequency, places_of, renamed
-from harness.kernels.instances import Instances
-from harness.kernels.tree_nodes import NODE, route, tree_depth
-from harness.kernels.tree_ranking import Lists, rank_nodes
-from harness.kernels.tree_regressor import Weights, dense_weights, hashed_weights
-from harness.online import rules
+from harness.sdk import rules
+from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
+from harness.sdk.kernels.instances import Instances
+from harness_tree.kernels.nodes import NODE, route, tree_depth
+from harness_tree.kernels.ranking import Lists, rank_nodes
+from harness_tree.kernels.regressor import Weights, dense_weights, hashed_weights
 from harness_tree.learner import PassLearner, expect, expect_array
 from harness_tree.statistics import TreeStatistics, draw, measure
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.errors import StoreError
 from harness.record import Record, to_line
-from harness.store import open_store, read_machines, read_misfits, read_ranks, read_records
+from harness.store import open_store, read_incompatible, read_machines, read_ranks, read_records
 
 RECORD = Record(
     key="k0",
@@ -110,12 +110,12 @@ def test_the_experiment_and_every_machine_are_written_down(tmp_path):
 
 
 def test_what_could_not_run_is_kept_until_the_next_run_into_the_folder(tmp_path):
-    misfits = ("learner 'x' cannot run on data set 'größe': it has no taxonomy", "another line")
+    incompatible = ("learner 'x' cannot run on data set 'größe': it has no taxonomy", "another line")
     with open_store(tmp_path) as store:
-        store.describe("", {"id": "a"}, misfits)
-        assert read_misfits(tmp_path) == misfits
+        store.describe("", {"id": "a"}, incompatible)
+        assert read_incompatible(tmp_path) == incompatible
         store.describe("", {"id": "a"})
-        assert read_misfits(tmp_path) == ()
+        assert read_incompatible(tmp_path) == ()
 
 
 def test_a_folder_without_records_is_refused_by_its_name(tmp_path):

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from harness.kernels.edges import as_edges
-from harness.online import OnlineClassifier
+from harness.sdk import OnlineClassifier
+from harness.sdk.kernels.edges import as_edges
 from harness_index import EMA, FF, OOZ
 from harness_prototype import MMP, PA, OVRPerceptron, Perceptron, Winnow
 

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from harness.experiment.opening import find_opener
+from harness.experiment.file_formats import find_opener
 from harness.host import discover
 
 

@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from harness.data.arrays import folder_of
 from harness.errors import DataError
 from harness.host import discover
-from harness.reading import raw
+from harness.sdk.reading import raw
 from harness_text import newsgroups
 
 MESSAGES = {

@@ -36,7 +36,7 @@ HEAVY = (
     "pandas",
     "pydantic",
     "harness_prototype.pa",
-    "harness.kernels",
+    "harness.sdk.kernels",
 )
 
 

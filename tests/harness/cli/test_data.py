@@ -22,7 +22,7 @@ import re
 import numpy as np
 from scipy.sparse import csr_array
 from harness import Dataset, DatasetSpec, RawFile, hookimpl
-from harness.reading.raw import RawFiles
+from harness.sdk.reading.raw import RawFiles
 
 RAW = RawFiles(dataset="lines", needed="lines.txt from nobody", wanted=re.compile(r"(?:^|/)lines\\.txt$"))
 

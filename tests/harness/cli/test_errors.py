@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from harness.store import read_misfits
+from harness.store import read_incompatible
 
 PLUGIN = """
 from harness import DatasetSpec, ExperimentSpec, LearnerSpec, hookimpl
@@ -270,7 +270,7 @@ def test_a_pair_that_cannot_run_is_told_twice_and_costs_the_others_nothing(harne
     assert ended.returncode == 1
     assert f"warning: {told}" in ended.stderr.partition("1 trial to run")[0]
     assert told in ended.stdout.partition("Mean ±")[2]
-    assert read_misfits(tmp_path / "out")[0].startswith(told)  # for `harness table`
+    assert read_incompatible(tmp_path / "out")[0].startswith(told)  # for `harness table`
     assert "\ntiny " in ended.stdout
     assert f"warning: --threads {crowd} is more than the " in ended.stderr
 

@@ -113,7 +113,7 @@ def test_a_dry_run_prints_the_plan_and_trains_nothing(place):
 
 def test_a_dry_run_ends_with_the_code_of_a_run_that_leaves_out_a_pair(capsys):
     experiment = build({"learners": "pa"}, "test")
-    assert [show_plan((), misfits, experiment) for misfits in ((), ("one cannot run",))] == [0, 1]
+    assert [show_plan((), incompatible, experiment) for incompatible in ((), ("one cannot run",))] == [0, 1]
     assert capsys.readouterr().err == "warning: one cannot run\n"
 
 

@@ -18,9 +18,9 @@ OTHER = {"id": "m2", "processor": "Slow", "cores": 2}
 def stored(tmp_path, make_record):
     """Keeps three trials of a learner in a results folder."""
 
-    def keep(folder, label, r1, machine=MACHINE, misfits=(), **fields):
+    def keep(folder, label, r1, machine=MACHINE, incompatible=(), **fields):
         with open_store(tmp_path / folder) as store:
-            store.describe("learners = 'pa'\n", machine, misfits)
+            store.describe("learners = 'pa'\n", machine, incompatible)
             for seed in range(3):
                 scores = {"r1": r1, "r5": r1 + 0.05, "train": 2.0, "predict": 1e-5, "index": None, "peak": 5e8}
                 store.append(make_record(label, seed, machine=machine["id"], **scores, **fields))
@@ -75,8 +75,8 @@ def test_several_folders_are_one_table(harness, stored):
 def test_rows_may_be_data_sets_and_the_foot_says_what_could_not_run(harness, stored):
     told = [f"learner {name!r} cannot run on data set 'digits': it has no taxonomy" for name in ("x", "y")]
     folders = [
-        stored("one", "pa", 0.9, misfits=told[:1]),
-        stored("two", "pa", 0.7, misfits=told, dataset="icd10cm", fingerprint="beef"),
+        stored("one", "pa", 0.9, incompatible=told[:1]),
+        stored("two", "pa", 0.7, incompatible=told, dataset="icd10cm", fingerprint="beef"),
     ]
     content = json.loads(harness("table", *folders, "--by", "learner", "--format", "json").stdout)
     (group,) = content["groups"]

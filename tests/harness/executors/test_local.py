@@ -115,7 +115,7 @@ def test_output_that_is_no_text_does_no_harm(shared, nothing_left):
 def test_what_a_job_leaves_behind_is_gone_when_it_has_ended(shared, marked, name):
     known = set(marked.alive())
     assert run(shared, name).status == "ok"
-    # The answer is in the host's hands a moment before the keeper itself is gone, hence the wait.
+    # The answer is in the host's hands a moment before the supervisor itself is gone, hence the wait.
     assert marked.left_behind(known, seconds=3) == {}
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from experiments import LABELS, ROWS, SEVERAL, catalog_of, learner, trials_of
 from harness import Taxonomy
 from harness.errors import DataError, SpecError, UnknownName
-from harness.experiment.pairs import tell_misfits
+from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import as_payload
 from harness.experiment.resolve import MINIMUM_DEPTH, resolve
 from harness.experiment.spec import build
@@ -151,7 +151,7 @@ def test_a_learner_that_cannot_take_the_data_is_told_and_the_others_are_planned(
     told = f"learner 'x' cannot run on data set 'data': it {trouble}.*; leave one of them out, or .* on = "
     raw = {"learners": f"{able},x={name}", "datasets": "data"} | raw
     assert [trial.label for trial in trials_of(header, **raw)] == [able]
-    (line,) = tell_misfits(resolve(build(raw, "test"), catalog_of()), {"data": header})
+    (line,) = tell_incompatible(resolve(build(raw, "test"), catalog_of()), {"data": header})
     assert re.match(told, line)
     with pytest.raises(DataError, match=told):  # and nothing else to run
         trials_of(header, **(raw | {"learners": f"x={name}"}))
@@ -159,14 +159,14 @@ def test_a_learner_that_cannot_take_the_data_is_told_and_the_others_are_planned(
 
 def test_a_learner_that_cannot_take_several_data_sets_is_told_once(header):
     resolved = resolve(build({"learners": "pa,treelike", "datasets": "data,other"}, "test"), catalog_of())
-    (line,) = tell_misfits(resolved, {"data": header, "other": header})
+    (line,) = tell_incompatible(resolved, {"data": header, "other": header})
     assert line.startswith("learner 'treelike' cannot run on data sets 'data', 'other': each has no taxonomy")
 
 
 def test_a_pair_that_on_leaves_out_is_no_misfit(header_of):
     headers = {"data": header_of(taxonomy=TREE), "other": header_of(X=csr_array(2 * ROWS))}
     raw = {"learners": ["pa", {"name": "treelike", "on": ["data"]}], "datasets": "data,other"}
-    assert tell_misfits(resolve(build(raw, "test"), catalog_of()), headers) == ()
+    assert tell_incompatible(resolve(build(raw, "test"), catalog_of()), headers) == ()
 
 
 def test_two_files_of_the_same_content_are_refused_by_name(header):

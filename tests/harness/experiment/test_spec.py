@@ -8,7 +8,7 @@ from experiments import NO_FLAGS
 from harness.cli.executing import to_toml
 from harness.cli.run import parse_setting, read_raw
 from harness.errors import SpecError
-from harness.experiment.choice import DatasetChoice
+from harness.experiment.dataset_ref import DatasetChoice
 from harness.experiment.spec import Experiment, LearnerChoice, build
 
 

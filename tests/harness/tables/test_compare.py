@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from harness.tables.compare import changes_grid, changes_of, pair_lines, settings_grid
-from harness.tables.lines import lines_of
+from harness.tables.groups import lines_of
 
 R1 = MetricSpec(name="r1", compute="a:b", title="R1")
 TRAIN = MetricSpec(name="train", compute="a:b", title="train", direction="lower", unit="seconds", timed=True)

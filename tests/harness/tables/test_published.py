@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from harness.errors import HarnessError
-from harness.tables.lines import lines_of
+from harness.tables.groups import lines_of
 from harness.tables.published import Published, against_grid, parse_published, read_published
 
 METRICS = {

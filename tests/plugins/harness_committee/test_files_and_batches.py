@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import MultinomialNB
 
-from harness.online import archive
+from harness.sdk import archive
 from harness_committee import Committee, Oversample, Sparsify
 from harness_index import OOZ
 from harness_prototype import PA

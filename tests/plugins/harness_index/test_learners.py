@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from harness.checks import learner_checks
 from harness.contract import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
-from harness.kernels.edges import as_edges
+from harness.sdk.kernels.edges import as_edges
 from harness_index import EMA, FF, OOZ, plugin
 
 LEARNERS = [

@@ -10,7 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
-from harness.kernels.edges import as_edges
+from harness.sdk.kernels.edges import as_edges
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from harness import Taxonomy
-from harness.kernels.compiling import frozen
-from harness.kernels.edges import as_edges
-from harness.kernels.instances import as_instances
-from harness.kernels.rows import Rows
-from harness.kernels.structured import Goal
+from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.edges import as_edges
+from harness.sdk.kernels.instances import as_instances
+from harness.sdk.kernels.rows import Rows
 from harness_svm import crammer_singer, hierarchical
 from harness_svm.hierarchical import grow
 from harness_svm.hierarchy import from_taxonomy
+from harness_svm.kernels.structured import Goal
 from harness_svm.training import Training
 
 FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from harness.kernels.static_tree import build
-from harness.kernels.tree_nodes import NODE
 from harness_tree import FilterTree, LOMtree, RandomTree
+from harness_tree.kernels.nodes import NODE
+from harness_tree.kernels.static_tree import build
 from harness_tree.statistics import TreeStatistics, draw, measure
 
 

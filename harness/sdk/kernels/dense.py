@@ -1,0 +1,102 @@
+"""Ranking with few classes: the index spread out into a matrix, features x classes, for a batch that is worth it.
+
+A row of the matrix is read in one go, without a class to look up for each weight. Scores are the same to the last bit:
+what is missing in a row of the index adds a 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float32, float64, int64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.prefetching import AHEAD, LINE_EDGES, prefetch
+from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
+
+MOST_CLASSES = 64
+MOST_BYTES = 256_000_000
+LANES = 4
+"""Scores that a vector register holds: the matrix is as wide as a multiple of it."""
+BLOCK_ROWS = 1024
+NO_FACTORS = np.empty(0)
+
+
+def pays(rows: Rows, instances: Instances, n_classes: int) -> bool:
+    """Whether the matrix is small, and the batch has at least one value for each row of it."""
+    n_features = rows.start.size
+    small = n_classes <= MOST_CLASSES and n_features * _width(n_classes) * 4 <= MOST_BYTES
+    return small and n_features <= instances.indices.size
+
+
+def rank_dense(
+    rows: Rows,
+    instances: Instances,
+    base: Array,
+    k: int,
+    *,
+    factors: Array = NO_FACTORS,
+    degree: int = 0,
+    least: float = -np.inf,
+) -> NDArray[np.int32]:
+    """The k best classes of each instance, best first, by sum_f factor_f x_f W[f, c] + base_c; -1 pads.
+
+    Without factors they are 1. With a degree only that many edges of a row count, from its front; 0 means all. What
+    scores above `least` is ranked, and nothing for an instance without a feature.
+    """
+    width, n = _width(base.size), instances.n_instances
+    matrix = np.zeros(rows.start.size * width, np.float32)
+    spread_out(freeze(rows), degree or MOST_EDGES, width, matrix)
+    base = np.append(base, np.full(width - base.size, -np.inf))
+    ranked, kept = np.full((n, k), -1, np.int32), min(k, width)
+    for first in range(0, n, BLOCK_ROWS):
+        scores = np.empty((min(BLOCK_ROWS, n - first), width))
+        add_up_all(matrix, instances, first, factors, base, scores)
+        best = _best(scores, kept)
+        ranks = np.where(np.take_along_axis(scores, best, axis=1) > least, best, -1)
+        ranked[first : first + BLOCK_ROWS, :kept] = ranks
+    return ranked
+
+
+def _width(n_classes: int) -> int:
+    return -(-n_classes // LANES) * LANES
+
+
+def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+    """The columns of the k highest scores of each row, the lowest first on ties."""
+    best: NDArray[np.intp] = (
+        np.argsort(-scores, axis=1, kind="stable") if k > 1 else scores.argmax(axis=1, keepdims=True)
+    )
+    return best[:, :k]
+
+
+@kernel(void(FROZEN_ROWS, int64, int64, writes(float32)), **LEAN)
+def spread_out(rows: Rows, degree: int, width: int, matrix: Array) -> None:
+    """W[f, c] as a plain matrix, row by row, of the first `degree` edges of each row."""
+    for f in range(np.uint64(rows.start.size)):
+        start = rows.start[f]
+        for e in range(start, start + min(rows.length[f], np.uint32(degree))):
+            matrix[f * np.uint64(width) + rows.classes[e]] = rows.weights[e]
+
+
+@kernel(void(reads(float32), INSTANCES, int64, reads(float64), reads(float64), writes(float64, 2)), **LEAN)
+def add_up_all(matrix: Array, instances: Instances, first: int, factors: Array, base: Array, scores: Array) -> None:
+    """The scores of as many instances as they have room for, from the first one; -inf for one without a feature."""
+    width, last = np.uint64(scores.shape[1]), np.uint64(instances.indices.size - 1)
+    for i in range(np.uint64(scores.shape[0])):
+        lo, hi = np.uint64(instances.indptr[first + i]), np.uint64(instances.indptr[first + i + 1])
+        active = False
+        for j in range(lo, hi):
+            active |= instances.data[j] != 0
+        for c in range(width):
+            scores[i, c] = base[c] if active else -np.inf
+        for j in range(lo, hi):
+            ahead = np.uint64(np.uint32(instances.indices[min(j + np.uint64(AHEAD), last)])) * width
+            for place in range(ahead, ahead + width, np.uint64(LINE_EDGES)):
+                prefetch(matrix, place)
+            f = np.uint32(instances.indices[j])
+            x = np.float64(instances.data[j]) * (factors[f] if factors.size else 1.0)
+            start = np.uint64(f) * width
+            for c in range(width):
+                scores[i, c] += x * matrix[start + c]

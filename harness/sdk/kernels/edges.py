@@ -1,0 +1,93 @@
+"""An index as plain edges, feature by feature: the form in which it is saved, checked and thinned out."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.sdk.kernels.rows import Rows, empty_rows
+
+
+class Edges(NamedTuple):
+    """The edges of feature f are `indptr[f]:indptr[f + 1]`, in the order of its row."""
+
+    indptr: NDArray[np.int64]
+    classes: NDArray[np.uint32]
+    weights: NDArray[np.floating[Any]]
+
+    @property
+    def features(self) -> NDArray[np.int64]:
+        """The feature of each edge."""
+        return np.repeat(np.arange(self.indptr.size - 1), np.diff(self.indptr))
+
+
+def as_edges(rows: Rows) -> Edges:
+    """The edges of an index, without the gaps of its arena."""
+    indptr = np.concatenate([[0], np.cumsum(rows.length, dtype=np.int64)])
+    places = np.arange(indptr[-1]) + np.repeat(rows.start - indptr[:-1], rows.length)
+    return Edges(indptr, rows.classes[places], rows.weights[places])
+
+
+def as_rows(edges: Edges) -> Rows:
+    """An index of these edges, each row in just the room it needs: it moves to a block when it grows."""
+    length = np.diff(edges.indptr)
+    level = np.maximum(np.frexp(length)[1] - 1, 0)  # the whole part of log2
+    heads = empty_rows(0, 0).heads
+    heads[0] = edges.classes.size
+    return Rows(
+        start=edges.indptr[:-1].astype(np.uint32),
+        length=length.astype(np.uint32),
+        level=level.astype(np.uint8),
+        classes=np.require(edges.classes, np.uint32, ["C", "A", "W"]),
+        weights=np.require(edges.weights, None, ["C", "A", "W"]),
+        heads=heads,
+    )
+
+
+def pack(rows: Rows, *, by_class: bool = False) -> Rows:
+    """The same index in the order of the features, without a gap; on request each row in the order of its classes."""
+    edges = as_edges(rows)
+    return as_rows(sort_by_class(edges) if by_class else edges)
+
+
+def sort_by_class(edges: Edges) -> Edges:
+    """The same edges with those of a row in the order of their classes.
+
+    Scores of many classes outgrow the nearest cache; met in order, those of a long row are fetched ahead.
+    """
+    n_classes = int(edges.classes.max(initial=0)) + 1
+    matrix = csr_array(
+        (edges.weights, edges.classes.astype(np.int64), edges.indptr), (edges.indptr.size - 1, n_classes)
+    )
+    matrix.sort_indices()
+    return Edges(edges.indptr, matrix.indices.astype(np.uint32), matrix.data)
+
+
+def keep_largest(edges: Edges, sizes: NDArray[Any], share: float) -> Edges:
+    """The floor(share * n) edges of largest size, ties by feature, then class; those of a row keep their order."""
+    order = np.lexsort((edges.classes, edges.features, -sizes))
+    kept = np.zeros(order.size, bool)
+    kept[order[: floor(share * order.size)]] = True
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return Edges(before[edges.indptr], edges.classes[kept], edges.weights[kept])
+
+
+def check(edges: Edges, n_features: int, n_classes: int) -> None:
+    """Raise ValueError for edges, from wherever they came, that make no sound index."""
+    indptr, classes, weights = edges
+    if [array.dtype for array in edges] != [np.int64, np.uint32, np.float32] or {array.ndim for array in edges} != {1}:
+        raise ValueError("edges of another type")
+    if indptr.size != n_features + 1 or indptr[0] != 0 or np.any(np.diff(indptr) < 0):
+        raise ValueError("rows out of order")
+    if not indptr[-1] == classes.size == weights.size:
+        raise ValueError("edges missing")
+    if np.any(classes >= n_classes):
+        raise ValueError("an edge to a class that is not there")
+    if not np.all(np.isfinite(weights) & (weights != 0)):
+        raise ValueError("a weight that is zero or no number")
+    if np.unique(edges.features * n_classes + classes).size != classes.size:
+        raise ValueError("a class twice in a row")

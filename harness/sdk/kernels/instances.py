@@ -1,0 +1,54 @@
+"""Instances as the kernels want them: the rows of a sparse matrix with fixed types and each feature once in a row."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int32, int64
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.sdk.kernels.compiling import frozen, named, reads
+
+
+class Instances(NamedTuple):
+    """Instance i has the features `indices[indptr[i]:indptr[i + 1]]` with the values `data[...]`."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float32]
+
+    @property
+    def n_instances(self) -> int:
+        return self.indptr.size - 1
+
+
+class Labels(NamedTuple):
+    """Instance i has the classes `indices[indptr[i]:indptr[i + 1]]`: one, or where several are allowed, any number."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+
+INSTANCES = named(Instances, reads(int64), reads(int32), reads(float32))
+LABELS = named(Labels, reads(int64), reads(int32))
+
+
+def as_instances(X: Any) -> Instances:
+    """Convert a dense or sparse matrix, without a copy where it fits already, and without touching the original."""
+    X = csr_array(X)
+    if not X.has_canonical_format:  # a repeated feature would grow its row twice where the kernels count once
+        X = X.copy()
+        X.sum_duplicates()
+    return Instances(frozen(X.indptr, np.int64), frozen(X.indices, np.int32), frozen(X.data, np.float32))
+
+
+def positive_only(instances: Instances) -> Instances:
+    """The same instances without the features whose value is not above 0; not a copy where there are none."""
+    kept = instances.data > 0
+    if kept.all():
+        return instances
+    before = np.concatenate([[0], np.cumsum(kept)])
+    indptr = before[instances.indptr]
+    return Instances(frozen(indptr, np.int64), frozen(instances.indices[kept]), frozen(instances.data[kept]))

@@ -1,0 +1,101 @@
+"""Updates that move the vectors of many classes along one instance: prototypes and support vector machines share them.
+
+Such an update may touch every class, so a row is gone through once for all of them, not once for each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import boolean, float64, uint32
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import helper, named, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.rows import Rows, append, drop_zeros, has_room
+
+
+class Moves(NamedTuple):
+    """How far each class moves. Between instances nothing moves, and nothing is marked."""
+
+    changes: NDArray[np.float64]
+    """By class; 0 for those that stay."""
+    classes: NDArray[np.uint32]
+    """Those that move, in front."""
+    marked: NDArray[np.bool_]
+    """By class: space to find out which ones a row has."""
+
+
+MOVES = named(Moves, writes(float64), writes(uint32), writes(boolean))
+
+
+def no_moves(n_classes: int) -> Moves:
+    return Moves(np.zeros(n_classes), np.zeros(n_classes, np.uint32), np.zeros(n_classes, np.bool_))
+
+
+@helper()
+def plan(moves: Moves, n: int, c: Any, change: float) -> int:
+    """Let class c move, behind n others; gives how many move now."""
+    moves.changes[c] = change
+    moves.classes[np.uint32(n)] = c
+    return n + 1
+
+
+@helper()
+def move(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
+    """W[f, c] += x change_c for the n classes that move; edges appear when they are new, and vanish when they get zero.
+
+    There must be room for n new edges.
+    """
+    start, length = rows.start[f], rows.length[f]
+    there, vanished = 0, False
+    for e in range(start, start + length):
+        change = moves.changes[rows.classes[e]]
+        rows.weights[e] += x * change
+        there += change != 0
+        vanished |= rows.weights[e] == 0
+    if there < n:
+        add_missing(rows, f, x, moves, n)
+    if vanished:
+        drop_zeros(rows, f)
+
+
+@helper()
+def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int) -> bool:
+    """W[f, c] += x_f change_c for all features of an instance, or nothing at all where the arena has no room: False."""
+    lo, hi = instances.indptr[i], instances.indptr[i + 1]
+    if n == 0:
+        return True
+    if not has_room(rows, instances.indices[lo:hi], n):
+        return False
+    for j in range(lo, hi):
+        move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
+    return True
+
+
+@helper()
+def add_missing(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
+    """New edges for those that move and are not in row f yet."""
+    length = rows.length[f]
+    mark(rows, f, length, True, moves)
+    for m in range(np.uint32(n)):
+        c = moves.classes[m]
+        if not moves.marked[c]:
+            append(rows, f, c, x * moves.changes[c])
+    mark(rows, f, length, False, moves)
+
+
+@helper()
+def mark(rows: Rows, f: Any, length: Any, value: bool, moves: Moves) -> None:
+    """Mark the classes of the first edges of row f, or take the marks away."""
+    start = rows.start[f]
+    for e in range(start, start + length):
+        moves.marked[rows.classes[e]] = value
+
+
+@helper()
+def forget(moves: Moves, n: int) -> None:
+    """Nothing moves any more."""
+    for m in range(np.uint32(n)):
+        moves.changes[moves.classes[m]] = 0.0

@@ -1,0 +1,37 @@
+"""Ranking by an index, by whichever kernel is fastest for it. All of them rank alike, to the last bit of each score."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.dense import pays, rank_dense
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.rows import Rows
+
+
+def load_kernel(ranks_untouched: bool) -> None:
+    """Compile what a learner ranks with, and not what it does not need."""
+    import_module("harness.sdk.kernels.ranking" if ranks_untouched else "harness.sdk.kernels.touched")
+
+
+def rank_all(rows: Rows, instances: Instances, base: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+    """The k best of all classes, by sum_f x_f W[f, c] + base_c."""
+    if pays(rows, instances, base.size):
+        return rank_dense(rows, instances, base, k)
+    from harness.sdk.kernels.ranking import rank
+
+    return rank(rows, instances, base, k)
+
+
+def rank_touched(
+    rows: Rows, instances: Instances, factors: NDArray[np.float64], k: int, *, n_classes: int, degree: int
+) -> NDArray[np.int32]:
+    """The k best of the classes that score above 0, by sum_f factor_f x_f W[f, c]."""
+    if pays(rows, instances, n_classes):
+        return rank_dense(rows, instances, np.zeros(n_classes), k, factors=factors, degree=degree, least=0.0)
+    from harness.sdk.kernels import touched
+
+    return touched.rank_touched(rows, instances, factors, k, n_classes=n_classes, degree=degree)

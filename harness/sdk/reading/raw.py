@@ -1,0 +1,146 @@
+"""Raw files of a data set: finding them, reading folders, archives and packed files, saying what is missing.
+
+They are where `source=` says, or else in the data home, where `harness data fetch` and `harness data import` put them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from harness.errors import DataError
+from harness.home import MANIFEST, raw_folder, read_manifest
+from harness.sdk.reading.unpack import (
+    UNREADABLE,
+    kind_of,
+    members_of,
+    open_raw,
+    tar_members,
+    unreadable,
+    without_suffix,
+)
+
+__all__ = ["RawFiles", "open_raw", "tar_members"]
+
+MOST_BYTES = 2**33
+"""What the files of one data set may come to in memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawFiles:
+    """What a data set is made from."""
+
+    dataset: str
+    needed: str
+    """What to get and from whom, in words."""
+    wanted: re.Pattern[str]
+    """Which files inside are read: searched for in their paths, written with slashes. What a packing adds to a name
+    (.gz, .bz2, .xz, .zst) may be there or not."""
+    archive: str | None = None
+    """The name of the tar or zip archive that holds them, if they come in one."""
+
+    def locate(self, source: str | None) -> Path:
+        """The file or folder that was given, or else the data home's folder."""
+        path = raw_folder(self.dataset) if source is None else Path(source).expanduser()
+        if not path.exists():
+            raise DataError(self._say(f"{path} does not exist"))
+        return path
+
+    def stamp(self, source: str | None) -> str:
+        """Names the raw content without reading it: by the hashes in the data home's manifest, or by size and time."""
+        path = self.locate(source)
+        manifest = read_manifest(path) if source is None else None
+        if manifest is not None:
+            manifest.check_sizes(path)
+            return manifest.stamp()
+        files = self._chosen(path)
+        facts = [(name, file.stat().st_size, file.stat().st_mtime_ns) for name, file in files.items()]
+        return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+    def read(self, source: str | None) -> list[tuple[re.Match[str], bytes]]:
+        """The wanted files, by what `wanted` found in their paths, in the order of these."""
+        found: dict[str, tuple[re.Match[str], bytes]] = {}
+        n_bytes = 0
+        with self._telling(source):
+            for match, stream in self.open_each(source):
+                if match.string in found:
+                    raise DataError(f"{match.string} is there twice, perhaps packed and unpacked: remove one")
+                content = _drain(stream, match.string, MOST_BYTES - n_bytes)
+                n_bytes += len(content)
+                found[match.string] = match, content
+        return [found[name] for name in sorted(found)]
+
+    def open_each(self, source: str | None) -> Iterator[tuple[re.Match[str], IO[bytes]]]:
+        """The wanted files as unpacked streams, each to be read before the next, in the order they are met."""
+        path = self.locate(source)
+        empty = True
+        with self._telling(source):
+            for name, stream in self._streams(path):
+                if match := self._match(name):
+                    empty = False
+                    with open_raw(stream, name=f"{path}, {name}" if path.name != name else str(path)) as unpacked:
+                        yield match, unpacked
+            if empty:
+                raise DataError(f"{path} holds none of the files")
+
+    @contextmanager
+    def _telling(self, source: str | None) -> Iterator[None]:
+        """Adds to every error what the data set is made from."""
+        try:
+            yield
+        except DataError as error:
+            if str(error).startswith(f"data set {self.dataset!r}: "):
+                raise
+            raise DataError(self._say(str(error))) from error
+        except UNREADABLE as error:
+            raise DataError(self._say(str(unreadable(self.locate(source), error)))) from error
+
+    def _streams(self, path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+        """Every file at hand and its name: of a folder, of the archives in it, of an archive, or the file itself."""
+        for name, file in self._chosen(path).items():
+            kind = kind_of(file)
+            if kind == "plain" and self._match(name):
+                with open(file, "rb") as stream:
+                    yield name, stream
+            elif kind != "plain" or self.archive is not None:
+                yield from members_of(file, kind)
+            else:
+                raise DataError(f"{path} is a file, expected a folder or an archive with the files")
+
+    def _chosen(self, path: Path) -> dict[str, Path]:
+        """The files to look at: one that was named, or in a folder those that are wanted, or else its archives."""
+        if path.is_file():
+            return {path.name: path}
+        if not path.is_dir():
+            raise DataError(self._say(f"{path} is neither a file nor a folder"))
+        files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if file.is_file()}
+        files.pop(MANIFEST, None)
+        wanted = {name: file for name, file in files.items() if self._match(name)}
+        at_the_top = {name: file for name, file in files.items() if "/" not in name and not name.startswith(".")}
+        return wanted or {name: file for name, file in at_the_top.items() if kind_of(file) != "plain"}
+
+    def _match(self, name: str) -> re.Match[str] | None:
+        if name.rpartition("/")[2].startswith("."):
+            return None
+        return self.wanted.search(name) or self.wanted.search(without_suffix(name))
+
+    def _say(self, trouble: str) -> str:
+        return (
+            f"data set {self.dataset!r}: {trouble}; it is made from {self.needed}: "
+            f"`harness data import {self.dataset} FILE...` takes the files you have into the data home, "
+            f"or name them for one run with --set \"{self.dataset}.source='PATH'\""
+        )
+
+
+def _drain(stream: IO[bytes], name: str, most_bytes: int) -> bytes:
+    content = bytearray()
+    while part := stream.read(2**16):
+        content += part
+        if len(content) > most_bytes:
+            raise DataError(f"{name} is refused: with all before it unpacks to more than {MOST_BYTES:,} bytes")
+    return bytes(content)

@@ -1,0 +1,81 @@
+"""EMA training: each weight is a moving average of how well its feature tells its class."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int64
+
+from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads
+from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.rows import ROWS, Rows, has_room
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear, touch
+from harness_index.kernels.upkeep import gain, settle, weaken
+
+
+class Step(NamedTuple):
+    """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
+
+    margin: float
+    rate: float
+    least: float
+    degree: int
+
+
+STEP = named(Step, float64, float64, float64, int64)
+
+
+@helper()
+def lacks_margin(scores: Array, truth: Array, s_rival: float, margin: float) -> bool:
+    """Whether any of the true classes has less than the margin."""
+    lacks = False
+    for p in range(truth.size):
+        lacks |= scores[np.uint32(truth[p])] - s_rival < margin
+    return lacks
+
+
+@helper()
+def boost(rows: Rows, features: Array, values: Array, c: Any, rate: float) -> None:
+    """W[f, c] += rate x_f for each feature."""
+    for j in range(features.size):
+        gain(rows, np.uint32(features[j]), c, rate * np.float64(values[j]), 0.0)
+
+
+@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), SPACE, STEP), **LEAN)
+def update(rows: Rows, instances: Instances, labels: Labels, order: Array, space: Space, step: Step) -> int:
+    """For each instance (x, y) in this order where s_y - max(0, s of the best rival) < margin, and each feature of it:
+
+        W[f, c] *= max(0, 1 - rate x_f^2) for all c,    W[f, y] += rate x_f
+
+    Of several labels those gain that lack the margin after all have been weakened. Gives the number of instances done:
+    all of them, or those before the first that the arena has no room for.
+    """
+    scores = space.scores
+    for done in range(order.size):
+        i = order[done]
+        lo, hi = instances.indptr[i], instances.indptr[i + 1]
+        features, values = instances.indices[lo:hi], instances.data[lo:hi]
+        truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
+        touched = space.touched[: touch(rows, features, values, step.degree, space)]
+        lacks = lacks_margin(scores, truth, best_rival(scores, touched, truth), step.margin)
+        clear(scores, touched)
+        if not lacks:
+            continue
+        if not has_room(rows, features, truth.size):
+            return done
+        for j in range(features.size):
+            x = np.float64(values[j])
+            weaken(rows, np.uint32(features[j]), max(0.0, 1 - step.rate * x * x))
+        if truth.size == 1:
+            boost(rows, features, values, np.uint32(truth[0]), step.rate)
+        else:
+            touched = space.touched[: touch(rows, features, values, step.degree, space)]
+            s_rival = best_rival(scores, touched, truth)
+            for p in range(truth.size):
+                if lacks_margin(scores, truth[p : p + 1], s_rival, step.margin):
+                    boost(rows, features, values, np.uint32(truth[p]), step.rate)
+            clear(scores, touched)
+        for j in range(features.size):
+            settle(rows, np.uint32(features[j]), step.least, step.degree < scores.size)
+    return order.size

@@ -1,0 +1,85 @@
+"""FF training: each feature counts its classes, and votes for them by their shares of the count."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import boolean, float64, int64, uint32
+
+from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.rows import ROWS, Rows, has_room
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear, touch
+from harness_index.kernels.upkeep import SMALLEST, gain, settle
+
+
+class Step(NamedTuple):
+    """How an update is made; `degree` edges of a row are scored, and those below the share `least` dropped."""
+
+    margin: float
+    least: float
+    warm: int
+    by_value: bool
+    degree: int
+    meets: bool
+    """Whether this pass counts how often a feature is met."""
+
+
+STEP = named(Step, float64, float64, int64, boolean, int64, boolean)
+
+
+@helper()
+def vote(total: float, met: Any, warm: int) -> float:
+    """What turns a count into a vote: 1 / N, times met / warm for a feature that was met fewer times than that."""
+    if total == 0:
+        return 0.0
+    return min(1.0, met / warm) / total if warm else 1.0 / total
+
+
+@kernel(
+    int64(ROWS, writes(float64), writes(uint32), INSTANCES, LABELS, reads(int64), SPACE, writes(float64), STEP), **LEAN
+)
+def update(
+    rows: Rows,
+    totals: Array,
+    met: Array,
+    instances: Instances,
+    labels: Labels,
+    order: Array,
+    space: Space,
+    votes: Array,
+    step: Step,
+) -> int:
+    """For each instance (x, y) in this order, scored with w[f, c] = n[f, c] / N[f], less while f is new:
+
+        n[f, y] += x_f, N[f] += x_f    for each of its features, if s_y - max(0, s of the best rival) <= margin
+
+    (1 instead of x_f where values do not count). `votes` has room for the longest instance. Gives the number of
+    instances done: all of them, or those before the first that the arena has no room for.
+    """
+    scores = space.scores
+    for done in range(order.size):
+        i = order[done]
+        lo, hi = instances.indptr[i], instances.indptr[i + 1]
+        features, values = instances.indices[lo:hi], instances.data[lo:hi]
+        truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
+        for j in range(features.size):
+            f = np.uint32(features[j])
+            votes[j] = vote(totals[f], met[f], step.warm) * values[j]
+        touched = space.touched[: touch(rows, features, votes, step.degree, space)]
+        y = np.uint32(truth[0])
+        lead = scores[y] - best_rival(scores, touched, truth)
+        clear(scores, touched)
+        learns = lead <= step.margin
+        if learns and not has_room(rows, features, 1):
+            return done
+        for j in range(features.size):
+            f = np.uint32(features[j])
+            met[f] += step.meets
+            if learns:
+                amount = np.float64(values[j]) if step.by_value else 1.0
+                gain(rows, f, y, amount, 0.0)
+                totals[f] += amount
+                settle(rows, f, max(SMALLEST, step.least * totals[f]), step.degree < scores.size)
+    return order.size

@@ -1,0 +1,198 @@
+"""OOZ training: the true class gains what its strongest rivals lose, feature by feature, and each feature has a budget.
+
+What a feature has not given to a class yet is its free source. Weights are never below 0, and those of a feature, with
+its free source, never exceed its budget.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import boolean, float64, int32, int64
+
+from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.prefetching import fetch_each
+from harness.sdk.kernels.rows import ROWS, Rows, append, has_room
+from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear, touch
+from harness_index.kernels.upkeep import close_gaps, gain, restore_order
+
+SHARED, LEVEL, EXACT = 0, 1, 2
+"""Readings of how a rate is spread over rivals."""
+ROUNDING = 1 + 1e-12
+"""A sum that exceeds its bound by less than this factor does so by rounding alone."""
+
+
+class Step(NamedTuple):
+    """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
+
+    margin: float
+    rate: float
+    lower_rate: bool
+    free_first: bool
+    reading: int
+    least: float
+    degree: int
+
+
+STEP = named(Step, float64, float64, boolean, boolean, int64, float64, int64)
+
+
+@helper()
+def best_place(scores: Array, truth: Array) -> int:
+    """The place of the true class with the highest score; the lowest id where they tie."""
+    best = 0
+    for p in range(1, truth.size):
+        c, ahead = np.uint32(truth[p]), np.uint32(truth[best])
+        if scores[c] > scores[ahead] or (scores[c] == scores[ahead] and c < ahead):
+            best = p
+    return best
+
+
+@helper()
+def gained_from_free(free: Array, features: Array, values: Array, rate: float) -> float:
+    """The score that the true class gains from the free sources: sum_f x_f min(free_f, x_f b)"""
+    total = 0.0
+    for j in range(features.size):
+        x = np.float64(values[j])
+        total += x * min(free[np.uint32(features[j])], x * rate)
+    return total
+
+
+@helper()
+def spread(scores: Array, rivals: Array, budget: float, reading: int, losses: Array) -> None:
+    """Split the budget into what each rival loses, the best first, down to the score of the next, and so on.
+
+    Of each step that the first i rivals share: shared, its height is divided among them; level, each loses the whole
+    height; exact, the budget pays the height for each, so that they end up even.
+    """
+    spent = 0.0
+    for i in range(rivals.size):
+        height = budget - spent
+        if height <= 0:
+            break
+        if i < rivals.size - 1:
+            gap = scores[np.uint32(rivals[i])] - scores[np.uint32(rivals[i + 1])]
+            height = min(height, gap * (i + 1) if reading == EXACT else gap)
+        for r in range(i + 1):
+            losses[np.uint32(rivals[r])] += height if reading == LEVEL else height / (i + 1)
+        spent += height
+
+
+@helper()
+def shift_weight(
+    rows: Rows, free: Array, f: Any, value: Any, rate: float, gainers: Array, losses: Array, step: Step
+) -> None:
+    """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant."""
+    x = np.float64(value)
+    wanted, given, share = x * rate, 0.0, 1.0
+    if step.free_first:
+        given = min(free[f], wanted)
+    if step.free_first or step.reading == LEVEL:  # else rivals never lose more than is wanted
+        share = affordable(rows, f, x, losses, wanted - given)
+    taken, place, light = take(rows, f, x, share, losses, np.uint32(gainers[0]), step.least)
+    if not step.free_first:
+        given = min(free[f], max(0.0, wanted - taken))
+    free[f] -= given
+    amount = (given + taken) / gainers.size
+    if place > 0:
+        rows.weights[rows.start[f] + (place - np.uint32(1))] += amount
+    if taken > 0 and light > 0:
+        close_gaps(rows, f, step.least)
+    if amount > 0:
+        if place == 0 and amount >= step.least:
+            append(rows, f, np.uint32(gainers[0]), amount)
+        for g in range(1, gainers.size):
+            gain(rows, f, np.uint32(gainers[g]), amount, step.least)
+        if step.degree < losses.size:
+            restore_order(rows.classes, rows.weights, rows.start[f], rows.length[f])
+
+
+@helper()
+def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> float:
+    """The share of what the rivals would lose, sum_c min(W[f, c], x_f D_c), that is no more than `most`."""
+    start, total = rows.start[f], 0.0
+    for e in range(start, start + rows.length[f]):
+        total += min(np.float64(rows.weights[e]), x * losses[rows.classes[e]])
+    if most <= 0:
+        return 0.0
+    return 1.0 if total <= most * ROUNDING else most / total
+
+
+@helper()
+def take(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
+    """W[f, c] -= share min(W[f, c], x_f D_c); gives the sum, the place of the gainer's edge, counted from 1 and 0
+    without one, and how many edges now weigh less than the least.
+
+    All in one go: rows are short, and each loop over one costs more for its end than for its edges.
+    """
+    start, total, place, light = rows.start[f], 0.0, np.uint32(0), np.uint32(0)
+    for e in range(rows.length[f]):
+        c, weight = rows.classes[start + e], np.float64(rows.weights[start + e])
+        loss = min(weight, x * losses[c])
+        total += loss
+        rows.weights[start + e] = weight - share * loss
+        light += np.uint32(rows.weights[start + e] < least)
+        place += np.uint32(e + 1) * np.uint32(c == gainer)  # a class is there at most once, so a sum finds it
+    return share * total, place, light
+
+
+@kernel(
+    int64(ROWS, writes(float64), INSTANCES, LABELS, reads(int64), SPACE, writes(float64), writes(int32), STEP), **LEAN
+)
+def update(
+    rows: Rows,
+    free: Array,
+    instances: Instances,
+    labels: Labels,
+    order: Array,
+    space: Space,
+    losses: Array,
+    chosen: Array,
+    step: Step,
+) -> int:
+    """For each instance (x, y) in this order, with z = margin - s_y + max(0, s of the best rival): where z > 0, shift
+
+        b = min(rate, z / (2 max(1, ||x||^2)))
+
+    of score to y. Of several labels the best one counts and gains; all gain alike where none has a score.
+    `losses` is 0 for each class, `chosen` has room for the rivals that may lose. Gives the number of instances done:
+    all of them, or those before the first that the arena has no room for.
+    """
+    scores = space.scores
+    for done in range(order.size):
+        i = order[done]
+        lo, hi = instances.indptr[i], instances.indptr[i + 1]
+        features, values = instances.indices[lo:hi], instances.data[lo:hi]
+        truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
+        touched = space.touched[: touch(rows, features, values, step.degree, space)]
+        best = best_place(scores, truth)
+        s_y = scores[np.uint32(truth[best])] if truth.size else np.inf
+        s_rival = best_rival(scores, touched, truth)
+        slack = step.margin - (s_y - s_rival)
+        if slack > 0 and features.size > 0:
+            fetch_each(free, features)
+            gainers = truth[best : best + 1] if s_y > 0 else truth
+            if not has_room(rows, features, gainers.size):
+                clear(scores, touched)
+                return done
+            rate = step.rate
+            if step.lower_rate:
+                rate = min(rate, slack / (2 * max(1.0, squared_norm(instances, i))))
+            given = gained_from_free(free, features, values, rate) if step.free_first else 0.0
+            for p in range(truth.size):
+                scores[np.uint32(truth[p])] = 0.0
+            budget = min(rate, slack) - given if step.free_first else rate
+            floor = max(0.0, s_y + given - step.margin, s_rival - budget)
+            rivals = chosen[: choose(scores, touched, floor, chosen) if budget > 0 else 0]
+            spread(scores, rivals, budget, step.reading, losses)
+            clear(scores, touched)
+            for j in range(features.size):
+                shift_weight(rows, free, np.uint32(features[j]), values[j], rate, gainers, losses, step)
+            for r in range(rivals.size):
+                losses[np.uint32(rivals[r])] = 0.0
+        else:
+            clear(scores, touched)
+    return order.size

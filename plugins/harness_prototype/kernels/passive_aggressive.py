@@ -1,0 +1,58 @@
+"""Passive-aggressive training: leave the weights alone where the margin holds, else move them just so far."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float64, int32, int64
+
+from harness.sdk.kernels.compiling import LEAN, Array, kernel, named, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
+from harness.sdk.kernels.scoring import score, squared_norm
+from harness.sdk.kernels.topk import best_class
+
+
+class Step(NamedTuple):
+    """The length of an update that makes up for a loss L: tau = min(cap, L / (scale ||x||^2 + ridge))."""
+
+    margin: float
+    scale: float
+    ridge: float
+    cap: float
+
+
+STEP = named(Step, float64, float64, float64, float64)
+
+
+@kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), STEP), **LEAN)
+def update(
+    rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array, step: Step
+) -> int:
+    """For each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c and L = margin - s_y + s_c':
+
+        W[:, y] += tau x,  W[:, c'] -= tau x,  tau = min(cap, L / (scale ||x||^2 + ridge))    if L > 0 and x != 0
+
+    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
+    Gives the number of instances done: all of them, or those before the first that the arena has no room for.
+    """
+    for done in range(order.size):
+        i = order[done]
+        y = np.uint32(labels[i])
+        base[y] = 0.0
+        score(rows, instances, i, base, scores)
+        s_y = scores[y]
+        scores[y] = -np.inf
+        rival = np.uint32(best_class(scores))
+        loss = step.margin - s_y + scores[rival]  # -inf when no other class was seen
+        norm2 = squared_norm(instances, i)
+        if not (loss > 0 and norm2 > 0):
+            continue
+        lo, hi = instances.indptr[i], instances.indptr[i + 1]
+        if not has_room(rows, instances.indices[lo:hi], 2):
+            return done
+        tau = min(step.cap, loss / (step.scale * norm2 + step.ridge))
+        for j in range(lo, hi):
+            shift(rows, np.uint32(instances.indices[j]), y, rival, tau * instances.data[j])
+    return order.size

@@ -1,0 +1,108 @@
+"""Winnow, one for each class: weights are multiplied, never added to.
+
+Every weight is a power of the rate, W[f, c] = alpha^n, and the index holds the exponent n: promotions less demotions.
+So an edge that is not there stands for the weight 1, no weight ever comes to 0, and none is rounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int32, int64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import Array, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.moves import MOVES, Moves, forget, move, plan
+from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
+from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.topk import top_k
+
+
+def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
+    """alpha^n - 1 for n = -N ... N, where no exponent leaves that range in so many updates."""
+    edges = rows.weights[: rows.heads[0]]
+    most = n_updates + int(max(edges.max(initial=0), -edges.min(initial=0)))
+    with np.errstate(over="ignore"):
+        return np.power(float(alpha), np.arange(-most, most + 1)) - 1
+
+
+@helper()
+def score(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, scores: Array) -> float:
+    """s_c = base_c + sum_f x_f (W[f, c] - 1); gives sum_f x_f, by which w.x is more, for each class alike."""
+    scores[:] = base
+    middle, total = powers.size // 2, 0.0
+    for j in range(instances.indptr[i], instances.indptr[i + 1]):
+        f = np.uint32(instances.indices[j])
+        x = np.float64(instances.data[j])
+        total += x
+        start = rows.start[f]
+        for e in range(start, start + rows.length[f]):
+            scores[rows.classes[e]] += x * powers[np.uint32(middle + np.int64(rows.weights[e]))]
+    return total
+
+
+@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), reads(float64), MOVES, float64))
+def update(
+    rows: Rows,
+    instances: Instances,
+    labels: Labels,
+    order: Array,
+    base: Array,
+    scores: Array,
+    powers: Array,
+    moves: Moves,
+    threshold: float,
+) -> int:
+    """For each instance in this order and each class c seen so far, for the features f of x:
+
+        W[f, c] *= alpha    if c is true, and w_c x <  threshold    (promotion)
+        W[f, c] /= alpha    if it is not, and w_c x >= threshold    (demotion)
+
+    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space,
+    `powers` come from `gains`. Gives the number of instances done: all of them, or those before the first that the
+    arena has no room for.
+    """
+    for done in range(order.size):
+        i = order[done]
+        lo, hi = labels.indptr[i], labels.indptr[i + 1]
+        for p in range(lo, hi):
+            base[np.uint32(labels.indices[p])] = 0.0
+        least = threshold - score(rows, instances, i, base, powers, scores)
+        n = 0
+        for p in range(lo, hi):
+            y = np.uint32(labels.indices[p])
+            if scores[y] < least:
+                n = plan(moves, n, y, 1.0)
+            scores[y] = -np.inf
+        for c in range(np.uint32(scores.size)):
+            if scores[c] >= least:
+                n = plan(moves, n, c, -1.0)
+        features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
+        if n > 0 and not has_room(rows, features, n):
+            forget(moves, n)
+            return done
+        if n > 0:
+            for j in range(features.size):
+                move(rows, np.uint32(features[j]), 1.0, moves, n)
+        forget(moves, n)
+    return order.size
+
+
+def rank_powers(rows: Rows, instances: Instances, base: Array, alpha: float, k: int) -> NDArray[np.int32]:
+    """The k best classes of each instance, best first, by sum_f x_f alpha^n[f, c] + base_c; -1 pads."""
+    ranked = np.empty((instances.n_instances, k), np.int32)
+    fill_power_ranks(freeze(rows), instances, base, gains(rows, alpha), np.empty_like(base), ranked)
+    return ranked
+
+
+@kernel(void(FROZEN_ROWS, INSTANCES, reads(float64), reads(float64), writes(float64), writes(int32, 2)))
+def fill_power_ranks(
+    rows: Rows, instances: Instances, base: Array, powers: Array, scores: Array, ranked: Array
+) -> None:
+    """Rank the classes for each instance; one without a feature has no ranking, only padding."""
+    for i in range(ranked.shape[0]):
+        if squared_norm(instances, i) > 0:
+            score(rows, instances, i, base, powers, scores)
+            top_k(scores, ranked[i])
+        else:
+            ranked[i] = -1

@@ -1,0 +1,188 @@
+"""A linear support vector machine that tells the instances of a class from the rest, by coordinate descent in the dual.
+
+With signs y_i = 1 for the instances of the class and -1 for the others; a bias is the weight of a constant feature:
+
+    min_w  1/2 ||w||^2 + C sum_i max(0, 1 - y_i <w, x_i>)^p        p = 1 or 2
+    max_a  sum_i a_i - 1/2 ||w||^2 - D/2 sum_i a_i^2,   0 <= a_i <= U,   w = sum_i a_i y_i x_i
+
+with U = C, D = 0 for p = 1 and U = inf, D = 1 / (2 C) for p = 2 (Hsieh and others, ICML 2008).
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float64, int8, int64, uint32, uint64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, Instances
+
+IDLE = 0.1
+"""An instance rests whose projected gradient is below this share of the tolerance."""
+FOCUS = 0.05
+"""The others are gone through again, by themselves, until their gradients spread by this share of what they did."""
+MOST_REPEATS = 20
+RUN = np.uint64(4)
+"""So many instances stay together when they are shuffled: neighbours in memory are read faster."""
+
+
+LOSSES = ("hinge", "squared_hinge")
+
+
+class Problem(NamedTuple):
+    """What is solved, and how well: the largest and the least projected gradient differ by `tolerance` at most."""
+
+    upper: float
+    ridge: float
+    bias: float
+    tolerance: float
+    most_sweeps: int
+
+
+PROBLEM = named(Problem, float64, float64, float64, float64, int64)
+
+
+def pose(C: float, *, squared: bool, bias: float, tolerance: float, most_sweeps: int) -> Problem:
+    """The problem for one cost C and the squared or the plain hinge loss."""
+    upper, ridge = (inf, 1 / (2 * C)) if squared else (C, 0.0)
+    return Problem(upper, ridge, bias, tolerance, most_sweeps)
+
+
+class Space(NamedTuple):
+    """One machine in training."""
+
+    w: NDArray[np.float64]
+    """The last one belongs to the bias."""
+    alpha: NDArray[np.float64]
+    sign: NDArray[np.int8]
+    order: NDArray[np.uint32]
+    random: NDArray[np.uint64]
+
+
+SPACE = named(Space, writes(float64), writes(float64), writes(int8), writes(uint32), writes(uint64))
+
+
+def empty_space(n_instances: int, n_features: int) -> Space:
+    """No instance counts yet, and all of them are of the rest."""
+    return Space(
+        w=np.zeros(n_features + 1),
+        alpha=np.zeros(n_instances),
+        sign=np.full(n_instances, -1, np.int8),
+        order=np.arange(n_instances, dtype=np.uint32),
+        random=np.ones(1, np.uint64),
+    )
+
+
+@helper()
+def product(instances: Instances, i: Any, w: Array) -> float:
+    """<w, x_i>, in four sums side by side: one alone would wait for itself at each step."""
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    indices, data = instances.indices, instances.data
+    j, end = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])
+    while j + np.uint64(4) <= end:
+        one += w[np.uint32(indices[j])] * data[j]
+        two += w[np.uint32(indices[j + np.uint64(1)])] * data[j + np.uint64(1)]
+        three += w[np.uint32(indices[j + np.uint64(2)])] * data[j + np.uint64(2)]
+        four += w[np.uint32(indices[j + np.uint64(3)])] * data[j + np.uint64(3)]
+        j += np.uint64(4)
+    while j < end:
+        one += w[np.uint32(indices[j])] * data[j]
+        j += np.uint64(1)
+    return (one + two) + (three + four)
+
+
+@helper()
+def add(instances: Instances, i: Any, amount: float, w: Array) -> None:
+    """w += amount x_i"""
+    for j in range(instances.indptr[i], instances.indptr[i + np.uint32(1)]):
+        w[np.uint32(instances.indices[j])] += amount * instances.data[j]
+
+
+@helper()
+def draw(random: Array, below: Any) -> Any:
+    """A number from 0 to below - 1: xorshift, the high bits scaled."""
+    state = random[0]
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    random[0] = state
+    return ((state >> np.uint64(32)) * below) >> np.uint64(32)
+
+
+@helper()
+def shuffle(order: Array, n: Any, random: Array) -> None:
+    """The first n in a random order of short runs: so neighbours in memory are still met together."""
+    runs = np.uint64(n) // RUN
+    for r in range(runs):
+        other = r + draw(random, runs - r)
+        for p in range(RUN):
+            one, two = r * RUN + p, other * RUN + p
+            order[one], order[two] = order[two], order[one]
+
+
+@helper()
+def sweep(instances: Instances, squares: Array, problem: Problem, space: Space, active: int) -> Any:
+    """Improve each active a_i in turn; those that hardly want to move are active no more.
+
+    Gives how many are active still, and the largest and the least projected gradient met.
+    """
+    w, alpha, sign, order, _ = space
+    bias, last, kept = problem.bias, np.uint32(space.w.size - 1), np.uint64(0)
+    largest, least = -np.inf, np.inf
+    still = IDLE * problem.tolerance
+    for s in range(np.uint64(active)):
+        i = order[s]
+        y, a = np.float64(sign[i]), alpha[i]
+        gradient = y * (product(instances, i, w) + bias * w[last]) - 1 + problem.ridge * a
+        if a == 0:
+            gradient = min(gradient, 0.0)
+        elif a == problem.upper:
+            gradient = max(gradient, 0.0)
+        largest, least = max(largest, gradient), min(least, gradient)
+        if abs(gradient) <= still:
+            continue
+        order[kept] = i
+        kept += np.uint64(1)
+        curvature = squares[i] + bias * bias + problem.ridge
+        # An instance that w cannot move, in a problem without ridge, only tells its loss.
+        target = min(max(a - gradient / curvature, 0.0), problem.upper) if curvature > 0 else problem.upper
+        alpha[i] = target
+        add(instances, i, (target - a) * y, w)
+        w[last] += (target - a) * y * bias
+    return np.int64(kept), largest, least
+
+
+@kernel(int64(INSTANCES, reads(float64), PROBLEM, SPACE), nogil=True, **LEAN)
+def solve(instances: Instances, squares: Array, problem: Problem, space: Space) -> int:
+    """Carry on from the a_i and w in the space until a sweep over all instances finds the tolerance kept.
+
+    Gives the number of such sweeps, or one more than allowed.
+    """
+    n, order = space.alpha.size, space.order
+    for number in range(1, problem.most_sweeps + 1):
+        for i in range(np.uint32(n)):
+            order[i] = i
+        shuffle(order, n, space.random)
+        active, largest, least = sweep(instances, squares, problem, space, n)
+        if largest - least <= problem.tolerance:
+            return number
+        goal = max(FOCUS * (largest - least), problem.tolerance / 2)
+        for _ in range(MOST_REPEATS):
+            shuffle(order, active, space.random)
+            active, largest, least = sweep(instances, squares, problem, space, active)
+            if largest - least <= goal:
+                break
+    return problem.most_sweeps + 1
+
+
+@kernel(void(INSTANCES, reads(int64), float64, SPACE), nogil=True, **LEAN)
+def move_over(instances: Instances, own: Array, bias: float, space: Space) -> None:
+    """These instances belong to the class and not to the rest: what they did to w as such is undone."""
+    for p in range(own.size):
+        i = np.uint32(own[p])
+        add(instances, i, space.alpha[i], space.w)
+        space.w[space.w.size - 1] += space.alpha[i] * bias
+        space.alpha[i], space.sign[i] = 0.0, 1

@@ -1,0 +1,153 @@
+"""Sweeps of Crammer and Singer's support vector machine: `structured` with a flat tree and all costs 1.
+
+There the best duals of one instance, all others as they are, have a closed form. With A = ||x||^2, t = sum_c b_c and
+h_c = g_c + A (b_c + t) the gradient that class c would have without any duals of this instance,
+
+    b_c = max(0, h_c - level) / A,    level = sum_c max(0, h_c - level),  or where that gives away more than C,
+                                      A C   = sum_c max(0, h_c - level)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float64, int64
+
+from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.moves import MOVES, Moves, forget, plan
+from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
+from harness.sdk.kernels.rows import Rows, has_room
+from harness.sdk.kernels.topk import best_class
+from harness_svm.kernels.matrix import move_densely, score_densely
+from harness_svm.kernels.structured import (
+    BLOCK,
+    DUALS,
+    GIVEN,
+    IDLE,
+    MOST_STEPS,
+    Block,
+    Goal,
+    Tree,
+    fetch,
+    join,
+    left_over,
+    put_back,
+    steepest,
+)
+
+
+@helper()
+def find_level(h: Array, members: Array, size: Any, level: float, budget: float) -> float:
+    """The level for these members; `level` is one that is not above it, so that it rises to where it belongs.
+
+    Without a budget (below 0) it has to be as high as all that is above it.
+    """
+    n = int(size) + 1
+    while True:
+        above, total = 0, 0.0
+        for m in range(size):
+            if h[members[m]] > level:
+                above, total = above + 1, total + h[members[m]]
+        if above >= n or above == 0:  # more than before are above it by rounding only
+            return level
+        n = above
+        level = total / (above + 1) if budget < 0 else (total - budget) / above
+
+
+@helper()
+def settle(y: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
+    """Give an instance its best duals, among those it has and not too many new ones, the best one for certain.
+
+    Without a limit the first instances would give a dual to every class, since all are as good; the other new ones have
+    to be above the level by `slack`. Gives how many members there are now, and how many classes move.
+    """
+    h, beta, members = block.gradient, block.beta, block.members
+    given = C - left_over(C, block, size)
+    for c in range(np.uint32(h.size)):
+        h[c] += square * given
+    for m in range(size):
+        h[members[m]] += square * beta[members[m]]
+    best = np.uint32(best_class(h))
+    if not block.member[best]:
+        size = join(best, block, size)
+    level = find_level(h, members, size, 0.0, -1.0)
+    most = size + np.uint32(MOST_STEPS - 1)
+    for c in range(np.uint32(h.size)):  # more members only raise the level, so those below it cannot win
+        if h[c] > level + slack and not block.member[c] and size < most:
+            size = join(c, block, size)
+    level = find_level(h, members, size, level, -1.0)
+    if level > square * C:  # what is left to give may be tiny beside h, so h counts from its top
+        top = h[best]
+        for m in range(size):
+            h[members[m]] -= top
+        level = find_level(h, members, size, level - top, square * C)
+    n, gain = 0, 0.0
+    for m in range(size):
+        c = members[m]
+        new = max(0.0, h[c] - level) / square
+        change, beta[c] = new - beta[c], new
+        if change != 0:
+            n, gain = plan(moves, n, c, -change), gain + change
+    return size, plan(moves, n, y, gain) if gain != 0 else n
+
+
+@helper()
+def give_all(C: float, block: Block, size: Any) -> Any:
+    """The duals of an instance without features: they move nothing, so any class may have all of C."""
+    if size == 0:
+        c = np.uint32(0) if block.gradient[0] > 0 else np.uint32(1)
+        size = join(c, block, size)
+        block.beta[c] = C
+    return size
+
+
+@helper()
+def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: Any, moves: Moves) -> Any:
+    """Give an instance its best duals, from the scores, where it is not near them already.
+
+    Gives how far it was from them, how many members there are now, and how many classes move.
+    """
+    scores, gradient = block.scores, block.gradient
+    for c in range(np.uint32(scores.size)):
+        gradient[c] = 1.0 - scores[y] + scores[c]
+    gradient[y] = -np.inf
+    _, _, violation = steepest(block, size, left_over(goal.C, block, size))
+    n = 0
+    if violation > IDLE * goal.tolerance:
+        if square > 0:
+            size, n = settle(y, square, goal.C, slack, block, size, moves)
+        else:
+            size = give_all(goal.C, block, size)
+    return violation, size, n
+
+
+@kernel(int64(*GIVEN, writes(float64, 2), DUALS, BLOCK, MOVES, writes(float64)), **LEAN)
+def sweep_flat(
+    instances: Instances,
+    squares: Array,
+    labels: Array,
+    order: Array,
+    tree: Tree,
+    goal: Goal,
+    W: Array,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    violations: Array,
+) -> int:
+    """As `sweep_matrix` does it; the tree is flat, and not looked at."""
+    for done in range(order.size):
+        i = order[done]
+        if not has_room(duals, order[done : done + 1], MOST_STEPS):
+            return done
+        fetch_instance(instances, order, done)
+        fetch_row(duals, order, done)
+        score_densely(W, instances, i, block.scores)
+        size = fetch(duals, np.uint32(i), block)
+        violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, 0.0, block, size, moves)
+        move_densely(W, instances, i, moves, n)
+        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        forget(moves, n)
+    return order.size

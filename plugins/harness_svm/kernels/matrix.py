@@ -1,0 +1,43 @@
+"""Weights in a matrix, features x classes, where they are few enough: scores of an instance, and moves along it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.sdk.kernels.compiling import Array, helper
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.moves import Moves
+
+
+@helper()
+def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None:
+    """<w_c, x> of each class; four features at a time, so that the scores are gone through less."""
+    for c in range(np.uint64(scores.size)):
+        scores[c] = 0.0
+    indices, data = instances.indices, instances.data
+    j, end = instances.indptr[i], instances.indptr[i + 1]
+    while j + 4 <= end:
+        one, two = np.uint32(indices[j]), np.uint32(indices[j + 1])
+        three, four = np.uint32(indices[j + 2]), np.uint32(indices[j + 3])
+        x, y, z, v = data[j], data[j + 1], data[j + 2], data[j + 3]
+        for c in range(np.uint64(scores.size)):
+            scores[c] += (x * W[one, c] + y * W[two, c]) + (z * W[three, c] + v * W[four, c])
+        j += 4
+    while j < end:
+        one, x = np.uint32(indices[j]), data[j]
+        for c in range(np.uint64(scores.size)):
+            scores[c] += x * W[one, c]
+        j += 1
+
+
+@helper()
+def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -> None:
+    """W[f, c] += x_f change_c for the n classes that move, class by class: nothing but W changes in the inner loop."""
+    lo, hi = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])
+    for m in range(np.uint32(n)):
+        c = moves.classes[m]
+        change = moves.changes[c]
+        for j in range(lo, hi):
+            W[np.uint32(instances.indices[j]), c] += np.float64(instances.data[j]) * change

@@ -1,0 +1,122 @@
+"""One support vector machine for each class against the rest, shared out among threads.
+
+The threads are Python's, and the kernels run without its lock: nothing is started when this is imported, and numba has
+no parallel code to compile.
+"""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, square_lengths
+from harness.sdk.kernels.compiling import Array
+from harness.sdk.kernels.edges import Edges
+from harness.sdk.kernels.instances import Instances, Labels
+from harness_svm.kernels.dual import Problem, Space, empty_space, move_over, solve
+
+
+class Machines(NamedTuple):
+    """What training gives: W without the weights that were pruned, the biases, and the sweeps that each took."""
+
+    edges: Edges
+    bias: NDArray[np.float64]
+    sweeps: NDArray[np.int64]
+
+
+def train(
+    instances: Instances, labels: Labels, n_features: int, n_classes: int, problem: Problem, seed: int, prune: float
+) -> Machines:
+    """One machine for each class, shared out among as many threads as numba has been given.
+
+    All start where a machine without any instance of its own ends: in few sweeps, for most differ little from it.
+    Whatever the number of threads, the outcome is the same.
+    """
+    features = by_frequency(instances, n_features)
+    job = _Job(renamed(instances, places_of(features)), _by_class(labels, n_classes), problem, seed, prune)
+    start = job.start(n_features)
+    threads = min(get_num_threads(), n_classes)
+    shares = [range(t, n_classes, threads) for t in range(threads)]
+    if threads == 1:
+        found = job.train(shares[0], start)
+    else:
+        with ThreadPoolExecutor(threads) as pool:  # the kernels run without Python's lock
+            some = pool.map(lambda share: job.train(share, start), shares)
+            found = sorted(itertools.chain(*some), key=lambda machine: machine.c)
+    return _collect(found, features)
+
+
+def _by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
+    """The instances of each class."""
+    owners = np.repeat(np.arange(labels.indptr.size - 1), np.diff(labels.indptr))
+    by_class = np.argsort(labels.indices, kind="stable")
+    ends = np.cumsum(np.bincount(labels.indices, minlength=n_classes))
+    return np.split(owners[by_class], ends[:-1])
+
+
+class _Machine(NamedTuple):
+    c: int
+    features: Array
+    weights: Array
+    bias: float
+    sweeps: int
+
+
+class _Job:
+    """What all machines of one training share."""
+
+    def __init__(
+        self, instances: Instances, members: list[NDArray[np.int64]], problem: Problem, seed: int, prune: float
+    ) -> None:
+        self.instances, self.members, self.problem = instances, members, problem
+        self.seed, self.prune = seed, prune
+        self.squares = square_lengths(instances)
+
+    def start(self, n_features: int) -> Space:
+        """A machine that has no instance of its own."""
+        space = empty_space(self.instances.n_instances, n_features)
+        space.random[0] = _state(self.seed, 0)
+        solve(self.instances, self.squares, self.problem, space)
+        return space
+
+    def train(self, share: range, start: Space) -> list[_Machine]:
+        """The machines of some classes, one after the other in one space."""
+        space = empty_space(start.alpha.size, start.w.size - 1)
+        return [self._train_one(c, start, space) for c in share]
+
+    def _train_one(self, c: int, start: Space, space: Space) -> _Machine:
+        own, bias = self.members[c], self.problem.bias
+        space.w[:], space.alpha[:] = start.w, start.alpha
+        space.random[0] = _state(self.seed, c + 1)
+        move_over(self.instances, own, bias, space)
+        sweeps = solve(self.instances, self.squares, self.problem, space)
+        space.sign[own] = -1
+        weights = space.w[:-1]
+        kept = np.flatnonzero(np.abs(weights) > self.prune)
+        return _Machine(c, kept.astype(np.int32), weights[kept].astype(np.float32), float(space.w[-1] * bias), sweeps)
+
+
+def _state(seed: int, number: int) -> np.uint64:
+    """A state of the random generator, never 0."""
+    return np.uint64(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0] | np.uint64(1))
+
+
+def _collect(found: list[_Machine], features: NDArray[np.int64]) -> Machines:
+    """All weights by feature, under the features' own numbers."""
+    n_edges = sum(machine.features.size for machine in found)
+    indptr = np.concatenate([[0], np.cumsum([machine.features.size for machine in found], dtype=np.int64)])
+    numbers, weights = np.empty(n_edges, np.int32), np.empty(n_edges, np.float32)
+    for machine, lo, hi in zip(found, indptr[:-1], indptr[1:], strict=True):
+        numbers[lo:hi], weights[lo:hi] = features[machine.features], machine.weights
+    by_class = csr_array((weights, numbers, indptr), shape=(len(found), features.size))
+    bias, sweeps = np.array([machine.bias for machine in found]), np.array([machine.sweeps for machine in found])
+    found.clear()  # the largest arrays by far: not to be held twice for longer than it takes
+    by_feature = by_class.T.tocsr()
+    edges = Edges(by_feature.indptr.astype(np.int64), by_feature.indices.astype(np.uint32), by_feature.data)
+    return Machines(edges, bias, sweeps)

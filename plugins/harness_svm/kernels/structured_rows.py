@@ -1,0 +1,65 @@
+"""Sweeps with the weights in an index, where a matrix of all weights would be too large; see `structured`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int64
+
+from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
+from harness.sdk.kernels.rows import ROWS, Rows, has_room
+from harness.sdk.kernels.scoring import score
+from harness_svm.kernels.structured import (
+    BLOCK,
+    DUALS,
+    GIVEN,
+    MOST_STEPS,
+    RELUCTANCE,
+    Block,
+    Goal,
+    Tree,
+    add_up,
+    fetch,
+    improve,
+    judge,
+    put_back,
+    slope,
+)
+
+
+@kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
+def sweep_rows(
+    instances: Instances,
+    squares: Array,
+    labels: Array,
+    order: Array,
+    tree: Tree,
+    goal: Goal,
+    rows: Rows,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    violations: Array,
+    zeros: Array,
+) -> int:
+    """As `sweep_matrix` does it; the index too may be what has no room."""
+    near = RELUCTANCE * goal.tolerance
+    for done in range(order.size):
+        i = order[done]
+        if not has_room(duals, order[done : done + 1], MOST_STEPS):
+            return done
+        y = np.uint32(labels[i])
+        score(rows, instances, i, zeros, block.scores)
+        add_up(tree, block.scores, block.sums)
+        judge(tree, y, goal.slack, block)
+        slope(tree, y, block)
+        size = fetch(duals, np.uint32(i), block)
+        violations[i], size, n = improve(tree, y, squares[i], goal, near, block, size, moves)
+        if not move_all(rows, instances, i, moves, n):
+            put_back(duals, np.uint32(i), block, size, False)
+            forget(moves, n)
+            return done
+        put_back(duals, np.uint32(i), block, size, violations[i] > near)
+        forget(moves, n)
+    return order.size

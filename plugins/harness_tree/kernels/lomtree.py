@@ -1,0 +1,275 @@
+"""LOMtree (Choromanska and Langford): a tree of linear splits that grows while it learns, within a budget of nodes.
+
+Each node keeps, class by class, the mean score of the instances that came by. An instance of class y is trained to the
+right where its class scores at least as high as all classes together, else to the left: balanced and pure splits. When
+the budget is spent, a leaf that would gain by a split takes the place of the smallest leaf.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, float64, from_dtype, int32, int64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.prefetching import fetch_instance
+from harness_tree.kernels.nodes import NODE, NODES
+from harness_tree.kernels.regressor import STEP, WEIGHTS, Step, Weights, clear, move, offset, score
+
+ENTRY = np.dtype([("key", np.uint64), ("m", np.float64), ("n", np.int64), ("l", np.int64)])
+"""What a node knows of a class: the key uid * 2^32 + class, sum of scores, times trained, times reached."""
+TALLY = np.dtype(
+    [
+        ("root", np.int64),
+        ("t", np.int64),  # inner nodes
+        ("n_nodes", np.int64),
+        ("next_uid", np.int64),
+        ("n_entries", np.int64),
+        ("deepest", np.int64),  # no leaf was ever further from the root
+        ("examples", np.int64),
+        ("swaps", np.int64),
+        ("lost", np.int64),  # sum of C of the leaves that were swapped away
+        ("roots", np.int64),  # swaps that replaced the root
+    ]
+)
+VACANT = np.uint64(2**64 - 1)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+LOAD = 0.6
+
+
+class Tree(NamedTuple):
+    """Nodes, what they know of classes (a hash table, its size a power of two), and one record of counts."""
+
+    nodes: NDArray[Any]
+    entries: NDArray[Any]
+    tally: NDArray[Any]
+
+
+class Growth(NamedTuple):
+    """At most `budget` inner nodes; beyond it a leaf takes another's place when C - maxc > resistance (C_root + 1)."""
+
+    budget: int
+    resistance: float
+
+
+ENTRIES = writes(from_dtype(ENTRY))
+TREE = named(Tree, NODES, ENTRIES, writes(from_dtype(TALLY)))
+GROWTH = named(Growth, int64, float64)
+
+
+def empty_entries(size: int) -> NDArray[Any]:
+    entries = np.zeros(size, ENTRY)
+    entries["key"] = VACANT
+    return entries
+
+
+def new_tree(budget: int, n_entries: int = 1024) -> Tree:
+    """A root that is a leaf, and room for a budget of inner nodes; memory is taken as it is touched."""
+    tree = Tree(np.zeros(2 * budget + 1, NODE), empty_entries(n_entries), np.zeros(1, TALLY))
+    tree.tally["n_nodes"] = tree.tally["next_uid"] = 1
+    root = tree.nodes[:1]
+    root["parent"] = root["left"] = root["right"] = root["slot"] = root["maxl"] = -1
+    return tree
+
+
+def make_room(tree: Tree) -> Tree:
+    """The same tree with what dead nodes knew of classes left out, and a table that has room for as much again."""
+    uids = tree.nodes["uid"][: tree.tally["n_nodes"][0]]
+    alive = np.isin(tree.entries["key"] >> np.uint64(32), uids) & (tree.entries["key"] != VACANT)
+    kept, size = tree.entries[alive], tree.entries.size
+    while LOAD * size < 2 * kept.size + tree.tally["deepest"][0] + 8:
+        size *= 2
+    entries = empty_entries(size)
+    refill(entries, kept)
+    tree.tally["n_entries"] = kept.size
+    return tree._replace(entries=entries)
+
+
+def counts_of(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What the living nodes know of classes: node, class, and how often the class reached the node."""
+    uids = tree.nodes["uid"][: tree.tally["n_nodes"][0]]
+    by_uid = np.argsort(uids)
+    held = tree.entries[tree.entries["key"] != VACANT]
+    uid, classes = held["key"] >> np.uint64(32), (held["key"] & np.uint64(2**32 - 1)).astype(np.int64)
+    places = np.minimum(np.searchsorted(uids, uid, sorter=by_uid), uids.size - 1)
+    nodes = by_uid[places]
+    alive = uids[nodes] == uid
+    return nodes[alive], classes[alive], held["l"][alive]
+
+
+@helper()
+def find(entries: Array, key: Any) -> Any:
+    """Where the entry is, or the vacant place where it belongs."""
+    mask = np.uint64(entries.size - 1)
+    mixed = key * GOLDEN
+    at = (mixed ^ (mixed >> np.uint64(32))) & mask
+    while entries[at].key != key and entries[at].key != VACANT:
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@kernel(void(ENTRIES, ENTRIES), **LEAN)
+def refill(entries: Array, kept: Array) -> None:
+    for e in range(kept.size):
+        at = find(entries, kept[e].key)
+        entries[at].key, entries[at].m, entries[at].n, entries[at].l = kept[e].key, kept[e].m, kept[e].n, kept[e].l
+
+
+@helper()
+def reach(tree: Tree, j: Any, y: Any) -> Any:
+    """Count that class y came to node j; gives the place of its entry, made if there was none."""
+    node = tree.nodes[j]
+    key = (np.uint64(node.uid) << np.uint64(32)) | np.uint64(y)
+    at = find(tree.entries, key)
+    entry = tree.entries[at]
+    if entry.key == VACANT:
+        entry.key, entry.m, entry.n, entry.l = key, 0.0, 0, 0
+        tree.tally[0].n_entries += 1
+        node.nd += 1
+    entry.l += 1
+    if entry.l > node.maxc:
+        node.maxc, node.maxl = entry.l, y
+    return at
+
+
+@helper()
+def set_node(tree: Tree, v: Any, parent: Any) -> None:
+    """An empty leaf of a new generation: what the old one knew of classes is out of reach. It inherits a label."""
+    node, tally = tree.nodes[v], tree.tally[0]
+    node.parent, node.left, node.right, node.slot = parent, -1, -1, -1
+    node.uid = tally.next_uid
+    tally.next_uid += 1
+    node.nd, node.maxc, node.maxl = 0, 0, tree.nodes[parent].maxl
+    node.C, node.M, node.N = 0, 0.0, 0
+
+
+@helper()
+def update_c(nodes: Array, root: Any, v: Any) -> None:
+    """C = min(C_left, C_right), renewed from v upwards as far as it changes."""
+    while v != root:
+        v = np.int64(nodes[v].parent)
+        least = min(nodes[nodes[v].left].C, nodes[nodes[v].right].C)
+        if least == nodes[v].C:
+            break
+        nodes[v].C = least
+
+
+@helper()
+def swap(tree: Tree, weights: Weights, j: Any) -> Any:
+    """Take the smallest leaf and its parent out of the tree for leaf j, which gets the parent's regressor, cleared.
+
+    The sibling moves up; it becomes the root where there is no grandparent. Gives the two nodes, or -1, -1 when the
+    smallest leaf is j itself.
+    """
+    nodes, tally = tree.nodes, tree.tally[0]
+    s = tally.root
+    while nodes[s].left >= 0:
+        left, right = np.int64(nodes[s].left), np.int64(nodes[s].right)
+        s = left if nodes[left].C < nodes[right].C else right
+    if s == j:
+        return np.int64(-1), np.int64(-1)
+    p = np.int64(nodes[s].parent)
+    b = np.int64(nodes[p].right) if nodes[p].left == s else np.int64(nodes[p].left)
+    tally.swaps += 1
+    tally.lost += nodes[s].C
+    if p == tally.root:
+        tally.root = b
+        tally.roots += 1
+        nodes[b].parent = -1
+    else:
+        g = nodes[p].parent
+        if nodes[g].left == p:
+            nodes[g].left = b
+        else:
+            nodes[g].right = b
+        nodes[b].parent = g
+        update_c(nodes, tally.root, b)
+    nodes[j].slot = nodes[p].slot
+    clear(weights, nodes[j].slot)
+    return s, p
+
+
+@helper()
+def split(tree: Tree, weights: Weights, j: Any, depth: Any, growth: Growth) -> bool:
+    """Give a leaf with two classes two children: new ones within the budget, else those that a swap sets free."""
+    nodes, tally = tree.nodes, tree.tally[0]
+    if nodes[j].nd < 2:
+        return False
+    if tally.t < growth.budget:
+        a, b = tally.n_nodes, tally.n_nodes + 1
+        tally.n_nodes += 2
+        nodes[j].slot = tally.t
+        tally.t += 1
+    elif nodes[j].C - nodes[j].maxc > growth.resistance * (nodes[tally.root].C + 1):
+        a, b = swap(tree, weights, j)
+    else:
+        return False
+    if a < 0:
+        return False
+    set_node(tree, a, j)
+    set_node(tree, b, j)
+    nodes[j].left, nodes[j].right = a, b
+    nodes[a].C = nodes[j].C // 2
+    nodes[b].C = nodes[j].C - nodes[a].C
+    nodes[j].C = nodes[a].C
+    update_c(nodes, tally.root, j)
+    tally.deepest = max(tally.deepest, depth + 1)
+    return True
+
+
+@helper()
+def learn(
+    tree: Tree, weights: Weights, instances: Instances, i: int, y: Any, growth: Growth, step: Step, space: Array
+) -> None:
+    """Take one instance down the tree, training each node on its way, and count it at the leaf where it stops.
+
+    With E = M / N over all classes and e = m / n over y's instances (0 where nothing was counted), the target of a node
+    is c = -1 where E > e, else 1; the instance follows the score that its node has after the step.
+    """
+    nodes, tally = tree.nodes, tree.tally[0]
+    j, depth = tally.root, np.int64(0)
+    while True:
+        at = reach(tree, j, y)
+        if nodes[j].left < 0 and not split(tree, weights, j, depth, growth):
+            break
+        entry, node = tree.entries[at], nodes[j]
+        E = node.M / node.N if node.N > 0 else 0.0
+        e = entry.m / entry.n if entry.n > 0 else 0.0
+        c = -1.0 if e < E else 1.0
+        start = offset(weights, node.slot, node.uid)
+        h = score(weights, start, instances, i)
+        s = move(weights, start, instances, i, h, c, step, space)
+        entry.m += s
+        entry.n += 1
+        node.M += s
+        node.N += 1
+        j = np.int64(node.left) if s < 0 else np.int64(node.right)
+        depth += 1
+    nodes[j].C += 1
+    update_c(nodes, tally.root, j)
+
+
+@kernel(int64(TREE, WEIGHTS, INSTANCES, reads(int32), reads(int64), GROWTH, STEP, writes(float32, 2)), **LEAN)
+def update(
+    tree: Tree,
+    weights: Weights,
+    instances: Instances,
+    labels: Array,
+    order: Array,
+    growth: Growth,
+    step: Step,
+    space: Array,
+) -> int:
+    """Learn from the instances in this order. Gives how many were done before the table of entries was too full."""
+    tally = tree.tally[0]
+    for done in range(order.size):
+        # an instance brings at most one entry for each node on its way, one leaf more when it splits the last
+        if tally.n_entries + tally.deepest + 2 > LOAD * tree.entries.size:
+            return done
+        fetch_instance(instances, order, done)
+        learn(tree, weights, instances, order[done], labels[order[done]], growth, step, space)
+        tally.examples += 1
+    return order.size

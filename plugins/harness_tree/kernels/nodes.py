@@ -1,0 +1,71 @@
+"""A binary tree as an array of nodes, and the way of an instance through it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, int64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score
+
+NODE = np.dtype(
+    [
+        ("parent", np.int32),  # -1 at the root
+        ("left", np.int32),  # -1 at a leaf
+        ("right", np.int32),
+        ("slot", np.int32),  # the number of its regressor, at inner nodes
+        ("uid", np.uint32),  # its generation: renewed whenever the node starts afresh
+        ("nd", np.int32),  # distinct classes that reached it
+        ("maxl", np.int32),  # the most frequent of them
+        ("maxc", np.int64),  # and how often it came
+        ("C", np.int64),  # instances of the smallest leaf below it
+        ("M", np.float64),  # sum of its scores
+        ("N", np.int64),  # number of its scores
+    ],
+    align=True,
+)
+"""One cache line. Learners with a tree that never changes use the links, the slot and the uid only."""
+NODES, FROZEN_NODES = writes(from_dtype(NODE)), reads(from_dtype(NODE))
+
+
+def freeze_weights(weights: Weights) -> Weights:
+    return weights._replace(table=frozen(weights.table))
+
+
+def route(
+    nodes: Array, root: int, weights: Weights, instances: Instances
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The leaf of each instance, and how many decisions led there."""
+    leaves, depths = np.empty(instances.n_instances, np.int64), np.empty(instances.n_instances, np.int64)
+    fill_leaves(nodes, root, freeze_weights(weights), instances, leaves, depths)
+    return leaves, depths
+
+
+@helper()
+def descend(nodes: Array, j: Any, weights: Weights, instances: Instances, i: int) -> Any:
+    """The child of an inner node that the instance goes to."""
+    h = score(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
+    return np.int64(nodes[j].left) if h < 0 else np.int64(nodes[j].right)
+
+
+@kernel(void(FROZEN_NODES, int64, FROZEN_WEIGHTS, INSTANCES, writes(int64), writes(int64)), **LEAN)
+def fill_leaves(nodes: Array, root: int, weights: Weights, instances: Instances, leaves: Array, depths: Array) -> None:
+    """Left where h < 0, else right, until there is no further node."""
+    for i in range(leaves.size):
+        j, depth = np.int64(root), 0
+        while nodes[j].left >= 0:
+            j = descend(nodes, j, weights, instances, i)
+            depth += 1
+        leaves[i], depths[i] = j, depth
+
+
+def tree_depth(nodes: Array, root: int) -> int:
+    """The number of decisions on the longest way from the root to a leaf."""
+    depth, level = 0, np.array([root])
+    while (level := level[nodes["left"][level] >= 0]).size:
+        depth, level = depth + 1, np.concatenate([nodes["left"][level], nodes["right"][level]])
+    return depth

@@ -1,0 +1,102 @@
+"""Online one-against-all: a linear regressor for each class, all of them updated by each instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float32, float64, int32, int64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.prefetching import fetch_instance
+from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.topk import top_k
+from harness_tree.kernels.regressor import STEP, Step, limit, slope
+
+FEW = 8
+"""When less than one class in so many moves, they are moved one by one, not all in one sweep."""
+
+
+@helper()
+def score_all(W: Array, instances: Instances, i: int, base: Array, scores: Array) -> None:
+    """s_k = base_k + W[0, k] + sum_f x_f W[f + 1, k], feature by feature, so that each row of W is read in order."""
+    for k in range(np.uint64(scores.size)):
+        scores[k] = base[k] + np.float64(W[0, k])
+    for p in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
+        f, x = np.uint64(instances.indices[p]) + np.uint64(1), np.float64(instances.data[p])
+        for k in range(np.uint64(scores.size)):
+            scores[k] += x * np.float64(W[f, k])
+
+
+@helper()
+def add(W: Array, f: Any, x: float, pulls: Array, moved: Array, n_moved: int) -> None:
+    """W[f, k] += x pull_k"""
+    if n_moved * FEW < pulls.size:
+        for a in range(np.uint64(n_moved)):
+            W[f, np.uint64(moved[a])] += np.float32(x * pulls[np.uint64(moved[a])])
+    else:
+        for k in range(np.uint64(pulls.size)):
+            W[f, k] += np.float32(x * pulls[k])
+
+
+@kernel(
+    void(
+        writes(float32, 2),
+        INSTANCES,
+        reads(int32),
+        reads(int64),
+        STEP,
+        reads(float64),
+        writes(float64),
+        writes(int32),
+    ),
+    **LEAN,
+)
+def update(
+    W: Array,
+    instances: Instances,
+    labels: Array,
+    order: Array,
+    step: Step,
+    zeros: Array,
+    scores: Array,
+    moved: Array,
+) -> None:
+    """A plain step of every class on every instance, towards c_k = 1 for its own class and -1 for all others:
+
+        W[f, k] += eta_eff g_k x_f,   eta_eff = min(eta, |c_k - s_k| / (A |g_k|)),   A = ||x||^2 + 1
+
+    `zeros` is 0 for each class, `scores` and `moved` are space.
+    """
+    for done in range(order.size):
+        fetch_instance(instances, order, done)
+        i = order[done]
+        score_all(W, instances, i, zeros, scores)
+        A, n_moved = squared_norm(instances, i) + 1.0, 0
+        for k in range(scores.size):
+            c = 1.0 if k == labels[i] else -1.0
+            g = slope(step.loss, scores[k], c)
+            scores[k] = limit(step, scores[k], c, g, A) * g if g != 0.0 else 0.0
+            if scores[k] != 0.0:
+                moved[n_moved] = k
+                n_moved += 1
+        add(W, np.uint64(0), 1.0, scores, moved, n_moved)
+        for p in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
+            f = np.uint64(instances.indices[p]) + np.uint64(1)
+            add(W, f, np.float64(instances.data[p]), scores, moved, n_moved)
+
+
+def rank(W: NDArray[np.float32], instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+    """The k best classes of each instance, best first, ties by class; those with the base -inf take no part."""
+    ranked = np.empty((instances.n_instances, k), np.int32)
+    fill_ranks(frozen(W), instances, base, np.empty_like(base), ranked)
+    return ranked
+
+
+@kernel(void(reads(float32, 2), INSTANCES, reads(float64), writes(float64), writes(int32, 2)), **LEAN)
+def fill_ranks(W: Array, instances: Instances, base: Array, scores: Array, ranked: Array) -> None:
+    for i in range(ranked.shape[0]):
+        score_all(W, instances, i, base, scores)
+        top_k(scores, ranked[i])

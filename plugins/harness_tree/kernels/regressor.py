@@ -1,0 +1,167 @@
+"""The linear regressors of a tree's nodes, h(x) = <w, x> + w_0, all in one table; and one online step of any of them.
+
+Weight f of a node lives at place (offset + f * spread) mod the table, with f = 0 for the bias. A dense table gives each
+slot a stretch of its own; a hashed one spreads all nodes over a fixed size, by node generation (uid), so that a
+recycled node starts at places of its own and nothing needs to be cleared.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import boolean, float32, float64, int64, uint64
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.compiling import Array, helper, named, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.scoring import squared_norm
+
+LOSSES = ("hinge", "absolute", "squared", "logistic")
+HINGE, ABSOLUTE, SQUARED, LOGISTIC = range(4)
+SPREAD, HOP = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+"""Odd, so that no two features of a node share a place while the table is larger than their number."""
+WHOLE = 2**64 - 1
+
+
+class Weights(NamedTuple):
+    """`table[place]` holds a weight and G, the sum of its squared gradients, side by side in one cache line."""
+
+    table: NDArray[np.float32]
+    stride: np.uint64
+    """Weights of a slot; 0 where they are hashed."""
+    hop: np.uint64
+    """What separates two generations in a hashed table; 0 in a dense one."""
+    spread: np.uint64
+    mask: np.uint64
+
+
+class Step(NamedTuple):
+    """How a regressor moves: its loss (position in LOSSES), AdaGrad or plain, and the rate."""
+
+    loss: int
+    adaptive: bool
+    eta: float
+
+
+WEIGHTS = named(Weights, writes(float32, 2), uint64, uint64, uint64, uint64)
+FROZEN_WEIGHTS = named(Weights, reads(float32, 2), uint64, uint64, uint64, uint64)
+STEP = named(Step, int64, boolean, float64)
+
+
+def dense_weights(table: NDArray[np.float32], n_features: int) -> Weights:
+    """The table as stretches of n_features + 1 weights, one for each slot."""
+    return Weights(table, np.uint64(n_features + 1), np.uint64(0), np.uint64(1), np.uint64(WHOLE))
+
+
+def hashed_weights(table: NDArray[np.float32]) -> Weights:
+    """The table, its size a power of two, shared by all nodes."""
+    return Weights(table, np.uint64(0), np.uint64(HOP), np.uint64(SPREAD), np.uint64(len(table) - 1))
+
+
+@helper()
+def offset(weights: Weights, slot: Any, uid: Any) -> Any:
+    """Where the bias of a node is, before the mask."""
+    return np.uint64(slot) * weights.stride + np.uint64(uid) * weights.hop
+
+
+@helper()
+def place(weights: Weights, start: Any, f: Any) -> Any:
+    """Where the weight of feature f is."""
+    return (start + (np.uint64(f) + np.uint64(1)) * weights.spread) & weights.mask
+
+
+@helper(fastmath={"reassoc", "nsz", "contract"})  # several sums side by side: the same bits again on the same machine
+def score(weights: Weights, start: Any, instances: Instances, i: int) -> float:
+    """h = w_0 + sum_f x_f w_f"""
+    h = np.float64(weights.table[start & weights.mask, 0])
+    for p in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
+        at = place(weights, start, instances.indices[p])
+        h += np.float64(instances.data[p]) * np.float64(weights.table[at, 0])
+    return h
+
+
+@helper()
+def slope(loss: int, h: float, c: float) -> Any:
+    """Minus the derivative of the loss in h, for the target c = -1 or 1."""
+    if loss == HINGE:
+        return c if c * h < 1.0 else 0.0
+    if loss == ABSOLUTE:
+        return np.sign(c - h)
+    if loss == SQUARED:
+        return c - h
+    return c / (1.0 + np.exp(c * h))
+
+
+@helper()
+def limit(step: Step, h: float, c: float, g: float, A: float) -> float:
+    """The rate, or less where it would carry h past its target; the logistic loss has none to pass.
+
+    eta_eff = min(eta, |c - h| / (A |g|))
+    """
+    if step.loss == LOGISTIC or A <= 0.0:
+        return step.eta
+    return min(step.eta, abs(c - h) / (A * abs(g)))
+
+
+@helper(error_model="numpy", fastmath={"reassoc", "nsz", "contract"})  # no branch in it, so in vector registers
+def adapt(instances: Instances, lo: Any, hi: Any, squared: Any, space: Array) -> float:
+    """G_f += g^2 x_f^2 and r_f = x_f / sqrt(G_f), 0 where G_f is 0; gives sum_f x_f r_f.
+
+    G is in `space[1]`, r goes to `space[0]`, both in the order of the row.
+    """
+    total = 0.0
+    for p in range(lo, hi):
+        x, at = instances.data[p], p - lo
+        G = space[1, at] + squared * (x * x)
+        r = x / np.sqrt(G) if G > 0 else np.float32(0.0)  # G is no constant
+        space[1, at], space[0, at] = G, r
+        total += np.float64(x) * np.float64(r)
+    return total
+
+
+@helper(error_model="numpy")
+def move(
+    weights: Weights, start: Any, instances: Instances, i: int, h: float, c: float, step: Step, space: Array
+) -> float:
+    """One step of a regressor that scores h towards c; gives its new score, without a second product.
+
+        AdaGrad:  G_f += g^2 x_f^2,  r_f = x_f / sqrt(G_f)        plain:  r_f = x_f
+        w_f += eta_eff g r_f         new score = h + eta_eff g A,  A = sum_f x_f r_f
+
+    with x_0 = 1 for the bias. A feature with G_f = 0 stays. `space` has two rows, each for the features of an instance.
+    """
+    g = slope(step.loss, h, c)
+    if g == 0.0:
+        return h
+    lo, hi = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])
+    bias, squared = start & weights.mask, np.float32(g * g)
+    own, A = 1.0, 1.0
+    if not step.adaptive:
+        A += squared_norm(instances, i)
+        for p in range(lo, hi):
+            space[0, p - lo] = instances.data[p]
+    else:
+        for p in range(lo, hi):
+            space[1, p - lo] = weights.table[place(weights, start, instances.indices[p]), 1]
+        weights.table[bias, 1] += squared
+        own = 1.0 / np.sqrt(np.float64(weights.table[bias, 1]))
+        A = own + adapt(instances, lo, hi, squared, space)
+    eta = limit(step, h, c, g, A)
+    pull = eta * g
+    weights.table[bias, 0] += np.float32(pull * own)
+    for p in range(lo, hi):
+        at = place(weights, start, instances.indices[p])
+        weights.table[at, 0] += np.float32(pull * space[0, p - lo])
+        if step.adaptive:
+            weights.table[at, 1] = space[1, p - lo]
+    return c if eta < step.eta else h + pull * A  # at the target without rounding, so that equal scores tie
+
+
+@helper()
+def clear(weights: Weights, slot: Any) -> None:
+    """Forget what a slot has learned; a hashed table has nothing to clear, its next user has another uid."""
+    first = np.uint64(slot) * weights.stride
+    for at in range(first, first + weights.stride):
+        weights.table[at, 0] = np.float32(0.0)
+        weights.table[at, 1] = np.float32(0.0)

@@ -1,0 +1,29 @@
+"""Many classes move at once as a dense matrix would, and the space for it is clean afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.sdk.kernels.moves import forget, move, no_moves, plan
+from harness.sdk.kernels.rows import append, empty_rows
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(1, 40), full=st.booleans())
+def test_a_row_moves_like_a_vector_and_loses_what_gets_zero(seed, n_classes, full, dense, assert_sound):
+    rng = np.random.default_rng(seed)
+    before = rng.integers(-2, 3, n_classes) * (full | (rng.random(n_classes) < 0.5))
+    changes = rng.integers(-2, 3, n_classes)
+    rows, moves, n = empty_rows(1, 1000), no_moves(n_classes), 0
+    for c in np.flatnonzero(before):
+        append(rows, np.uint32(0), np.uint32(c), float(before[c]))
+    for c in rng.permutation(np.flatnonzero(changes)):
+        n = plan(moves, n, np.uint32(c), float(changes[c]))
+    move(rows, np.uint32(0), 0.5, moves, n)
+    forget(moves, n)
+    assert_sound(rows)
+    np.testing.assert_array_equal(dense(rows, n_classes)[0], before + changes / 2)
+    assert not moves.changes.any()
+    assert not moves.marked.any()

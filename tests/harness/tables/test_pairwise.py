@@ -1,0 +1,77 @@
+"""Who beats whom: the matrix counts every paired trial once for each side, and ranks come from data sets in common."""
+
+import pytest
+
+from harness import MetricSpec
+from harness.errors import HarnessError
+from harness.tables.groups import lines_of
+from harness.tables.pairwise import beaten_pairs, contests_of, count_contests, matrix_grid, rank_learners, ranks_grid
+
+R1 = MetricSpec(name="r1", compute="a:b", title="R1")
+TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds")
+
+
+@pytest.fixture
+def lines(make_record):
+    def make(values, datasets=("one",)):
+        return lines_of(
+            [
+                make_record(label, seed, r1=value, train=value, dataset=dataset)
+                for dataset in datasets
+                for label, by_seed in values.items()
+                for seed, value in enumerate(by_seed)
+            ]
+        )
+
+    return make
+
+
+def test_trials_are_counted_for_both_sides_and_added_up(lines):
+    found = count_contests(contests_of(lines({"a": [3, 2, 1], "b": [1, 2, 2]}), R1) * 2)
+    assert found == {("a", "b"): (2, 2, 2), ("b", "a"): (2, 2, 2)}
+
+
+def test_lower_wins_where_lower_is_better(lines):
+    assert count_contests(contests_of(lines({"a": [1, 1], "b": [2, 2]}), TRAIN))["a", "b"] == (2, 0, 0)
+
+
+def test_only_trials_with_one_seed_are_paired(lines):
+    assert count_contests(contests_of(lines({"a": [1, 1, 1], "b": [0]}), R1))["a", "b"] == (1, 0, 0)
+
+
+def test_a_clear_winner_is_starred_and_a_rival_as_good_is_not(lines):
+    made = lines({"a": [0.9] * 10, "b": [0.9] * 10, "c": [0.1] * 10})
+    assert beaten_pairs(contests_of(made, R1), "sign", 0.1) == {("a", "c"), ("b", "c")}
+    grid = matrix_grid(made, R1, "sign")
+    assert grid.columns == ("learner", "a", "b", "c")
+    assert grid.rows == (
+        ("a", "", "0/10/0", "10/0/0 *"),
+        ("b", "0/10/0", "", "10/0/0 *"),
+        ("c", "0/0/10", "0/0/10", ""),
+    )
+    assert {"metric": "r1", "learner": "a", "against": "c", "won": 10, "tied": 0, "lost": 0, "data_sets_beaten": 1} in (
+        grid.values
+    )
+    assert "paired sign test" in grid.foot[1]
+
+
+def test_the_matrix_is_over_all_data_sets(lines):
+    grid = matrix_grid(lines({"a": [3, 2, 1], "b": [1, 2, 2]}, ("one", "two")), R1, "wins")
+    assert grid.rows == (("a", "", "2/2/2"), ("b", "2/2/2", ""))
+
+
+def test_too_few_trials_are_not_tested(lines):
+    assert beaten_pairs(contests_of(lines({"a": [1] * 5, "b": [0] * 5}), R1), "sign", 0.1) == set()
+
+
+def test_average_ranks_are_those_of_the_means(lines):
+    made = lines({"a": [0.9, 0.7], "b": [0.5, 0.5], "c": [0.1, 0.1]}, ("one", "two", "three"))
+    assert rank_learners(made, R1).ranks == {"a": 1.0, "b": 2.0, "c": 3.0}
+    grid = ranks_grid(made, TRAIN)
+    assert [row[:2] for row in grid.rows] == [("c", "1.00"), ("b", "2.00"), ("a", "3.00")]
+    assert "over 3 data sets" in grid.foot[0]
+
+
+def test_one_data_set_is_too_few_to_rank(lines):
+    with pytest.raises(HarnessError, match="r1: no average ranks: 2 learners on 1 common data set:"):
+        ranks_grid(lines({"a": [1], "b": [0]}), R1)

@@ -1,0 +1,140 @@
+"""One machine against the rest, held against the definition of its primal and its dual in plain float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from harness.sdk.kernels.arranging import square_lengths
+from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.instances import Labels, as_instances
+from harness_svm.kernels.dual import empty_space, move_over, pose, solve
+from harness_svm.kernels.one_vs_rest import train
+
+
+def problem_data(seed: int, n: int = 40, n_features: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, one of them empty, and signs that the rows tell with mistakes."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
+    X[n // 2] = 0
+    sign = np.where(X @ rng.normal(size=n_features) + rng.normal(size=n) > 0.5, 1, -1)
+    return X.astype(np.float32), sign
+
+
+def primal(w: np.ndarray, X: np.ndarray, sign: np.ndarray, C: float, squared: bool) -> float:
+    loss = np.maximum(0, 1 - sign * (X @ w))
+    return float(w @ w / 2 + C * (loss**2 if squared else loss).sum())
+
+
+def dual(alpha: np.ndarray, w: np.ndarray, ridge: float) -> float:
+    return float(alpha.sum() - w @ w / 2 - ridge / 2 * (alpha @ alpha))
+
+
+def prepared(X: np.ndarray, sign: np.ndarray):
+    instances, space = as_instances(X), empty_space(*X.shape)
+    squares = square_lengths(instances)
+    space.random[0] = 7
+    space.sign[:] = sign
+    return instances, squares, space
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    squared=st.booleans(),
+    bias=st.sampled_from([0.0, 1.0]),
+)
+def test_the_solution_is_feasible_meets_kkt_and_closes_the_gap(seed, C, squared, bias):
+    X, sign = problem_data(seed)
+    task = pose(C, squared=squared, bias=bias, tolerance=1e-7, most_sweeps=100_000)
+    instances, squares, space = prepared(X, sign)
+    assert solve(instances, squares, task, space) <= task.most_sweeps
+    wide = np.hstack([X.astype(np.float64), np.full((len(X), 1), bias)])
+    alpha, w = space.alpha, space.w
+    assert np.all((alpha >= 0) & (alpha <= task.upper))
+    assert_allclose(w, (alpha * sign) @ wide, atol=1e-9)
+    gradient = sign * (wide @ w) - 1 + task.ridge * alpha
+    assert np.all(gradient[alpha == 0] >= -1e-6)
+    assert np.all(gradient[alpha == task.upper] <= 1e-6)
+    assert_allclose(gradient[(alpha > 0) & (alpha < task.upper)], 0, atol=1e-6)
+    above, below = primal(w, wide, sign, C, squared), dual(alpha, w, task.ridge)
+    assert above >= below - 1e-9
+    assert above - below <= 1e-4 * above
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), squared=st.booleans())
+def test_the_dual_never_decreases(seed, squared):
+    X, sign = problem_data(seed)
+    task = pose(1.0, squared=squared, bias=1.0, tolerance=1e-9, most_sweeps=1)
+    instances, squares, space = prepared(X, sign)
+    found = [0.0]
+    for _ in range(6):
+        solve(instances, squares, task, space)
+        found.append(dual(space.alpha, space.w, task.ridge))
+    assert np.all(np.diff(found) >= -1e-9)
+
+
+def test_too_few_sweeps_are_told():
+    X, sign = problem_data(0)
+    instances, squares, space = prepared(X, sign)
+    assert solve(instances, squares, pose(1.0, squared=True, bias=1.0, tolerance=1e-12, most_sweeps=2), space) == 3
+
+
+def test_moving_rows_over_undoes_what_they_did_to_the_weights():
+    X, _ = problem_data(1)
+    task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=100)
+    instances, squares, space = prepared(X, np.full(len(X), -1))
+    solve(instances, squares, task, space)
+    own = np.array([0, 3, 5])
+    move_over(instances, own, 1.0, space)
+    wide = np.hstack([X.astype(np.float64), np.ones((len(X), 1))])
+    assert_allclose(space.w, (space.alpha * space.sign) @ wide, atol=1e-12)
+    assert_array_equal(np.flatnonzero(space.sign == 1), own)
+    assert_array_equal(space.alpha[own], 0)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
+    from harness_svm.kernels import one_vs_rest
+
+    rng = np.random.default_rng(0)
+    X, y = csr_array(problem_data(3, n=60)[0]), rng.integers(0, 5, 60)
+    labels = Labels(frozen(np.arange(61), np.int64), frozen(y, np.int32))
+    task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
+    monkeypatch.setattr(one_vs_rest, "get_num_threads", lambda: 1)
+    expected = train(as_instances(X), labels, 8, 6, task, 0, 0.0)
+    monkeypatch.setattr(one_vs_rest, "get_num_threads", lambda: threads)
+    found = train(as_instances(X), labels, 8, 6, task, 0, 0.0)
+    for one, other in zip(expected.edges, found.edges, strict=True):
+        assert_array_equal(one, other)
+    assert_array_equal(expected.bias, found.bias)
+
+
+def test_a_class_without_a_positive_gets_the_solution_of_all_negatives():
+    X = problem_data(4)[0]
+    labels = Labels(frozen(np.arange(41), np.int64), frozen(np.zeros(40), np.int32))
+    task = pose(1.0, squared=True, bias=1.0, tolerance=1e-6, most_sweeps=10_000)
+    found = train(as_instances(X), labels, 8, 2, task, 0, 0.0)
+    instances, squares, space = prepared(X, np.full(40, -1))
+    solve(instances, squares, task, space)
+    W = csr_array(
+        (found.edges.weights, found.edges.classes.astype(np.int64), found.edges.indptr), shape=(8, 2)
+    ).toarray()
+    assert_allclose(W[:, 1], space.w[:-1], atol=1e-5)
+    assert_allclose(found.bias[1], space.w[-1], atol=1e-5)
+
+
+def test_pruned_weights_are_those_of_no_larger_size():
+    X, sign = problem_data(5)
+    labels = Labels(frozen(np.arange(41), np.int64), frozen(sign > 0, np.int32))
+    task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=1000)
+    whole, thin = (train(as_instances(X), labels, 8, 2, task, 0, prune) for prune in (0.0, 0.3))
+    kept = np.abs(whole.edges.weights) > 0.3
+    assert 0 < kept.sum() < kept.size
+    assert_array_equal(thin.edges.weights, whole.edges.weights[kept])

@@ -1,0 +1,124 @@
+"""Ranking by a tree: the own leaf first, then likely leaves or the nodes above, as a slow reference finds them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from harness.sdk.kernels.instances import as_instances
+from harness_tree.kernels.nodes import route
+from harness_tree.kernels.ranking import Lists, as_lists, rank_nodes
+from harness_tree.kernels.regressor import dense_weights
+from harness_tree.kernels.static_tree import build
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def forest(seed: int, n_leaves: int, n_classes: int = 7, n_features: int = 4):
+    """A tree with random regressors, random counts at all nodes, and rows."""
+    rng = np.random.default_rng(seed)
+    nodes, _ = build(rng.permutation(n_leaves))
+    table = np.zeros(((n_leaves - 1) * (n_features + 1), 2), np.float32)
+    table[:, 0] = rng.normal(size=len(table))
+    counts = rng.integers(0, 9, (len(nodes), n_classes)) * (rng.random((len(nodes), n_classes)) < 0.5)
+    favourites = np.where(nodes["left"] < 0, rng.integers(0, n_classes, len(nodes)), -1)
+    at, classes = np.nonzero(counts)
+    lists = as_lists(at, classes, counts[at, classes], favourites)
+    X = rng.normal(size=(20, n_features)).astype(np.float32)
+    return nodes, dense_weights(table, n_features), lists, X
+
+
+def of_node(lists: Lists, j: int) -> dict[int, int]:
+    span = slice(lists.starts[j], lists.starts[j + 1])
+    return dict(zip(lists.classes[span].tolist(), lists.counts[span].tolist(), strict=True))
+
+
+def scores(nodes, weights, lists, x, n_leaves: int, n_classes: int = 7) -> np.ndarray:
+    """sum P(leaf) share(class | leaf) over the most probable leaves, by visiting every node."""
+    W, odds = weights.table[:, 0].astype(np.float64).reshape(-1, x.size + 1), {0: 1.0}
+    leaves = {}
+    waiting = [0]
+    while waiting:
+        j = waiting.pop()
+        if nodes["left"][j] < 0:
+            leaves[j] = odds[j]
+            continue
+        right = 1 / (1 + np.exp(-2 * (W[nodes["slot"][j]] @ np.insert(x.astype(np.float64), 0, 1.0))))
+        for side, share in (("left", 1 - right), ("right", right)):
+            odds[int(nodes[side][j])] = odds[j] * share
+            waiting.append(int(nodes[side][j]))
+    total = np.zeros(n_classes)
+    for j in sorted(leaves, key=leaves.get, reverse=True)[:n_leaves]:
+        known = of_node(lists, j)
+        for c, count in known.items():
+            total[c] += leaves[j] * count / max(1, sum(known.values()))
+    return total
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(1, 12))
+def test_likely_leaves_rank_by_the_sum_of_their_shares_with_the_own_leafs_class_first(seed, n_leaves, asked):
+    nodes, weights, lists, X = forest(seed, n_leaves)
+    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, asked)
+    leaves, _ = route(nodes, 0, weights, as_instances(X))
+    for x, leaf, row in zip(X, leaves, ranked, strict=True):
+        total = scores(nodes, weights, lists, x, asked)
+        assert row[0] == lists.classes[lists.starts[leaf]]
+        found = [c for c in row[1:] if c >= 0 and total[c] > 0]
+        assert found == row[1 : 1 + len(found)].tolist()  # the others come behind them
+        assert set(found) | {row[0]} >= set(np.flatnonzero(total > 0))
+        assert np.all(np.diff(total[found]) <= 1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, n_leaves=st.integers(1, 12), k=st.integers(1, 9))
+def test_without_leaves_the_classes_of_the_own_leaf_come_then_those_of_each_node_above(seed, n_leaves, k):
+    nodes, weights, lists, X = forest(seed, n_leaves)
+    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), k, 7, 0)
+    leaves, _ = route(nodes, 0, weights, as_instances(X))
+    for leaf, row in zip(leaves.tolist(), ranked, strict=True):
+        wanted: list[int] = []
+        j = leaf
+        while j >= 0:
+            wanted += [c for c in of_node(lists, j) if c not in wanted]
+            j = int(nodes["parent"][j])
+        assert row.tolist() == (wanted + [-1] * k)[:k]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(0, 5), k=st.integers(1, 12))
+def test_no_class_stands_twice_and_the_first_is_the_same_however_many_are_asked_for(seed, n_leaves, asked, k):
+    nodes, weights, lists, X = forest(seed, n_leaves)
+    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), k, 7, asked)
+    assert_array_equal(ranked[:, 0], rank_nodes(nodes, 0, weights, lists, as_instances(X), 1, 7, 0)[:, 0])
+    for row in ranked:
+        listed = row[row >= 0]
+        assert np.unique(listed).size == listed.size
+        assert np.all(row[listed.size :] == -1)
+
+
+def test_a_favourite_wins_ties_only_and_is_all_that_an_empty_node_has():
+    at, classes, counts = np.array([0, 0, 0, 1, 1]), np.array([3, 1, 2, 0, 4]), np.array([5, 5, 9, 1, 1])
+    lists = as_lists(at, classes, counts, np.array([3, 4, 2, -1]))
+    assert [list(of_node(lists, j)) for j in range(4)] == [[2, 3, 1], [4, 0], [2], []]
+    assert of_node(lists, 2) == {2: 0}
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2])
+def test_certain_decisions_leave_nothing_to_the_other_side_and_do_no_harm(n_leaves):
+    nodes, weights, lists, X = forest(0, n_leaves)
+    weights.table[:, 0] *= 1e6
+    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, 5)
+    assert np.all(ranked[:, 0] >= 0)
+
+
+def test_a_large_tree_that_cannot_decide_is_searched_only_as_far_as_there_is_room():
+    n_leaves = 4096
+    nodes, weights, lists, X = forest(0, n_leaves)
+    undecided = dense_weights(np.zeros_like(weights.table), X.shape[1])
+    ranked = rank_nodes(nodes, 0, undecided, lists, as_instances(X), 7, 7, 10)
+    assert ((ranked >= -1) & (ranked < 7)).all()
+    assert_array_equal(ranked[:, 0], ranked[0, 0])
