@@ -1,46 +1,93 @@
-"""One flat, documented, typed Record of a trial <-> one JSON line with a checksum."""
+"""One flat, documented, typed Record of a trial <-> one JSON line with a checksum.
+
+A record is a trial's names, what was measured, and the circumstances; each is a type of its own, and the record has the
+fields of all three.
+"""
 
 from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
+
+from harness.errors import HarnessError
+from harness.split import Split, parse_split
 
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
 STATUSES: tuple[str, ...] = get_args(Status)
-FORMAT = 1
-"""Raised when a field changes its meaning; readers refuse what is newer than they are."""
+FORMAT = 2
+"""Raised when a field changes its meaning; readers refuse what is newer than they are, and take what is older."""
+
+
+def _read_split(value: object) -> object:
+    return parse_split(value) if isinstance(value, str) else value
+
+
+SplitField = Annotated[Split, BeforeValidator(_read_split), PlainSerializer(str)]
+"""A split that is text in a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
-    """Everything that a table, a test or a later metric needs to know of one trial."""
+class TrialNames:
+    """What a trial goes by: who is trained on what, and which trial of how many it is."""
 
     key: str
     """Hash of all that decides the result."""
-    status: Status
     label: str
     """The learner's name in tables."""
+    family: str
+    """The label without the values of a grid: that of pa(C=0.1) is pa."""
     learner: str
     learner_kind: str
     learner_distribution: str
     learner_version: str
-    params: dict[str, Any]
+    params: Mapping[str, Any]
     """Parameters that were set; all others had their defaults."""
     dataset: str
-    dataset_params: dict[str, Any]
+    dataset_family: str
+    """The data set's name without the values of a grid."""
+    dataset_source: str = ""
+    """The registered data set or the file behind `dataset`, which may be a label."""
+    dataset_params: Mapping[str, Any]
     fingerprint: str
     """SHA-256 of the parsed data."""
     representation: str
-    split: str
+    split: SplitField
     number: int
     """Which trial of the experiment, from 0."""
     seed: int
     depth: int
     """Ranks kept a row."""
 
-    scores: dict[str, float | None] = field(default_factory=dict)
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """What was measured of a half-trained learner, outside the clock."""
+
+    passes: int
+    scores: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """Parameters that tuning tried, and their score on the validation part; a reason where they have none."""
+
+    params: Mapping[str, Any]
+    score: float | None = None
+    fit_seconds: float | None = None
+    trouble: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What a trial's process found out, or how it failed."""
+
+    status: Status
+    scores: Mapping[str, float | None] = field(default_factory=dict)
     """Every metric's value; None where it has no meaning for this learner or data."""
     n_train: int | None = None
     n_test: int | None = None
@@ -50,8 +97,6 @@ class Record:
     """Test rows none of whose classes was in the training part: no learner can get them right."""
     empty_test_rows: int | None = None
     """Test rows without a single feature."""
-    dataset_source: str = ""
-    """The registered data set or the file behind `dataset`, which may be a label."""
     ranked_by: str | None = None
     """What gave the ranks: rank, decision_function, predict_proba or predict."""
     index_source: str | None = None
@@ -61,8 +106,6 @@ class Record:
     edges_per_feature: float | None = None
     single_rows: int | None = None
     """Test rows that were also ranked one at a time, by a clock of their own, where a metric asked for it."""
-    rescored: dict[str, str] = field(default_factory=dict)
-    """The metrics that were computed later from the saved ranks, and what computed them."""
 
     fit_seconds: float | None = None
     fit_cpu_seconds: float | None = None
@@ -74,53 +117,88 @@ class Record:
     """Importing the learner; outside the clock."""
     warmup_seconds: float | None = None
     """A small fit and rank beforehand, so that compilation is outside the clock."""
-    total_seconds: float | None = None
-    """The process from start to end."""
     peak_bytes: int | None = None
     """Highest resident memory during fit and rank."""
     base_bytes: int | None = None
     """Resident memory just before fit."""
 
-    curve: list[dict[str, Any]] = field(default_factory=list)
-    """Where curves were asked for: after each pass its number and every metric's value, all outside the clock."""
-    tuned: dict[str, Any] = field(default_factory=dict)
+    curve: tuple[CurvePoint, ...] = ()
+    """Where curves were asked for: every metric's value after each pass, all outside the clock."""
+    tuned: Mapping[str, Any] = field(default_factory=dict)
     """Where tuning was asked for: the parameters it chose, laid over `params`."""
-    tuning: list[dict[str, Any]] = field(default_factory=list)
-    """Every candidate's parameters and score on the validation part; a reason where it has none."""
+    tuning: tuple[Candidate, ...] = ()
+    """Every candidate that tuning tried, in its order."""
     tune_seconds: float | None = None
     """What choosing took; outside the clock."""
-
-    threads: int = 1
-    threads_in_force: dict[str, int] = field(default_factory=dict)
+    threads_in_force: Mapping[str, int] = field(default_factory=dict)
     """What each thread pool of the trial's process said of itself after fit."""
-    jobs: int = 1
-    """Trials that ran at once: above 1, times are those of a shared machine."""
-    machine: str = ""
-    """Key into machine.json."""
-    versions: dict[str, str] = field(default_factory=dict)
-    commit: str | None = None
-    started: str = ""
-    """UTC, ISO 8601."""
 
     message: str = ""
     """Why the trial failed, in a line; or what should be known of its result."""
     traceback: str = ""
     output: str = ""
     """The end of what a failed trial printed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """Under what conditions a trial ran: none of them decides a result, all of them decide times."""
+
+    threads: int = 1
+    jobs: int = 1
+    """Trials that ran at once: above 1, times are those of a shared machine."""
+    machine: str = ""
+    """Key into machine.json."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    started: str = ""
+    """UTC, ISO 8601."""
+    total_seconds: float | None = None
+    """The process from start to end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Circumstances, Measured, TrialNames):
+    """Everything that a table, a test or a later metric needs to know of one trial."""
+
+    rescored: Mapping[str, str] = field(default_factory=dict)
+    """The metrics that were computed later from the saved ranks, and what computed them."""
     format: int = FORMAT
+
+
+def make_record(names: TrialNames, measured: Measured, circumstances: Circumstances) -> Record:
+    """One record of a trial; what more `names` knows, being a trial to run, is left behind."""
+    whole: dict[str, Any] = {}
+    for part, kind in ((names, TrialNames), (measured, Measured), (circumstances, Circumstances)):
+        whole |= {name: getattr(part, name) for name in field_names(kind)}
+    return Record(**whole)
+
+
+def field_names(kind: type) -> tuple[str, ...]:
+    """The fields that a dataclass has, its parents' included."""
+    return tuple(one.name for one in fields(kind))
+
+
+# -- to and from lines -----------------------------------------------------------------------------------------------
 
 
 class BadLine(ValueError):
     """A line that is not a whole and unchanged record."""
 
 
-_KNOWN = frozenset(f.name for f in fields(Record))
-_REQUIRED = frozenset(f.name for f in fields(Record) if f.default is MISSING and f.default_factory is MISSING)
+_RECORD = TypeAdapter(Record)
+_KNOWN = frozenset(field_names(Record))
+
+
+def as_plain(record: Record) -> dict[str, Any]:
+    """The record as JSON can hold it."""
+    plain: dict[str, Any] = _RECORD.dump_python(record, mode="json")
+    return plain
 
 
 def to_line(record: Record) -> str:
     """The record as one JSON line; its checksum comes last."""
-    text = json.dumps(asdict(record), separators=(",", ":"))
+    text = json.dumps(as_plain(record), separators=(",", ":"))
     return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
 
 
@@ -128,15 +206,46 @@ def from_line(line: str) -> Record:
     """The record in a line; BadLine says what is wrong with it."""
     try:
         content = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadLine("not whole") from None
     if not isinstance(content, dict) or "crc32" not in content:
         raise BadLine("no record")
     body = line.rstrip("\n").rpartition(',"crc32":')[0] + "}"
     if f"{zlib.crc32(body.encode(errors='replace')):08x}" != content.pop("crc32"):
         raise BadLine("changed since it was written (checksum)")
-    if content.get("format", 0) > FORMAT:
-        raise BadLine(f"written by a newer harness (format {content['format']})")
-    if not content.keys() >= _REQUIRED or content["status"] not in STATUSES:
-        raise BadLine("fields are missing")
-    return Record(**{name: value for name, value in content.items() if name in _KNOWN})
+    written_in = content.get("format", 0)
+    if not isinstance(written_in, int) or written_in > FORMAT:
+        raise BadLine(f"written by a newer harness (format {written_in})")
+    try:
+        if written_in == 1:
+            content = _from_first_format(content)
+        return _RECORD.validate_python({name: value for name, value in content.items() if name in _KNOWN})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise BadLine(f"fields are missing or wrong: {where}: {first['msg']}") from None
+    except (HarnessError, KeyError, TypeError, AttributeError) as error:
+        raise BadLine(f"fields are missing or wrong: {error}") from None
+
+
+# -- records of the first format -------------------------------------------------------------------------------------
+
+
+def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 had no families, and called the number of a curve's point `pass`."""
+    curve = [{"passes": point["pass"], "scores": point["scores"]} for point in content.get("curve", ())]
+    return content | {
+        "family": _family_in(content["label"], content["params"]),
+        "dataset_family": _family_in(content["dataset"], content["dataset_params"]),
+        "curve": curve,
+        "format": FORMAT,
+    }
+
+
+def _family_in(label: str, params: Mapping[str, Any]) -> str:
+    """A label less the values of a grid behind it, which are those of parameters."""
+    head, bracket, inside = label.rstrip(")").partition("(")
+    if not bracket:
+        return label
+    names = [part.partition("=")[0] for part in inside.split(", ")]
+    return head if all(name in params for name in names) else label

@@ -78,7 +78,7 @@ def fill_in(
 
 def tell_curves(records: Iterable[Record], names: Iterable[str]) -> str:
     """A line on metrics that records have and their curves lack; nothing where there are none."""
-    curved = [(record, record.curve[-1]["scores"]) for record in records if record.curve]
+    curved = [(record, record.curve[-1].scores) for record in records if record.curve]
     lacking = [name for name in names if any(name in record.scores and name not in last for record, last in curved)]
     if not lacking:
         return ""
@@ -186,7 +186,7 @@ def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDatas
 
 def rebuild_outcome(record: Record, data: Dataset, ranks: np.ndarray, places: np.ndarray | None) -> Outcome:
     """What the trial knew when it ended, as far as metrics can see."""
-    train, test = split_rows(record.split, data.X.shape[0], record.seed, data.splits, data.y)
+    train, test = split_rows(str(record.split), data.X.shape[0], record.seed, data.splits, data.y)
     n_classes = len(data.class_names)
     return Outcome(
         truth=data.y[test],

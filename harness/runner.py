@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from harness.contract import MetricSpec
 from harness.data.arrays import Header, folder_of, read_header
 from harness.data.parsing import parse_apart
@@ -19,6 +21,7 @@ from harness.experiment.resolve import Resolved, ResolvedDataset
 from harness.host import Entry
 from harness.machine import describe_versions, read_commit
 from harness.record import Record
+from harness.split import parse_split
 from harness.store import Store
 from harness.trials.trial import run_job
 
@@ -134,7 +137,8 @@ def make_record(trial: Trial, end: JobEnd, shared: Mapping[str, Any]) -> Record:
     answer = end.answer if end.answer is not None else {"status": end.status, "message": end.message}
     if answer["status"] != "ok":
         answer = {**answer, "output": end.output}
-    return Record(**_planned(trial), **answer, **shared, total_seconds=end.seconds)
+    whole = {**_planned(trial), **answer, **shared, "total_seconds": end.seconds}
+    return TypeAdapter(Record).validate_python(whole)
 
 
 def as_planned(record: Record, trial: Trial) -> Record:
@@ -150,4 +154,5 @@ def _planned(trial: Trial) -> dict[str, Any]:
     )
     # What comes back from a plain JSON line must equal what went in, so values are made plain here.
     params = json.loads(json.dumps({"params": trial.params, "dataset_params": trial.dataset_params}, default=repr))
-    return {**{name: getattr(trial, name) for name in names}, **params}
+    family = {"family": trial.label, "dataset_family": trial.dataset, "split": parse_split(trial.split)}
+    return {**{name: getattr(trial, name) for name in names}, **params, **family}

@@ -23,22 +23,25 @@ def data_home(tmp_path_factory):
 def make_record():
     """Makes records by hand: `make_record("pa", 0, r1=0.9, train=1.5)` is a finished trial with these scores."""
     from harness.record import Record
+    from harness.split import parse_split
 
     def make(label, seed, *, status="ok", params=None, **fields):
         scores = {name: fields.pop(name) for name in list(fields) if name not in Record.__dataclass_fields__}
         ended = {"n_train": 900, "n_test": 100, "n_features": 5000, "n_classes": 20} if status == "ok" else {}
         whole = {
             "key": f"{label}-{seed}-{params}-{sorted(fields.items())}",
+            "family": label,
             "learner": "pa",
             "learner_kind": "flat",
             "learner_distribution": "dist",
             "learner_version": "1.0",
             "params": {"random_state": seed} if params is None else params,
             "dataset": "digits",
+            "dataset_family": fields.get("dataset", "digits"),
             "dataset_params": {},
             "fingerprint": "f00d" * 16,
             "representation": "tf",
-            "split": "holdout:0.1",
+            "split": parse_split("holdout:0.1"),
             "number": seed,
             "depth": 10,
             "machine": "m1",

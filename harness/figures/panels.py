@@ -66,7 +66,7 @@ def curve_panels(records: Iterable[Record], metric: MetricSpec, x: MetricSpec | 
         series = []
         for label, group in _by_label(members):
             points = [
-                (point["pass"], point["scores"].get(x.name) if x else point["pass"], point["scores"].get(metric.name))
+                (point.passes, point.scores.get(x.name) if x else point.passes, point.scores.get(metric.name))
                 for record in group
                 for point in record.curve
             ]
@@ -79,7 +79,7 @@ def curve_panels(records: Iterable[Record], metric: MetricSpec, x: MetricSpec | 
 
 def _no_curve(records: Sequence[Record], names: Sequence[str]) -> str:
     """Why there is no curve of these metrics, and how to get one."""
-    points = [point["scores"] for record in records if record.status == "ok" for point in record.curve]
+    points = [point.scores for record in records if record.status == "ok" for point in record.curve]
     if not points:
         return "none of the records has a curve: run with --curves, and learners that take after_pass"
     lacking = [name for name in names if all(name not in scores for scores in points)]

@@ -57,7 +57,7 @@ def _setup(record: Record, seeded: set[str]) -> dict[str, str]:
         params.pop("random_state", None)
     told = ", ".join(f"{name}={value!r}" for name, value in sorted(params.items()))
     origin = f"{record.learner_distribution} {record.learner_version}"
-    names = sorted({name for candidate in record.tuning for name in candidate["params"]})
+    names = sorted({name for candidate in record.tuning for name in candidate.params})
     tuned = f"tuned {', '.join(names)}, {counted(len(record.tuning), 'candidate')}" if names else "not tuned"
     setup = {"label": record.label, "learner": record.learner, "params": told or "defaults", "origin": origin}
     return setup | {"tuned": tuned}

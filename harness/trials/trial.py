@@ -196,7 +196,7 @@ def curve_drawer(
             rank = Clock()
             answer = ask(learner, parts, trial["depth"], rank)
             outcome, _ = assess(learner, parts, answer, fit, rank)
-            curve.append({"pass": number, "scores": compute_scores(metrics, outcome)[0]})
+            curve.append({"passes": number, "scores": compute_scores(metrics, outcome)[0]})
 
     return after_pass
 
