@@ -33,7 +33,7 @@ AIMS = {"news": 5.0, "counting": 5.0, "zipf": 20.0, "cached": 0.1}
 ZIPF = {"rows": 120_000, "classes": 12_000}
 CHILD = """
 import json, sys, time
-import sklearn.base, harness.trials.trial  # as the host's fork server has them
+import sklearn.base, harness.trials.running  # as the host's fork server has them
 from harness.data.arrays import parse_job
 payload = json.loads(sys.argv[1])
 level = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -3,7 +3,7 @@
     python benchmarks/flat_accuracy.py [--raw FOLDER]
 
 FOLDER holds the raw files in 20newsgroups, reuters21578 and austen, which are then imported; without it they must be in
-the data home (`harness data list`). Every trial goes through `harness run`, so that a second call only runs what is
+the data home (`harness data list`). Every trial goes through `harness.run`, so that a second call only runs what is
 missing. Learners that are not installed are left out, and the table says so.
 """
 
@@ -13,23 +13,17 @@ import argparse
 import csv
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
 from tabulate import tabulate
 
-from harness.data.arrays import folder_of, read_header
-from harness.experiment.plan import plan
-from harness.experiment.resolve import resolve
-from harness.experiment.spec import build
+import harness
 from harness.host import discover
 from harness.record import Record
 from harness.stats import summarise
-from harness.store import read_machines, read_records
 
 HERE = Path(__file__).resolve().parent
 EXPERIMENT = HERE / "flat_accuracy.toml"
@@ -54,10 +48,11 @@ def main() -> None:
         print(f"left out, not installed: {', '.join(missing)}", file=sys.stderr)
     parts = [part_of(experiment, dataset, installed) for dataset in experiment["datasets"]]
     chosen = [part for part in parts if part["learners"]]
-    for part in chosen:
-        run(part, options.out)
+    results = {part["name"]: harness.run(experiment=part, out=folder_in(options.out, part)) for part in chosen}
     idle = [str(part["datasets"][0]["name"]) for part in parts if not part["learners"]]
-    page = "\n".join([*opening(missing, idle), *(line for part in chosen for line in section(part, options.out))])
+    page = "\n".join(
+        [*opening(missing, idle), *(line for part in chosen for line in section(part, results[part["name"]]))]
+    )
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "table.md").write_text(page)
     print(page)
@@ -89,17 +84,6 @@ def part_of(experiment: dict[str, Any], dataset: dict[str, Any], installed: set[
     return experiment | {"name": f"{experiment['name']}-{name}", "datasets": [dataset], "learners": learners}
 
 
-def run(part: dict[str, Any], out: Path) -> None:
-    """`harness run` on one part; failed trials are left for the table to tell."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / EXPERIMENT.name
-        file.write_text(tomli_w.dumps(part))
-        command = [sys.executable, "-m", "harness", "run", str(file), "--out", str(folder_in(out, part))]
-        code = subprocess.run(command, check=False).returncode
-    if code not in (0, 1):
-        raise SystemExit(code)
-
-
 def folder_in(out: Path, part: dict[str, Any]) -> Path:
     return out / str(part["datasets"][0]["name"])
 
@@ -125,11 +109,10 @@ def opening(missing: Sequence[str], idle: Sequence[str]) -> list[str]:
     ]
 
 
-def section(part: dict[str, Any], out: Path) -> list[str]:
+def section(part: dict[str, Any], results: harness.Results) -> list[str]:
     """Heading, facts and table of one data set."""
-    dataset, records = part["datasets"][0], records_of(part, folder_in(out, part))
-    machines = read_machines(folder_in(out, part))
-    processors = {str(machines.get(record.machine, {}).get("processor", "unknown")) for record in records}
+    dataset, records = part["datasets"][0], results.records
+    processors = {machine.processor for machine in results.machines.values()}
     first = next((record for record in records if record.status == "ok"), records[0])
     published = {row["learner"]: row for row in read_published() if row["dataset"] == dataset["name"]}
     rows = [
@@ -146,18 +129,6 @@ def section(part: dict[str, Any], out: Path) -> list[str]:
         tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True, colalign=["left"] + ["right"] * 13),
         "",
     ]
-
-
-def records_of(part: dict[str, Any], folder: Path) -> list[Record]:
-    """The records of exactly this plan: the folder may hold those of earlier parameters too."""
-    resolved = resolve(build(part, str(EXPERIMENT)), discover())
-    headers = {}
-    for dataset in resolved.datasets:
-        header = read_header(folder_of(dataset.entry, dataset.params))
-        assert header is not None, "the run that just ended has kept it"
-        headers[dataset.choice.name] = header
-    kept = {record.key: record for record in read_records(folder)}
-    return [kept[trial.key] for trial in plan(resolved, headers)]
 
 
 def row_of(learner: dict[str, Any], published: dict[str, str], records: Sequence[Record]) -> dict[str, str]:

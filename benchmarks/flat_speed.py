@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from harness.trials.split import split_rows
 from scipy.sparse import csr_array
 
 from harness.machine import describe_machine
 from harness.signature import import_target
 from harness.trials.represent import represent
-from harness.trials.split import split_rows
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 NEWLINE = "\n"

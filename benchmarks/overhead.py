@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.data.arrays import Header
+from harness.experiment.building import build
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
-from harness.experiment.spec import build
 from harness.host import discover
 from harness.machine import describe_machine
 from harness.record import from_line, to_line
@@ -48,7 +48,7 @@ def main() -> None:
             f"start of the interpreter in the same run ({yardstick * 1000:.0f} ms), which makes runs on a shared",
             "machine comparable. Medians; kernels and data warm unless said otherwise.",
             "",
-            f"Measured on {machine['processor']}, {machine['cores']} cores.",
+            f"Measured on {machine.processor}, {machine.cores} cores.",
             "",
             "| what | measured | aim | measured / aim | in interpreter starts |",
             "|---|---:|---:|---:|---:|",
@@ -68,10 +68,10 @@ def measure(folder: Path) -> list[tuple[str, float, float]]:
         start_to_first_trial(folder / f"warm{i}", {"NUMBA_CACHE_DIR": str(folder / "numba")}) for i in range(5)
     )
     return [
-        ("a trial on `digits`, beyond fit and rank", trial_overhead(folder / "trials"), 0.3),
+        ("a trial on `digits`, beyond fit and rank", trial_overhead(folder / "trials"), 0.1),
         ("`harness run` to its first trial, warm", warm, 2.0),
         ("`harness run` to its first trial, first ever: kernels compiled, data parsed", cold, 30.0),
-        ("`harness list learners`", median_seconds(lambda: harness("list", "learners"), 7), 0.5),
+        ("`harness list learners`", median_seconds(lambda: harness("list", "learners"), 7), 0.25),
         ("`harness plugins`", median_seconds(lambda: harness("plugins"), 7), 0.5),
         (f"planning {MANY:,} trials", planning(), 1.0),
         (f"`harness table` of {MANY:,} records", tabling(folder), 2.0),

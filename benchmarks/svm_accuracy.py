@@ -3,7 +3,7 @@
     harness data import newsgroups FILE; harness data import lshtc1-dryrun FOLDER
     python benchmarks/svm_accuracy.py
 
-Every trial goes through `harness run`, so that a second call only runs what is missing. The last part makes the data of
+Every trial goes through `harness.run`, so that a second call only runs what is missing. The last part makes the data of
 Cai and Hofmann's synthetic table, with the published figures beside ours.
 """
 
@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
 from tabulate import tabulate
 
+import harness
 from harness.record import Record
 from harness.stats import summarise
 from harness.store import read_machines, read_records
@@ -73,15 +71,9 @@ def draw(shape: tuple[int, int, float], seed: int) -> dict[str, Any]:
 
 
 def run(experiment: dict[str, Any], folder: Path) -> None:
-    """`harness run` on one experiment; failed trials are left for the table to tell."""
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / EXPERIMENTS.name
-        file.write_text(tomli_w.dumps(experiment))
-        command = [sys.executable, "-m", "harness", "run", str(file), "--out", str(folder)]
-        code = subprocess.run(command, check=False).returncode
+    """Run one experiment; failed trials are left for the table to tell."""
+    harness.run(experiment=experiment, out=folder)
     print(f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr)
-    if code not in (0, 1):
-        raise SystemExit(code)
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -104,7 +96,7 @@ def section(name: str, folder: Path) -> list[str]:
     if not done:
         return ["", f"## {name}", "", "Not run yet."]
     machines = read_machines(folder)
-    processors = {str(machines.get(record.machine, {}).get("processor", "unknown")) for record in done}
+    processors = {machines[record.machine].processor for record in done}
     rows = [
         row_of(name, [r for r in done if r.learner == learner]) for learner in dict.fromkeys(r.learner for r in done)
     ]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from harness.trials.split import split_rows
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
@@ -28,7 +29,6 @@ from harness.machine import describe_machine
 from harness.sdk.kernels.edges import as_edges
 from harness.signature import import_target
 from harness.trials.represent import represent
-from harness.trials.split import split_rows
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"

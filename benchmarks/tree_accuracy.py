@@ -3,7 +3,7 @@
     harness data import isolet FOLDER; harness data import newsgroups FILE
     python benchmarks/tree_accuracy.py
 
-Every trial goes through `harness run`, so that a second call only runs what is missing; parameters are chosen inside
+Every trial goes through `harness.run`, so that a second call only runs what is missing; parameters are chosen inside
 each trial, on a part of its training rows. The table says what was published and what this project asks of itself.
 """
 
@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
 from tabulate import tabulate
 
+import harness
 from harness.record import Record
 from harness.stats import summarise
 from harness.store import read_machines, read_records
@@ -59,15 +57,9 @@ def main() -> None:
 
 
 def run(experiment: dict[str, Any], folder: Path) -> None:
-    """`harness run` on one experiment; failed trials are left for the table to tell."""
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / EXPERIMENTS.name
-        file.write_text(tomli_w.dumps(experiment))
-        command = [sys.executable, "-m", "harness", "run", str(file), "--out", str(folder)]
-        code = subprocess.run(command, check=False).returncode
+    """Run one experiment; failed trials are left for the table to tell."""
+    harness.run(experiment=experiment, out=folder)
     print(f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr)
-    if code not in (0, 1):
-        raise SystemExit(code)
 
 
 def opening() -> list[str]:
@@ -87,7 +79,7 @@ def section(name: str, records: Sequence[Record], machines: dict[str, Any]) -> l
     done = [record for record in records if record.status == "ok"]
     if not done:
         return ["", f"## {name}", "", "Not run yet."]
-    processors = {str(machines.get(record.machine, {}).get("processor", "unknown")) for record in done}
+    processors = {machines[record.machine].processor for record in done}
     learners = dict.fromkeys(record.learner for record in records)
     rows = [row_of(name, learner, [r for r in records if r.learner == learner]) for learner in learners]
     first = done[0]

@@ -1,4 +1,12 @@
-"""The public names for plugin authors; everything else is the host's own business."""
+"""Honest comparison of flat and tree methods for many-class classification.
+
+`run` and `open_results` are for people with data; the specs, `Dataset`, `Outcome` and `hookimpl` are for authors of
+plugins, who find more in `harness.sdk`. Everything else is the host's own business.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from harness.contract import (
     AfterPass,
@@ -15,7 +23,11 @@ from harness.contract import (
 from harness.errors import HarnessError
 from harness.hooks import hookimpl
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from harness.api.front import run
+    from harness.api.results import Results, open_results
+
+__version__ = "0.2.0"
 
 __all__ = [
     "AfterPass",
@@ -28,7 +40,24 @@ __all__ = [
     "MetricSpec",
     "Outcome",
     "RawFile",
+    "Results",
     "Taxonomy",
     "__version__",
     "hookimpl",
+    "open_results",
+    "run",
 ]
+_FRONT_DOOR = ("Results", "open_results", "run")
+"""Loaded when asked for: plugins import this package, and must not wait for what runs them."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FRONT_DOOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from harness import api  # noqa: PLC0415 (plugins import this package, and need no api)
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,6 +1,7 @@
 """What a plugin promises and what it gets: four specs for registration, the data that flows, the optional abilities.
 
-Nothing here imports numpy or a learner at run time, so that listing and shell completion stay fast.
+A spec checks itself when it is made. Nothing here imports numpy or a learner at run time, so that listing and shell
+completion stay fast.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+
+from harness.spec_fields import Fields
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +25,8 @@ Kind = Literal["flat", "tree", "other"]
 Need = Literal["nonnegative", "taxonomy", "dense"]
 Ability = Literal["multilabel"]
 Representation = Literal["raw", "binary", "tf", "tfidf", "logtfidf"]
+Direction = Literal["higher", "lower"]
+Unit = Literal["share", "seconds", "bytes", "count"]
 KINDS: tuple[str, ...] = get_args(Kind)
 REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 FACTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
@@ -48,6 +53,16 @@ class LearnerSpec:
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
     wraps: str = ""
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
+
+    def __post_init__(self) -> None:
+        fields = Fields(self)
+        fields.target("load")
+        fields.one_of("kind", KINDS)
+        fields.texts("name", "summary", "wraps")
+        fields.subset("needs", get_args(Need))
+        fields.subset("supports", get_args(Ability))
+        fields.sequences("preload")
+        fields.mapping("parameters", optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +107,19 @@ class DatasetSpec:
     wraps: str = ""
     """The parameter that gets another data set, loaded, for one made from any: `subsample(icd10cm)`."""
 
+    def __post_init__(self) -> None:
+        fields = Fields(self)
+        fields.name()
+        fields.target("load")
+        fields.texts("summary", "licence", "citation", "obtain", "wraps")
+        fields.one_of("representation", REPRESENTATIONS)
+        fields.target("stamp", optional=True)
+        fields.target("recognises", optional=True)
+        fields.whole_numbers("version")
+        fields.mapping("parameters", optional=True)
+        fields.sequences("files", "opens")
+        fields.counts("facts", FACTS)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MetricSpec:
@@ -102,8 +130,8 @@ class MetricSpec:
     title: str = ""
     """The column's heading; for a family with {parameter} where a parameter's value stands."""
     summary: str = ""
-    direction: Literal["higher", "lower"] = "higher"
-    unit: Literal["share", "seconds", "bytes", "count"] = "share"
+    direction: Direction = "higher"
+    unit: Unit = "share"
     depth: int = 1
     """How many ranks a row the metric must see."""
     timed: bool = False
@@ -121,6 +149,16 @@ class MetricSpec:
     depth_parameter: str = ""
     """For a family: the parameter that is the depth, where one is."""
 
+    def __post_init__(self) -> None:
+        fields = Fields(self)
+        fields.target("compute")
+        fields.texts("name", "title", "summary", "short", "depth_parameter")
+        fields.one_of("direction", get_args(Direction))
+        fields.one_of("unit", get_args(Unit))
+        fields.whole_numbers("depth")
+        fields.flags("timed", "shown", "always", "single")
+        fields.mapping("parameters")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSpec:
@@ -131,6 +169,13 @@ class ExperimentSpec:
     summary: str = ""
     published: str = ""
     """"package:file.csv" with the numbers that were published of it, for `harness table --against published`."""
+
+    def __post_init__(self) -> None:
+        fields = Fields(self)
+        fields.name()
+        fields.file("resource")
+        fields.texts("summary")
+        fields.file("published", optional=True)
 
 
 # -- what a data set gives -------------------------------------------------------------------------------------------

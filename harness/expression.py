@@ -1,12 +1,14 @@
 """The small language of the command line: `pa,small=pa(C=0.1),sklearn.naive_bayes:MultinomialNB(alpha=0.1)`.
 
-Values are Python literals or bare words; nothing is ever evaluated.
+Values are Python literals, bare words, or estimators written as `module:Class(...)`; nothing is ever evaluated.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,32 +16,50 @@ from harness.errors import SpecError
 
 _NAME = r"""(?P<name>[\w.:+/~-]+|'[^']+'|"[^"]+")"""
 _HEAD = re.compile(rf"(?:(?P<label>[^=():,\s]+)\s*=\s*)?{_NAME}\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
+_POSITIONAL = re.compile(r"""(?:[A-Za-z./~][\w.:+/~-]*|'[^']+'|"[^"]+")\s*(\(|$)""")
+"""A name, with or without arguments: what is written without the parameter that it stands for."""
+_ESTIMATOR = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*\s*\(.*\)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w.+-]*")
 _PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
 _RANGE = re.compile(r"\d+:\d+")
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
-
-
-_INNER = re.compile(r"""(?:[A-Za-z./~][\w.:+/~-]*|'[^']+'|"[^"]+")\s*(\(|$)""")
-INNER = "learner"
-"""The parameter that a first argument without a name stands for: the learner inside, as it is written."""
+_CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "-inf": -math.inf}
 
 
 @dataclass(frozen=True)
 class Expression:
-    """`label=name(parameter=value, ...)`, taken apart."""
+    """`label=name(positional, parameter=value, ...)`, taken apart; its reader knows what a positional argument is for."""
 
     name: str
     label: str | None = None
-    params: dict[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    positional: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The text that is read as this expression again."""
+        head = f"{self.label}={self.name}" if self.label else self.name
+        arguments = [*self.positional, *(f"{key}={write_value(value)}" for key, value in self.params.items())]
+        if not arguments and not _is_estimator_name(self.name):
+            return head
+        return f"{head}({', '.join(arguments)})"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _is_estimator_name(name: str) -> bool:
+    """Whether only brackets tell it, as a value, from a bare word."""
+    return ":" in name
 
 
 def split_list(text: str) -> list[str]:
     """Split at the commas that stand outside brackets and quotes; empty items are dropped."""
-    items, depth, quote, start, escaped = [], 0, "", 0, False
+    items: list[str] = []
+    depth, quote, start, escaped = 0, "", 0, False
     for position, character in enumerate(text):
         if quote:
-            quote = "" if character == quote and not escaped else quote
+            if character == quote and not escaped:
+                quote = ""
             escaped = character == "\\" and not escaped
         elif character in _QUOTES:
             quote = character
@@ -53,42 +73,50 @@ def split_list(text: str) -> list[str]:
     items.append(text[start:])
     if depth or quote:
         raise SpecError(f"unbalanced brackets or quotes in {text!r}")
-    return [item.strip() for item in items if item.strip()]
+    stripped = [item.strip() for item in items]
+    return [item for item in stripped if item]
 
 
-def parse(text: str, inner: str = INNER) -> Expression:
-    """Take one expression apart; `inner` is what its first argument is called when it has no name."""
+def parse(text: str) -> Expression:
+    """Take one expression apart."""
     match = _HEAD.fullmatch(text.strip())
     if not match:
         raise SpecError(f"cannot read {text!r}: expected name, name(parameter=value) or label=name(parameter=value)")
-    return Expression(match["name"].strip(_QUOTES), match["label"], _arguments(text, match["arguments"] or "", inner))
+    positional: list[str] = []
+    params: dict[str, Any] = {}
+    for item in split_list(match["arguments"] or ""):
+        name, equals, value = item.partition("=")
+        parameter = name.strip()
+        if not equals or not parameter.isidentifier():
+            if params or not _POSITIONAL.match(item):
+                raise SpecError(f"cannot read {item!r} in {text!r}: expected parameter=value")
+            positional.append(item)
+        elif parameter in params:
+            raise SpecError(f"parameter {parameter!r} stands twice in {text!r}")
+        else:
+            params[parameter] = parse_value(value.strip())
+    return Expression(match["name"].strip(_QUOTES), match["label"], params, tuple(positional))
 
 
 def parse_value(text: str) -> Any:
-    """A Python literal, true/false/none in any case, or else the bare text; a list may hold any of them."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
+    """A Python literal, true/false/none in any case, inf, an estimator, or else the bare text; a list may hold any."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        if text.startswith("[") and text.endswith("]"):
-            return [parse_value(item) for item in split_list(text[1:-1])]
-        if any(pattern.fullmatch(text) for pattern in (_WORD, _PATH, _RANGE)):
-            return text
-        raise SpecError(f"cannot read the value {text!r}: expected a Python literal, a bare word or a path") from None
+        pass  # no literal: one of our own kinds, or nothing
+    if text.startswith("[") and text.endswith("]"):
+        return [parse_value(item) for item in split_list(text[1:-1])]
+    if _ESTIMATOR.fullmatch(text):
+        return parse(text)
+    if any(pattern.fullmatch(text) for pattern in (_WORD, _PATH, _RANGE)):
+        return text
+    raise SpecError(f"cannot read the value {text!r}: expected a Python literal, a bare word or a path")
 
 
-def _arguments(whole: str, text: str, inner: str) -> dict[str, Any]:
-    params: dict[str, Any] = {}
-    for position, item in enumerate(split_list(text)):
-        name, equals, value = item.partition("=")
-        if not equals or not name.strip().isidentifier():
-            if position == 0 and _INNER.match(item):
-                params[inner] = item
-                continue
-            raise SpecError(f"cannot read {item!r} in {whole!r}: expected parameter=value")
-        if name.strip() in params:
-            raise SpecError(f"parameter {name.strip()!r} stands twice in {whole!r}")
-        params[name.strip()] = parse_value(value.strip())
-    return params
+def write_value(value: Any) -> str:
+    """A value as `parse_value` reads it; lists and tuples may hold expressions."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(write_value, value))}]"
+    return str(value) if isinstance(value, Expression) else repr(value)

@@ -9,136 +9,32 @@ import contextlib
 import hashlib
 import importlib
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any
 
 import pluggy
 
 from harness import hooks
-from harness.contract import (
-    FACTS,
-    KINDS,
-    REPRESENTATIONS,
-    Ability,
-    DatasetSpec,
-    ExperimentSpec,
-    LearnerSpec,
-    MetricSpec,
-    Need,
-)
-from harness.errors import AmbiguousName, HarnessError, UnknownName
+from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.errors import HarnessError, UnknownName
+from harness.spec_fields import Fields
 
 GROUP = "harness"
 STRICT_VARIABLE = "HARNESS_STRICT_PLUGINS"
-SPEC_OF_HOOK: dict[str, type[Any]] = {
+AnySpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec
+SPEC_OF_HOOK: Mapping[str, type[AnySpec]] = {
     "harness_learners": LearnerSpec,
     "harness_datasets": DatasetSpec,
     "harness_metrics": MetricSpec,
     "harness_experiments": ExperimentSpec,
 }
-_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
-_TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.-]*")
-_TARGETS = ("load", "compute", "stamp", "recognises")
-_FILE = re.compile(r"[A-Za-z_][\w.]*:[\w.-]+(?:/[\w.-]+)*")
-_FILES = ("resource", "published")
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "kind": KINDS,
-    "representation": REPRESENTATIONS,
-    "direction": ("higher", "lower"),
-    "unit": ("share", "seconds", "bytes", "count"),
-}
-_SETS: dict[str, tuple[str, ...]] = {"needs": get_args(Need), "supports": get_args(Ability)}
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("summary", "title", "licence", "citation", "short", "depth_parameter", "published"), (str,)),
-    **dict.fromkeys(("wraps", "obtain"), (str,)),
-    "files": (tuple,),
-    "facts": (Mapping,),
-    **dict.fromkeys(("depth", "version"), (int,)),
-    **dict.fromkeys(("timed", "shown", "always", "single"), (bool,)),
-    **dict.fromkeys(("preload", "opens"), (tuple, list)),
-    "parameters": (Mapping, type(None)),
-}
-
-Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
-Status = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Where a thing comes from: the plugin's name, its distribution and that one's version."""
-
-    plugin: str
-    distribution: str
-    version: str
-
-    def __str__(self) -> str:
-        return f"{self.distribution} {self.version}"
-
-
-@dataclass(frozen=True)
-class Entry(Generic[Spec]):
-    """One registered thing and its origin."""
-
-    spec: Spec
-    origin: Origin
-
-
-@dataclass(frozen=True)
-class PluginReport:
-    """What became of one plugin."""
-
-    origin: Origin
-    status: Status
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Catalog:
-    """All that the plugins brought, and what became of each of them."""
-
-    learners: tuple[Entry[LearnerSpec], ...] = ()
-    datasets: tuple[Entry[DatasetSpec], ...] = ()
-    metrics: tuple[Entry[MetricSpec], ...] = ()
-    experiments: tuple[Entry[ExperimentSpec], ...] = ()
-    plugins: tuple[PluginReport, ...] = ()
-
-    def learner(self, name: str) -> Entry[LearnerSpec]:
-        return _find("learner", name, self.learners)
-
-    def dataset(self, name: str) -> Entry[DatasetSpec]:
-        return _find("data set", name, self.datasets)
-
-    def metric(self, name: str) -> Entry[MetricSpec]:
-        return _find("metric", name, self.metrics)
-
-    def experiment(self, name: str) -> Entry[ExperimentSpec]:
-        return _find("experiment", name, self.experiments)
-
-
-def _find(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
-    distribution, _, bare = name.rpartition(":")
-    found = [e for e in entries if e.spec.name == bare and distribution in ("", e.origin.distribution)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        plugins = ", ".join(f"{e.origin.plugin} of {e.origin.distribution}" for e in found)
-        picks = sorted({f"{e.origin.distribution}:{bare}" for e in found})
-        way_out = f"pick one with {' or '.join(picks)}" if len(picks) == len(found) else "use --disable-plugin"
-        raise AmbiguousName(f"{what} {bare!r} is given by {len(found)} plugins ({plugins}): {way_out}")
-    known = sorted({e.spec.name for e in entries})
-    elsewhere = [f"{e.origin.distribution}:{bare}" for e in entries if e.spec.name == bare]
-    near = elsewhere or get_close_matches(bare, known, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known) or 'none'}"
-    everything = f"`harness list {what.replace(' ', '')}s` shows all"
-    raise UnknownName(f"unknown {what} {name!r}; {hint} ({everything}, `harness plugins` what is broken)")
-
 
 # -- loading ---------------------------------------------------------------------------------------------------------
 
@@ -153,28 +49,40 @@ class _Candidate:
 
 def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Catalog:
     """Load every plugin found, sorted by distribution; never raises for a broken one unless asked to be strict."""
-    blocked, matched = set(disabled), set()
-    entries: dict[str, list[Entry]] = {hook: [] for hook in SPEC_OF_HOOK}  # type: ignore[type-arg]  # one list a hook
+    blocked = set(disabled)
+    entries: dict[str, list[Any]] = {hook: [] for hook in SPEC_OF_HOOK}
     reports: list[PluginReport] = []
     for candidate in [*_from_entry_points(), *_from_folders(folders)]:
-        names = {candidate.origin.plugin, candidate.origin.distribution}
-        if names & blocked:
-            matched |= names & blocked
-            reports.append(PluginReport(candidate.origin, "disabled", "by --disable-plugin"))
+        origin = candidate.origin
+        if origin.plugin in blocked or origin.distribution in blocked:
+            reports.append(PluginReport(origin, "disabled", "by --disable-plugin"))
             continue
         try:
             found = _collect(candidate)
         except (Exception, SystemExit) as error:
-            reports.append(PluginReport(candidate.origin, "broken", _reason(error)))
+            reports.append(PluginReport(origin, "broken", _reason(error)))
             continue
         for hook, specs in found.items():
-            entries[hook] += [Entry(spec, candidate.origin) for spec in specs]
-        reports.append(PluginReport(candidate.origin, "ok" if any(found.values()) else "no hooks"))
-    if blocked - matched:
-        known = ", ".join(sorted(r.origin.plugin for r in reports))
-        raise UnknownName(f"--disable-plugin {sorted(blocked - matched)[0]!r} matches no plugin; known: {known}")
-    learners, datasets, metrics, experiments = (tuple(entries[hook]) for hook in SPEC_OF_HOOK)
-    return _strictly(_with_conflicts(Catalog(learners, datasets, metrics, experiments, tuple(reports))))
+            entries[hook] += [Entry(spec, origin) for spec in specs]
+        reports.append(PluginReport(origin, "ok" if any(found.values()) else "no hooks"))
+    _check_disabled(blocked, reports)
+    catalog = Catalog(
+        learners=tuple(entries["harness_learners"]),
+        datasets=tuple(entries["harness_datasets"]),
+        metrics=tuple(entries["harness_metrics"]),
+        experiments=tuple(entries["harness_experiments"]),
+        plugins=tuple(reports),
+    )
+    return _strictly(_with_conflicts(catalog))
+
+
+def _check_disabled(blocked: set[str], reports: Iterable[PluginReport]) -> None:
+    """A name to leave out that nothing has is most likely misspelt, and the plugin meant would have been loaded."""
+    origins = [report.origin for report in reports]
+    known = {origin.plugin for origin in origins} | {origin.distribution for origin in origins}
+    for name in sorted(blocked - known):
+        plugins = ", ".join(sorted(origin.plugin for origin in origins))
+        raise UnknownName(f"--disable-plugin {name!r} matches no plugin; known: {plugins}")
 
 
 def _from_entry_points() -> list[_Candidate]:
@@ -232,7 +140,7 @@ def _import_from(path: Path) -> object:
     return module
 
 
-def _collect(candidate: _Candidate) -> dict[str, list[object]]:
+def _collect(candidate: _Candidate) -> dict[str, list[AnySpec]]:
     """Load one plugin and ask its hooks; it has a manager of its own, so that nothing of a broken one stays behind."""
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
@@ -261,8 +169,8 @@ def _means_hooks(plugin: object) -> bool:
     return any(name.startswith("harness_") and callable(value) for name, value in vars(plugin).items())
 
 
-def _specs(manager: pluggy.PluginManager, hook: str) -> list[Any]:
-    specs: list[Any] = []
+def _specs(manager: pluggy.PluginManager, hook: str) -> list[AnySpec]:
+    specs: list[AnySpec] = []
     for impl in getattr(manager.hook, hook).get_hookimpls():
         returned = impl.function()
         if not isinstance(returned, Iterable) or isinstance(returned, str | bytes):
@@ -275,33 +183,12 @@ def _specs(manager: pluggy.PluginManager, hook: str) -> list[Any]:
     return specs
 
 
-def _validate(hook: str, spec: Any) -> None:
+def _validate(hook: str, spec: AnySpec) -> None:
+    """What a spec cannot tell of itself: that it belongs to this hook, and that its name can be typed."""
     kind = SPEC_OF_HOOK[hook]
     if type(spec) is not kind:
         raise HarnessError(f"{hook} returned {spec!r} where a {kind.__name__} belongs")
-    if not isinstance(spec.name, str) or not _NAME.fullmatch(spec.name):
-        raise HarnessError(f"{hook}: the name {spec.name!r} must be lower case letters, digits, '-', '_', '.'")
-    for key, value in vars(spec).items():
-        expected = _expected(key, value)
-        if expected:
-            raise HarnessError(f"{hook}: {spec.name}.{key} is {value!r}, expected {expected}")
-    if set(getattr(spec, "facts", ())) - set(FACTS):
-        raise HarnessError(f"{hook}: {spec.name}.facts is {spec.facts!r}, expected numbers for {', '.join(FACTS)}")
-
-
-def _expected(key: str, value: Any) -> str | None:
-    """What belongs in a spec's field instead of this value; None when the value will do."""
-    if key in _FILES and not (isinstance(value, str) and _FILE.fullmatch(value)):
-        return None if key == "published" and value == "" else "'package:folder/file'"
-    if key in _TARGETS and not (isinstance(value, str) and _TARGET.fullmatch(value)):
-        return None if key in ("stamp", "recognises") and value is None else "'module:name'"
-    if key in _CHOICES and value not in _CHOICES[key]:
-        return f"one of {', '.join(_CHOICES[key])}"
-    if key in _SETS and (not isinstance(value, set | frozenset) or value - set(_SETS[key])):
-        return f"a set of {', '.join(_SETS[key])}"
-    if key in _TYPES and (not isinstance(value, _TYPES[key]) or (_TYPES[key] == (int,) and isinstance(value, bool))):
-        return f"a value of type {_TYPES[key][0].__name__}"
-    return None
+    Fields(spec).name()  # a metric bound to parameters has another name, but it is not registered by it
 
 
 def _reason(error: BaseException) -> str:
@@ -313,18 +200,31 @@ def _reason(error: BaseException) -> str:
 
 
 def _with_conflicts(catalog: Catalog) -> Catalog:
+    """The same catalog, in which every plugin that gives a name that another one gives too says so."""
     clashes: dict[Origin, list[str]] = {}
-    for entries in (catalog.learners, catalog.datasets, catalog.metrics, catalog.experiments):
-        for entry in entries:
-            others = [e for e in entries if e.spec.name == entry.spec.name and e is not entry]
-            for other in others:
-                text = f"{entry.spec.name!r} is also given by {other.origin.distribution}"
-                clashes.setdefault(entry.origin, []).append(text)
-    reports = tuple(
-        replace(r, status="conflict", reason="; ".join(clashes[r.origin])) if r.origin in clashes else r
-        for r in catalog.plugins
-    )
-    return replace(catalog, plugins=reports)
+    for thing in THINGS:
+        for entry, other in _clashing(getattr(catalog, thing)):
+            text = f"{entry.spec.name!r} is also given by {other.origin.distribution}"
+            clashes.setdefault(entry.origin, []).append(text)
+    reports = []
+    for report in catalog.plugins:
+        if report.origin in clashes:
+            reports.append(replace(report, status="conflict", reason="; ".join(clashes[report.origin])))
+        else:
+            reports.append(report)
+    return replace(catalog, plugins=tuple(reports))
+
+
+def _clashing(entries: Iterable[Entry[Any]]) -> list[tuple[Entry[Any], Entry[Any]]]:
+    """Every pair of entries with one name, each of the two first once."""
+    by_name: dict[str, list[Entry[Any]]] = {}
+    for entry in entries:
+        by_name.setdefault(entry.spec.name, []).append(entry)
+    pairs = []
+    for alike in by_name.values():
+        for entry in alike:
+            pairs += [(entry, other) for other in alike if other is not entry]
+    return pairs
 
 
 def _strictly(catalog: Catalog) -> Catalog:

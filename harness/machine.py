@@ -6,24 +6,33 @@ import hashlib
 import os
 import platform
 import subprocess
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def describe_machine() -> dict[str, Any]:
-    """The machine's facts and an id made of them: two records with one id were timed on alike machines."""
-    facts: dict[str, Any] = {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "system": f"{platform.system()} {platform.release()}",
-    }
+@dataclass(frozen=True)
+class Machine:
+    """A machine's facts and an id made of them: two records with one id were timed on alike machines."""
+
+    id: str
+    processor: str
+    cores: int | None
+    memory_bytes: int
+    system: str
+
+
+def describe_machine() -> Machine:
+    """The machine that this process runs on."""
+    processor, cores = _processor(), os.cpu_count()
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    system = f"{platform.system()} {platform.release()}"
     # Memory is rounded: a virtual machine's differs by some pages from boot to boot.
-    decisive = (facts["processor"], facts["cores"], round(facts["memory_bytes"] / 2**30), facts["system"])
-    return {"id": hashlib.sha256(repr(decisive).encode()).hexdigest()[:8], **facts}
+    decisive = (processor, cores, round(memory_bytes / 2**30), system)
+    name = hashlib.sha256(repr(decisive).encode()).hexdigest()[:8]
+    return Machine(name, processor, cores, memory_bytes, system)
 
 
 def describe_versions() -> dict[str, str]:

@@ -187,13 +187,33 @@ class BadLine(ValueError):
 
 
 _RECORD = TypeAdapter(Record)
-_KNOWN = frozenset(field_names(Record))
+_MEASURED = TypeAdapter(Measured)
 
 
 def as_plain(record: Record) -> dict[str, Any]:
     """The record as JSON can hold it."""
     plain: dict[str, Any] = _RECORD.dump_python(record, mode="json")
     return plain
+
+
+def measured_as_plain(measured: Measured) -> dict[str, Any]:
+    """What a trial's process found out, as JSON can hold it on its way to the host."""
+    plain: dict[str, Any] = _MEASURED.dump_python(measured, mode="json")
+    return plain
+
+
+def measured_from_plain(plain: object) -> Measured:
+    """The same at the host's end; ValueError says what is wrong, since any code may have run in that process."""
+    try:
+        return _MEASURED.validate_json(json.dumps(plain), strict=True)
+    except ValidationError as error:
+        raise ValueError(_first_problem(error)) from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}"
 
 
 def to_line(record: Record) -> str:
@@ -219,11 +239,9 @@ def from_line(line: str) -> Record:
     try:
         if written_in == 1:
             content = _from_first_format(content)
-        return _RECORD.validate_python({name: value for name, value in content.items() if name in _KNOWN})
+        return _RECORD.validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise BadLine(f"fields are missing or wrong: {where}: {first['msg']}") from None
+        raise BadLine(f"fields are missing or wrong: {_first_problem(error)}") from None
     except (HarnessError, KeyError, TypeError, AttributeError) as error:
         raise BadLine(f"fields are missing or wrong: {error}") from None
 

@@ -11,17 +11,23 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from harness.catalog import Catalog, Entry
 from harness.contract import Dataset, MetricSpec, Outcome
 from harness.data.arrays import Header, open_dataset, read_header
 from harness.errors import DataError, HarnessError
-from harness.experiment.dataset_ref import DatasetChoice
+from harness.experiment.dataset_ref import DatasetRef
 from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.home import parsed_root
-from harness.host import Catalog, Entry
+from harness.label import Label
+from harness.metric import call_of
 from harness.record import Record
 from harness.store import Store, read_ranks
-from harness.trials.measure import class_counts, compute_scores
-from harness.trials.split import split_rows
+from harness.trials.measure import compute_scores
+from harness.trials.outcome import Costs, Ranking, make_outcome
+from harness.trials.splitting import draw_split
+
+OpenData = Callable[[Record], Dataset]
+"""Opens the data that a trial saw."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Rescored:
 
 
 def rescore(
-    store: Store, metrics: Sequence[Entry[MetricSpec]], open_data: Callable[[Record], Dataset], *, again: bool = False
+    store: Store, metrics: Sequence[Entry[MetricSpec]], open_data: OpenData, *, again: bool = False
 ) -> Rescored:
     """Compute these metrics for every finished trial that lacks them, or for all, and append the records anew.
 
@@ -45,19 +51,22 @@ def rescore(
     """
     records = list(store.records.values())
     done = [record for record in records if record.status == "ok"]
-    todo = [(r, lacking) for r in done if (lacking := lacking_in(r, metrics, again=again))]
+    todo = []
+    for record in done:
+        lacking = lacking_in(record, metrics, again=again)
+        if lacking:
+            todo.append((record, lacking))
     for record, lacking in todo:
         check_depth(record, [entry.spec for entry in lacking], store.folder)
-    for record, _ in todo:
         open_data(record)
     trouble: list[str] = []
-    changed = sum(_add_scores(store, record, lacking, open_data, trouble) for record, lacking in todo)
+    changed = 0
+    for record, lacking in todo:
+        changed += _add_scores(store, record, lacking, open_data, trouble)
     return Rescored(changed, len(done) - len(todo), len(records) - len(done), tuple(trouble))
 
 
-def fill_in(
-    store: Store, keys: Iterable[str], metrics: Sequence[Entry[MetricSpec]], open_data: Callable[[Record], Dataset]
-) -> Rescored:
+def fill_in(store: Store, keys: Iterable[str], metrics: Sequence[Entry[MetricSpec]], open_data: OpenData) -> Rescored:
     """Like `rescore` for some trials; what cannot be computed from what is saved is told as trouble, not refused."""
     records = [store.records[key] for key in keys]
     done = [record for record in records if record.status == "ok"]
@@ -65,12 +74,18 @@ def fill_in(
     trouble: list[str] = []
     for record in done:
         lacking = lacking_in(record, metrics)
-        refused = {entry.spec.name: beyond_saved(record, entry.spec, store.folder) for entry in lacking}
-        trouble += filter(None, refused.values())
-        able = [entry for entry in lacking if not refused[entry.spec.name]]
+        able = []
+        for entry in lacking:
+            refusal = beyond_saved(record, entry.spec, store.folder)
+            if refusal:
+                trouble.append(refusal)
+            else:
+                able.append(entry)
         kept += not lacking
+        if not able:
+            continue
         try:
-            changed += bool(able) and _add_scores(store, record, able, open_data, trouble)
+            changed += _add_scores(store, record, able, open_data, trouble)
         except HarnessError as error:
             trouble.append(str(error))
     return Rescored(changed, kept, len(records) - len(done), tuple(trouble))
@@ -78,8 +93,8 @@ def fill_in(
 
 def tell_curves(records: Iterable[Record], names: Iterable[str]) -> str:
     """A line on metrics that records have and their curves lack; nothing where there are none."""
-    curved = [(record, record.curve[-1].scores) for record in records if record.curve]
-    lacking = [name for name in names if any(name in record.scores and name not in last for record, last in curved)]
+    curved = [record for record in records if record.curve]
+    lacking = [name for name in names if any(_is_off_curve(record, name) for record in curved)]
     if not lacking:
         return ""
     return (
@@ -88,29 +103,30 @@ def tell_curves(records: Iterable[Record], names: Iterable[str]) -> str:
     )
 
 
+def _is_off_curve(record: Record, metric: str) -> bool:
+    return metric in record.scores and metric not in record.curve[-1].scores
+
+
 def lacking_in(record: Record, metrics: Iterable[Entry[MetricSpec]], *, again: bool = False) -> list[Entry[MetricSpec]]:
     """The metrics that a record has no value of, or all of them."""
     return [entry for entry in metrics if again or entry.spec.name not in record.scores]
 
 
 def _add_scores(
-    store: Store,
-    record: Record,
-    metrics: Sequence[Entry[MetricSpec]],
-    open_data: Callable[[Record], Dataset],
-    trouble: list[str],
+    store: Store, record: Record, metrics: Sequence[Entry[MetricSpec]], open_data: OpenData, trouble: list[str]
 ) -> bool:
     """Compute metrics of a trial and append its record anew; whether there was anything to append."""
-    outcome = rebuild_outcome(record, open_data(record), *ranks_of(store.folder, record))
-    scores, wrong = compute_scores({entry.spec.name: entry.spec.compute for entry in metrics}, outcome)
-    if wrong:
-        trouble.append(f"{record.label} on {record.dataset}, seed {record.seed}: {wrong}")
-        scores = {name: value for name, value in scores.items() if f"metric {name!r} failed" not in wrong}
-    if scores:
-        origins = {entry.spec.name: str(entry.origin) for entry in metrics if entry.spec.name in scores}
-        whole = replace(record, scores=record.scores | scores, rescored=record.rescored | origins)
-        store.append(whole)  # a line more: readers take the last one of each trial
-    return bool(scores)
+    outcome = rebuild_outcome(record, open_data(record), ranks_of(store.folder, record))
+    scores = compute_scores([call_of(entry.spec) for entry in metrics], outcome)
+    if scores.troubles:
+        trouble.append(f"{record.label} on {record.dataset}, seed {record.seed}: {scores.tell_troubles()}")
+    good = {name: value for name, value in scores.values.items() if name not in scores.troubles}
+    if not good:
+        return False
+    origins = {entry.spec.name: str(entry.origin) for entry in metrics if entry.spec.name in good}
+    whole = replace(record, scores={**record.scores, **good}, rescored={**record.rescored, **origins})
+    store.append(whole)  # a line more: readers take the last one of each trial
+    return True
 
 
 def check_depth(record: Record, metrics: Iterable[MetricSpec], folder: Path) -> None:
@@ -136,7 +152,10 @@ def beyond_saved(record: Record, metric: MetricSpec, folder: Path) -> str:
     return ""
 
 
-def ranks_of(folder: Path, record: Record) -> tuple[np.ndarray, np.ndarray | None]:
+# -- what a trial knew -----------------------------------------------------------------------------------------------
+
+
+def ranks_of(folder: Path, record: Record) -> Ranking:
     """The saved ranks of a trial, checked to be those of its test rows, and the ranks with ties at their worst."""
     saved = read_ranks(folder, record.key)
     if saved is None:
@@ -145,17 +164,19 @@ def ranks_of(folder: Path, record: Record) -> tuple[np.ndarray, np.ndarray | Non
             f"(ranks/{record.key}.npy): run that trial again in another folder"
         )
     buffer = io.BytesIO(saved)
+    places: np.ndarray | None = None
     try:
         ranks: np.ndarray = np.load(buffer, allow_pickle=False)
-        places: np.ndarray | None = np.load(buffer, allow_pickle=False) if buffer.tell() < len(saved) else None
+        if buffer.tell() < len(saved):
+            places = np.load(buffer, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise HarnessError(f"{folder}: ranks/{record.key}.npy cannot be read: {error}") from None
     if ranks.ndim != 2 or len(ranks) != record.n_test:
         raise HarnessError(f"{folder}: ranks/{record.key}.npy has shape {ranks.shape} for {record.n_test} test rows")
-    return ranks, places
+    return Ranking(ranks, places)
 
 
-def dataset_opener(catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> Callable[[Record], Dataset]:
+def dataset_opener(catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> OpenData:
     """Opens the data set of a record, each one looked for once; `prepare` parses what the data home lacks."""
     opened: dict[str, Dataset] = {}
 
@@ -171,29 +192,28 @@ def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDatas
     """Where the content that a trial saw is kept; DataError when what is to be had is not the same."""
     for folder in parsed_root().glob("*"):
         with suppress(DataError):  # a damaged one is for whoever needs it to report
-            header = read_header(folder)
-            if header is not None and header.fingerprint == record.fingerprint:
+            kept = read_header(folder)
+            if kept is not None and kept.fingerprint == record.fingerprint:
                 return folder
-    choice = DatasetChoice(record.dataset, record.dataset_params, of=record.dataset_source or None)
-    header = prepare(resolve_dataset(choice, catalog))
+    ref = DatasetRef(
+        source=record.dataset_source or record.dataset,
+        label=Label(record.dataset, record.dataset_family),
+        params=record.dataset_params,
+    )
+    header = prepare(resolve_dataset(ref, catalog))
     if header.fingerprint != record.fingerprint:
         raise DataError(
-            f"data set {record.dataset!r} is not what the trials saw: its fingerprint was {record.fingerprint[:12]}, "
-            f"here it is {header.fingerprint[:12]}; its truth cannot be used"
+            f"it is not what the trials saw: its fingerprint was {record.fingerprint[:12]}, "
+            f"here it is {header.fingerprint[:12]}; its truth cannot be used",
+            culprit=f"data set {record.dataset!r}",
         )
     return Path(header.folder)
 
 
-def rebuild_outcome(record: Record, data: Dataset, ranks: np.ndarray, places: np.ndarray | None) -> Outcome:
+def rebuild_outcome(record: Record, data: Dataset, ranking: Ranking) -> Outcome:
     """What the trial knew when it ended, as far as metrics can see."""
-    train, test = split_rows(str(record.split), data.X.shape[0], record.seed, data.splits, data.y)
-    n_classes = len(data.class_names)
-    return Outcome(
-        truth=data.y[test],
-        ranks=ranks,
-        n_classes=n_classes,
-        train_class_counts=class_counts(data.y[train], n_classes),
-        n_train=len(train),
+    train, test = draw_split(record.split, data.X.shape[0], record.seed, data.splits, data.y)
+    costs = Costs(
         fit_seconds=record.fit_seconds or 0.0,
         fit_cpu_seconds=record.fit_cpu_seconds or 0.0,
         rank_seconds=record.rank_seconds or 0.0,
@@ -201,9 +221,8 @@ def rebuild_outcome(record: Record, data: Dataset, ranks: np.ndarray, places: np
         index_bytes=record.index_bytes,
         edges_per_feature=record.edges_per_feature,
         peak_bytes=record.peak_bytes,
-        taxonomy=data.taxonomy,
-        places=places,
     )
+    return make_outcome(ranking, data.y[test], data.y[train], len(data.class_names), data.taxonomy, costs)
 
 
 def first_hits(outcome: Outcome) -> list[bool]:
@@ -212,4 +231,4 @@ def first_hits(outcome: Outcome) -> list[bool]:
     if not issparse(outcome.truth):
         return [bool(hit) for hit in first == outcome.truth]
     true = csr_array(outcome.truth)
-    return [bool(c >= 0 and true[row, c]) for row, c in enumerate(first)]
+    return [bool(position >= 0 and true[row, position]) for row, position in enumerate(first)]

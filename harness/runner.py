@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from harness.contract import MetricSpec
 from harness.data.arrays import Header, folder_of, read_header
 from harness.data.parsing import parse_apart
 from harness.errors import DataError
-from harness.executors.local import Job, JobEnd, LocalExecutor
-from harness.experiment.plan import Trial, as_payload
-from harness.experiment.resolve import Resolved, ResolvedDataset
-from harness.host import Entry
+from harness.executors.base import Executor, Job, JobEnd
+from harness.experiment.resolve import ResolvedDataset
 from harness.machine import describe_versions, read_commit
-from harness.record import Record
-from harness.split import parse_split
+from harness.metric import call_of
+from harness.progress import Progress, Silence
+from harness.record import (
+    Circumstances,
+    Measured,
+    Record,
+    TrialNames,
+    field_names,
+    make_record,
+    measured_from_plain,
+)
 from harness.store import Store
-from harness.trials.trial import run_job
+from harness.trials.running import run_job
+from harness.trials.trial import Trial, TrialJob
 
 TRIAL_TARGET = f"{run_job.__module__}:{run_job.__name__}"
 
@@ -39,47 +45,46 @@ class Conditions:
     machine_id: str
 
 
-@dataclass(frozen=True)
-class Listener:
-    """Whom to tell what happens; the command line draws its progress from it."""
-
-    on_data: Callable[[str], None] = lambda name: None
-    on_phase: Callable[[Trial, str], None] = lambda trial, phase: None
-    on_record: Callable[[Record], None] = lambda record: None
+# -- data ------------------------------------------------------------------------------------------------------------
 
 
-def prepare_data(resolved: Resolved, executor: LocalExecutor, listener: Listener) -> dict[str, Header]:
-    """The header of every data set, parsing those that are not kept yet, each in a process of its own."""
-    return {d.choice.name: prepare_dataset(d, executor, listener) for d in resolved.datasets}
-
-
-def prepare_dataset(dataset: ResolvedDataset, executor: LocalExecutor, listener: Listener) -> Header:
-    """The header of one data set, parsing it, and before it the one inside, unless it is kept."""
-    inside = prepare_dataset(dataset.inner, executor, listener) if dataset.inner else None
-    folder = _folder(dataset, inside)
+def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Progress | None = None) -> Header:
+    """The header of one data set, parsing it, and before it the one that it is made from, unless it is kept."""
+    wrapped = prepare_dataset(dataset.wrapped, executor, progress) if dataset.wrapped else None
+    folder = _folder(dataset, wrapped)
     header = read_header(folder)
-    if header is None:
-        listener.on_data(dataset.choice.name)
-        spec = dataset.entry.spec
-        made_from = {spec.wraps: inside.folder} if inside else None
-        header = parse_apart(dataset.choice.name, spec.load, dataset.choice.params, folder, executor, made_from)
-    return header
+    if header is not None:
+        return header
+    (progress or Silence()).on_data(dataset.name)
+    spec = dataset.entry.spec
+    made_from = {spec.wraps: wrapped.folder} if wrapped else None
+    return parse_apart(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
 
 
-def _folder(dataset: ResolvedDataset, inside: Header | None) -> Path:
-    content = {dataset.entry.spec.wraps: inside.fingerprint} if inside else {}
+def _folder(dataset: ResolvedDataset, wrapped: Header | None) -> Path:
+    """Where a data set is kept, by all that decides its content: of what it is made from, the content itself."""
+    params = dict(dataset.params)
+    if wrapped:
+        params[dataset.entry.spec.wraps] = wrapped.fingerprint
     try:
-        return folder_of(dataset.entry, {**dataset.params, **content})
+        return folder_of(dataset.entry, params)
     except DataError:
         raise
-    except Exception as error:
-        raise DataError(f"data set {dataset.choice.name!r}: {type(error).__name__}: {error}") from error
+    except Exception as error:  # the stamp of a data set is a plugin's code
+        raise DataError(f"{type(error).__name__}: {error}", culprit=f"data set {dataset.name!r}") from error
+
+
+# -- trials ----------------------------------------------------------------------------------------------------------
 
 
 def pending(trials: Iterable[Trial], store: Store, *, retry_failed: bool) -> list[Trial]:
     """The trials that still have to run."""
-    done = {r.key for r in store.records.values() if r.status == "ok" or not retry_failed}
-    return [trial for trial in trials if trial.key not in done]
+    todo = []
+    for trial in trials:
+        record = store.records.get(trial.key)
+        if record is None or (retry_failed and record.status != "ok"):
+            todo.append(trial)
+    return todo
 
 
 def reuse(
@@ -96,63 +101,73 @@ def reuse(
 
 
 def run_trials(
-    trials: Iterable[Trial],
-    metrics: Iterable[Entry[MetricSpec]],
+    trials: Sequence[Trial],
+    metrics: Iterable[MetricSpec],
     conditions: Conditions,
-    executor: LocalExecutor,
+    executor: Executor,
     store: Store,
-    listener: Listener,
+    progress: Progress,
 ) -> None:
     """Run the trials; each one's record is in the store before the next one's is."""
-    wanted = [entry.spec for entry in metrics]
-    targets, single = {spec.name: spec.compute for spec in wanted}, any(spec.single for spec in wanted)
-    shared: dict[str, Any] = {
-        "versions": describe_versions(),
-        "commit": read_commit(),
-        "machine": conditions.machine_id,
-    }
-    shared |= {"threads": conditions.threads, "jobs": conditions.jobs}
-    by_key = {trial.key: trial for trial in trials}
+    specs = list(metrics)
+    calls = tuple(call_of(spec) for spec in specs)
+    time_single_rows = any(spec.single for spec in specs)
+    circumstances = Circumstances(
+        threads=conditions.threads,
+        jobs=conditions.jobs,
+        machine=conditions.machine_id,
+        versions=describe_versions(),
+        commit=read_commit(),
+    )
     started: dict[str, str] = {}
 
-    def job(trial: Trial) -> Job:
-        payload = {"trial": as_payload(trial), "metrics": targets, "single": single, "threads": conditions.threads}
+    def job_of(trial: Trial) -> Job:
+        payload = TrialJob(trial=trial, metrics=calls, time_single_rows=time_single_rows, threads=conditions.threads)
         return Job(TRIAL_TARGET, payload, conditions.timeout_seconds, conditions.memory_bytes)
 
     def on_phase(job: Job, phase: str) -> None:
-        key = job.payload["trial"]["key"]
-        started.setdefault(key, datetime.now(UTC).isoformat(timespec="seconds"))
-        listener.on_phase(by_key[key], phase)
+        trial = job.payload.trial
+        started.setdefault(trial.key, datetime.now(UTC).isoformat(timespec="seconds"))
+        progress.on_phase(trial, phase)
 
-    jobs = (job(trial) for trial in by_key.values())
-    for finished, end in executor.run(jobs, at_once=conditions.jobs, on_phase=on_phase):
-        trial = by_key[finished.payload["trial"]["key"]]
-        record = make_record(trial, end, {**shared, "started": started[trial.key]})
+    for job, end in executor.run(map(job_of, trials), at_once=conditions.jobs, on_phase=on_phase):
+        trial = job.payload.trial
+        ended = replace(circumstances, started=started[trial.key], total_seconds=end.seconds)
+        record = record_end(trial, end, ended)
         store.append(record, end.blob if record.status == "ok" else None)
-        listener.on_record(record)
+        progress.on_record(record)
 
 
-def make_record(trial: Trial, end: JobEnd, shared: Mapping[str, Any]) -> Record:
+def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances) -> Record:
     """Exactly one record for a trial, however it ended."""
-    answer = end.answer if end.answer is not None else {"status": end.status, "message": end.message}
-    if answer["status"] != "ok":
-        answer = {**answer, "output": end.output}
-    whole = {**_planned(trial), **answer, **shared, "total_seconds": end.seconds}
-    return TypeAdapter(Record).validate_python(whole)
+    measured = _measured(end)
+    if measured.status != "ok":
+        measured = replace(measured, output=end.output)
+    return make_record(_plain_names(trial), measured, circumstances)
+
+
+def _measured(end: JobEnd) -> Measured:
+    if end.status != "ok":
+        return Measured(status=end.status, message=end.message)
+    try:
+        return measured_from_plain(end.answer)
+    except ValueError as error:  # whatever ran in that process may have written on its line
+        return Measured(status="crash", message=f"what the trial answered cannot be used: {error}")
 
 
 def as_planned(record: Record, trial: Trial) -> Record:
     """A record made before, by the names that its trial goes by now: labels and numbers are no part of the key."""
-    return replace(record, **_planned(trial))
+    return replace(record, **vars(_plain_names(trial)))
 
 
-def _planned(trial: Trial) -> dict[str, Any]:
-    names = (
-        *("key", "label", "learner", "learner_kind", "learner_distribution", "learner_version", "dataset"),
-        "dataset_source",
-        *("fingerprint", "representation", "split", "number", "seed", "depth"),
-    )
-    # What comes back from a plain JSON line must equal what went in, so values are made plain here.
-    params = json.loads(json.dumps({"params": trial.params, "dataset_params": trial.dataset_params}, default=repr))
-    family = {"family": trial.label, "dataset_family": trial.dataset, "split": parse_split(trial.split)}
-    return {**{name: getattr(trial, name) for name in names}, **params, **family}
+def _plain_names(trial: Trial) -> TrialNames:
+    """A trial's names as a record keeps them: what comes back from a JSON line must equal what went in."""
+    names = {name: getattr(trial, name) for name in field_names(TrialNames)}
+    names["params"] = _as_json_has_it(trial.params)
+    names["dataset_params"] = _as_json_has_it(trial.dataset_params)
+    return TrialNames(**names)
+
+
+def _as_json_has_it(params: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(dict(params), default=repr))
+    return plain

@@ -1,7 +1,7 @@
 """Splits as values: how rows are parted into training and test rows, read from text once.
 
-`holdout:0.1`, `stratified:0.1`, `kfold:5`, `stratified-kfold:5`, `given`, `given:NAME`. Which rows these are for a seed is
-drawn in `harness.trials.drawing`.
+`holdout:0.1`, `stratified:0.1`, `kfold:5`, `stratified-kfold:5`, `given`, `given:NAME`. Which rows these are for a seed
+is drawn in `harness.trials.splitting`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Split:
         raise DataError(f"the data set has no split {self.name or 'given'!r}; it brings: {known}")
 
     def sizes(self, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """How many rows train and test, without drawing the split, of folds the least; DataError when a part is empty."""
+        """How many rows train and test, without drawing it, of folds the least; DataError when a part is empty."""
         if self.kind == "given":
             train, test = given[self.given_name(given)]
         elif self.folds:

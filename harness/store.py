@@ -14,12 +14,14 @@ import fcntl
 import json
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from harness.errors import StoreError
+from harness.machine import Machine
 from harness.record import BadLine, Record, from_line, to_line
 from harness.wording import counted
 
@@ -138,9 +140,9 @@ class Store:
             os.ftruncate(self._handle, size)
             raise
 
-    def describe(self, experiment: str, machine: Mapping[str, Any], incompatible: Sequence[str] = ()) -> None:
+    def describe(self, experiment: str, machine: Machine, incompatible: Sequence[str] = ()) -> None:
         """Write down what was asked for, on which machine, and what of it cannot run."""
-        machines = read_machines(self.folder) | {machine["id"]: dict(machine)}
+        machines = read_machines(self.folder) | {machine.id: asdict(machine)}
         try:
             replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
             replace_file(self.folder / EXPERIMENT, experiment.encode())

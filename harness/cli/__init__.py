@@ -1,40 +1,65 @@
-"""The command line: each command parses, calls and prints; everything else lives elsewhere."""
+"""The command line: each command parses, calls the api and prints. Commands are imported when they are asked for."""
 
 from __future__ import annotations
 
 import sys
 import traceback
 import warnings
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
 from harness import __version__
-from harness.cli.check import check
-from harness.cli.compare import compare
-from harness.cli.completion import completion
-from harness.cli.data import data
-from harness.cli.listing import list_things, plugins
 from harness.cli.options import data_home_option
-from harness.cli.plot import plot
-from harness.cli.reproduce import reproduce
-from harness.cli.rescore import rescore
-from harness.cli.run import run
-from harness.cli.table import table
 from harness.errors import HarnessError
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
+COMMANDS = {
+    "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
+    "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
+    "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
+    "compare": ("harness.cli.compare:compare", "Compare two results folders: the first is before, the second after."),
+    "plot": ("harness.cli.plot:plot", "Draw a figure of one or more results folders."),
+    "reproduce": (
+        "harness.cli.reproduce:reproduce",
+        "Run an experiment of a paper and put the published numbers beside ours.",
+    ),
+    "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics or experiments."),
+    "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
+    "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
+    "check": ("harness.cli.check:check", "Run the conformance suite on a learner, a data set or a metric."),
+    "completion": (
+        "harness.cli.completion:completion",
+        'Print a completion script: eval "$(harness completion bash)".',
+    ),
+}
+"""Each command's place, and what `harness --help` says of it without importing it."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for: listing must not wait for what running needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="harness")
 @data_home_option
 def cli() -> None:
     """Honest comparison of flat and tree methods for many-class classification."""
-
-
-for command in (run, table, rescore, compare, plot, reproduce, list_things, data, plugins, check, completion):
-    cli.add_command(command)
 
 
 def main() -> NoReturn:
@@ -44,8 +69,8 @@ def main() -> NoReturn:
     try:
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+    except click.Abort as error:  # what click makes of Ctrl-C; a run that was interrupted says what is kept
+        click.echo(str(error.__cause__ or "") or "interrupted", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         error.show()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.catalog import Entry
 from harness.contract import DatasetSpec
-from harness.host import Entry
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from tabulate import tabulate
 
+from harness.catalog import THINGS, Entry
 from harness.cli.options import entries_of, plugin_options
-from harness.host import Entry, discover
 from harness.signature import read_parameters
 
-KINDS = ("learners", "datasets", "metrics", "experiments")
+if TYPE_CHECKING:
+    from harness.api import Session
+
+
+WIDTHS = {"parameters": 44, "summary": 44, "licence": 44}
+"""Columns that are folded."""
 
 
 @click.command("list")
-@click.argument("kind", type=click.Choice(KINDS), default="learners")
+@click.argument("kind", type=click.Choice(THINGS), default="learners")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @plugin_options
-def list_things(kind: str, as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+def list_things(kind: str, as_json: bool, session: Session, debug: bool) -> None:
     """List learners, datasets, metrics or experiments."""
-    entries = sorted(entries_of(discover(folders, disabled), kind), key=lambda entry: str(entry.spec.name))
+    entries = sorted(entries_of(session.catalog, kind), key=lambda entry: str(entry.spec.name))
     rows = [_describe(kind, entry) for entry in entries]
     if as_json:
         click.echo(json.dumps(rows, indent=2, default=repr))
     elif not rows:
         click.echo(f"no {kind}; `harness plugins` shows what was found")
     else:
-        flat = [{key: _show(value) for key, value in row.items()} for row in rows]
-        widths = [44 if key in ("parameters", "summary", "licence") else None for key in flat[0]]
-        click.echo(tabulate(flat, headers="keys", tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
+        headings = list(rows[0])
+        shown = [[_show(value) for value in row.values()] for row in rows]
+        widths = [WIDTHS.get(heading) for heading in headings]
+        click.echo(tabulate(shown, headings, tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
 
 
 def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
@@ -63,18 +68,18 @@ def _show(value: Any) -> str:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @plugin_options
-def plugins(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+def plugins(as_json: bool, session: Session, debug: bool) -> None:
     """List the plugins found, and why a broken one is broken."""
-    rows = [
-        {
+    rows = []
+    for report in session.catalog.plugins:
+        row = {
             "name": report.origin.plugin,
             "distribution": report.origin.distribution,
             "version": report.origin.version,
             "status": report.status,
             "reason": report.reason,
         }
-        for report in discover(folders, disabled).plugins
-    ]
+        rows.append(row)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     else:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from glob import escape, glob
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from harness.api.session import Session
+from harness.catalog import Catalog, Entry
 from harness.errors import HarnessError
 from harness.experiment.dataset_ref import is_file
 from harness.home import HOME_VARIABLE
-from harness.host import Catalog, discover
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from harness.tables.formats import FORMATS
 
 
 def _use_data_home(ctx: click.Context, _: click.Parameter, value: Path | None) -> None:
@@ -46,25 +47,35 @@ data_home_option = click.option(
 )
 
 
-def plugin_options(command: Command) -> Command:
-    """--data-home, --plugins-dir, --disable-plugin and --debug."""
-    for option in (
-        data_home_option,
-        click.option("--debug", is_flag=True, help="Show the traceback of an error."),
-        click.option(
-            "--disable-plugin", "disabled", multiple=True, metavar="NAME", help="Leave out a plugin or distribution."
-        ),
-        click.option(
-            "--plugins-dir",
-            "folders",
-            multiple=True,
-            metavar="DIR",
-            type=click.Path(path_type=Path),
-            help="Also load the plugins (modules, packages) in this folder.",
-        ),
-    ):
-        command = option(command)
-    return command
+format_option = click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="terminal", show_default=True
+)
+
+
+def plugin_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--data-home, --plugins-dir, --disable-plugin and --debug; the command gets its plugins as a `session`."""
+
+    @wraps(command)
+    def with_session(*args: Any, folders: tuple[Path, ...], disabled: tuple[str, ...], **rest: Any) -> Any:
+        return command(*args, session=Session(folders, disabled), **rest)
+
+    for option in (_PLUGINS_DIR, _DISABLE_PLUGIN, _DEBUG, data_home_option):
+        with_session = option(with_session)
+    return with_session
+
+
+_DEBUG = click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+_DISABLE_PLUGIN = click.option(
+    "--disable-plugin", "disabled", multiple=True, metavar="NAME", help="Leave out a plugin or distribution."
+)
+_PLUGINS_DIR = click.option(
+    "--plugins-dir",
+    "folders",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Also load the plugins (modules, packages) in this folder.",
+)
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only
@@ -77,17 +88,19 @@ class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, comma, started = incomplete.rpartition(",")
-        items = [
-            CompletionItem(f"{before}{comma}{entry.spec.name}", help=entry.spec.summary)
-            for entry in entries_of(catalog_of(ctx), self.kind)
-            if entry.spec.name.startswith(started)
-        ]
+        items = []
+        for entry in entries_of(catalog_of(ctx), self.kind):
+            if entry.spec.name.startswith(started):
+                items.append(CompletionItem(f"{before}{comma}{entry.spec.name}", help=entry.spec.summary))
         if self.kind != "datasets":
             return items
         if not items and not comma:  # the shell knows best how to go on into folders
             return [CompletionItem(incomplete, type="file")]
-        paths = [path + "/" * Path(path).is_dir() for path in sorted(glob(f"{escape(started)}*"))]
-        return items + [CompletionItem(f"{before}{comma}{path}") for path in paths if is_file(path)]
+        for found in sorted(glob(f"{escape(started)}*")):
+            path = f"{found}/" if Path(found).is_dir() else found
+            if is_file(path):
+                items.append(CompletionItem(f"{before}{comma}{path}"))
+        return items
 
 
 class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only
@@ -100,20 +113,25 @@ class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gener
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         catalog = catalog_of(ctx)
-        found = [entry.spec for kind in self.kinds for entry in entries_of(catalog, kind)]
-        items = [CompletionItem(spec.name, help=spec.summary) for spec in found if spec.name.startswith(incomplete)]
-        return [CompletionItem(incomplete, type="file"), *items] if "experiments" in self.kinds else items
+        items = []
+        if "experiments" in self.kinds:  # an experiment may also be a file
+            items.append(CompletionItem(incomplete, type="file"))
+        for kind in self.kinds:
+            for entry in entries_of(catalog, kind):
+                if entry.spec.name.startswith(incomplete):
+                    items.append(CompletionItem(entry.spec.name, help=entry.spec.summary))
+        return items
 
 
 def catalog_of(ctx: click.Context) -> Catalog:
     """The catalog that the command's own plugin options describe; an empty one where they do not, to complete from."""
     try:
-        return discover(ctx.params.get("folders") or (), ctx.params.get("disabled") or ())
+        return Session(ctx.params.get("folders") or (), ctx.params.get("disabled") or ()).catalog
     except HarnessError:
         return Catalog()
 
 
-def entries_of(catalog: Catalog, kind: str) -> tuple[Any, ...]:
-    """The entries of one kind: learners, datasets, metrics or experiments."""
-    entries: tuple[Any, ...] = getattr(catalog, kind)
+def entries_of(catalog: Catalog, thing: str) -> tuple[Entry[Any], ...]:
+    """The entries of one of `harness.catalog.THINGS`."""
+    entries: tuple[Entry[Any], ...] = getattr(catalog, thing)
     return entries

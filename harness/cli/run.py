@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from tabulate import tabulate
 
-from harness.cli.executing import COMMON, FAILED_TRIALS, end_code, execute, experiment_path, plan_trials
+from harness import api
 from harness.cli.options import NameList, OneName, plugin_options
-from harness.cli.table import choose_columns, show_table
+from harness.cli.showing import end_code, show_table
 from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
-from harness.host import Catalog, discover
+from harness.executors import TRIALS, start_executor
+from harness.expression import parse_value, split_list
 from harness.wording import counted
 
 if TYPE_CHECKING:
-    from harness.experiment.plan import Trial
-    from harness.experiment.spec import Experiment
+    from harness.api import Plan, Request, Session
+
+FILE_KEYS = (
+    *("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads", "curves"),
+    *("timeout", "memory"),
+)
+"""Flags that stand for keys of an experiment file."""
 
 
 @click.command()
@@ -63,72 +69,60 @@ if TYPE_CHECKING:
 @click.option("--reuse", multiple=True, type=click.Path(path_type=Path), help="Take finished trials from this folder.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
-def run(experiment: str | None, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool, **flags: Any) -> int:
+def run(
+    experiment: str | None,
+    session: Session,
+    out: Path | None,
+    retry_failed: bool,
+    reuse: tuple[Path, ...],
+    dry_run: bool,
+    debug: bool,
+    **flags: Any,
+) -> int:
     """Run an experiment: a TOML file, a registered experiment, or what the flags say.
 
     The same command again resumes: finished trials are never repeated.
     """
-    from harness.executors.local import LocalExecutor
-
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
-    with LocalExecutor(preload=None, threads=flags["threads"] or 1, common=COMMON) as executor:
-        # The server imports what every trial needs while the experiment is read here.
-        from harness.experiment.resolve import resolve
-        from harness.experiment.spec import build
-
-        catalog = discover(folders, disabled)
-        raw, source = read_raw(experiment, flags, catalog)
-        resolved = resolve(build(raw, source), catalog)
-        executor.prepare(
-            preload=[module for learner in resolved.learners for module in learner.preload],
-            threads=resolved.experiment.threads,
-            path=[str(folder.resolve()) for folder in folders],
-        )
-        if flags["dry_run"]:
-            return show_plan(*plan_trials(resolved, executor), resolved.experiment)
-        ran = execute(resolved, catalog, raw, executor, flags)
+    # The server imports what every trial needs while the experiment is read here.
+    executor = start_executor(TRIALS, flags["threads"] or 1)
+    try:
+        request = read_flags(experiment, flags)
+        asked = split_list(flags["metrics"]) if flags["metrics"] else None
+        progress = api.choose_progress(True, session, asked)
+        if dry_run:
+            return show_plan(api.plan_request(request, session, executor, progress))
+        options = api.RunOptions(out=out, retry_failed=retry_failed, reuse=reuse)
+        results = api.run_request(request, options, session, executor, progress).results
+    finally:
+        executor.close()
     click.echo()
-    chosen = choose_columns(catalog, resolved.experiment.metrics, ran.records)
-    show_table(ran.records, chosen, ran.machines, notes=ran.incompatible)
-    columns = f" --metrics {','.join(resolved.experiment.metrics)}" if resolved.experiment.metrics else ""
-    click.echo(f"\nResults are in {ran.folder}; `harness table {ran.folder}{columns}` shows them again.", err=True)
-    return end_code(ran)
+    show_table(results.table())
+    columns = f" --metrics {','.join(results.asked)}" if results.asked else ""
+    folder = results.folders[0]
+    click.echo(f"\nResults are in {folder}; `harness table {folder}{columns}` shows them again.", err=True)
+    return end_code(results)
 
 
 # -- reading the command line ----------------------------------------------------------------------------------------
 
 
-def read_raw(name: str | None, flags: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], str]:
-    """The experiment as one raw table: the file or registered experiment, if any, and the flags laid over it."""
-    from harness.experiment.spec import read_file
-
-    raw: dict[str, Any] = {}
-    source = "command line"
-    simple = ("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads")
-    given = {key: flags[key] for key in (*simple, "curves", "timeout", "memory") if flags[key] is not None}
-    if name is not None:
-        path = experiment_path(name, catalog)
-        raw, source = read_file(path), f"{path} and {source}" if given or flags["settings"] else str(path)
-    elif not flags["learners"]:
-        raise SpecError("nothing to run: give --learners (`harness list learners`) or an experiment file")
-    raw |= given
+def read_flags(experiment: str | None, flags: dict[str, Any]) -> Request:
+    """What the flags ask for."""
+    settings: dict[str, dict[str, Any]] = {}
     for text in flags["settings"]:
         target, parameter, value = parse_setting(text)
-        tables = raw.setdefault("set", {})
-        if not isinstance(tables, dict) or not isinstance(tables.setdefault(target, {}), dict):
-            raise SpecError(f"{source}: set: expected tables of parameters, one a learner or data set")
-        tables[target][parameter] = value
+        settings.setdefault(target, {})[parameter] = value
+    tune: dict[str, dict[str, Any]] = {}
     for text in flags["tune"]:
         target, parameter, values = parse_setting(text, "--tune")
-        tuned = raw.setdefault("tune", {}).setdefault("params", {})
-        tuned.setdefault(target, {})[parameter] = values if isinstance(values, list) else [values]
-    return raw, source
+        tune.setdefault(target, {})[parameter] = values if isinstance(values, list) else [values]
+    given = {key: flags[key] for key in FILE_KEYS if flags[key] is not None}
+    return api.Request(experiment=experiment, given=given, settings=settings, tune=tune)
 
 
 def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
     """Take `pa.C=0.1` or `pa@digits.C=0.1` apart."""
-    from harness.expression import parse_value
-
     name, equals, value = text.partition("=")
     target, dot, parameter = name.strip().rpartition(".")
     if not (equals and dot and target and parameter):
@@ -139,29 +133,29 @@ def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
 # -- telling ---------------------------------------------------------------------------------------------------------
 
 
-def show_plan(trials: Sequence[Trial], incompatible: Sequence[str], experiment: Experiment) -> int:
+def show_plan(planned: Plan) -> int:
     """Print every trial, and what cannot run; the exit code says whether there is any."""
-    from tabulate import tabulate
-
-    rows = [
-        {
+    rows = []
+    for trial in planned.trials:
+        params = {name: value for name, value in trial.params.items() if name != "random_state"}
+        row = {
             "key": trial.key[:8],
             "learner": trial.label,
-            "parameters": ", ".join(f"{k}={v}" for k, v in trial.params.items() if k != "random_state"),
+            "parameters": ", ".join(f"{name}={value}" for name, value in params.items()),
             "data set": trial.dataset,
             "representation": trial.representation,
-            "split": trial.split,
+            "split": str(trial.split),
             "seed": trial.seed,
         }
-        for trial in trials
-    ]
+        rows.append(row)
     click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+    experiment = planned.experiment
     timeout = f"{experiment.timeout_seconds:g} s" if experiment.timeout_seconds else "none"
     memory = f"{experiment.memory_bytes / 1e9:g} GB" if experiment.memory_bytes else "none"
     click.echo(
-        f"\n{counted(len(trials), 'trial')}, {experiment.jobs} at once, {counted(experiment.threads, 'thread')} each; "
+        f"\n{counted(len(rows), 'trial')}, {experiment.jobs} at once, {counted(experiment.threads, 'thread')} each; "
         f"time limit {timeout}, memory limit {memory}"
     )
-    for line in incompatible:
+    for line in planned.incompatible:
         click.echo(f"warning: {line}", err=True)
-    return FAILED_TRIALS if incompatible else 0
+    return 1 if planned.incompatible else 0

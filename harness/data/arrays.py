@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from harness.catalog import Entry
 from harness.contract import Dataset, DatasetSpec, Taxonomy
 from harness.errors import DataError
 from harness.home import data_home, how_to_get, not_writable, parsed_root, raw_folder
-from harness.host import Entry
 from harness.signature import import_target
 
 LAYOUT = 2

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from harness.catalog import Entry
 from harness.contract import DatasetSpec
 from harness.data.arrays import Header, differences, folder_of, read_header
 from harness.data.fetch import Patience, Watcher, download, hash_file
 from harness.data.parsing import parse_apart
 from harness.errors import DataError
-from harness.executors.local import LocalExecutor
+from harness.executors.base import Executor
 from harness.home import (
     MANIFEST,
     Manifest,
@@ -39,7 +40,6 @@ from harness.home import (
     raw_folder,
     write_manifest,
 )
-from harness.host import Entry
 from harness.sdk.reading.unpack import examine
 from harness.signature import parameters_of
 
@@ -98,7 +98,7 @@ def _in_folder(folder: Path) -> Iterator[Incoming]:
 
 
 def take_in(
-    entry: Entry[DatasetSpec], files: Sequence[Incoming], executor: LocalExecutor, *, accept_differences: bool = False
+    entry: Entry[DatasetSpec], files: Sequence[Incoming], executor: Executor, *, accept_differences: bool = False
 ) -> Intake:
     """Copy files beside the data home's, let the loader read them, compare, and only then put them in place."""
     spec = entry.spec
@@ -128,7 +128,7 @@ def take_in(
 
 def fetch(
     entry: Entry[DatasetSpec],
-    executor: LocalExecutor,
+    executor: Executor,
     *,
     patience: Patience | None = None,
     watcher: Watcher | None = None,

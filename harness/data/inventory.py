@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from harness.catalog import Entry
 from harness.contract import DatasetSpec
 from harness.data.arrays import Header, differences, fingerprint_of, folder_of, header_of, open_dataset, read_header
 from harness.data.fetch import hash_file
@@ -25,7 +26,6 @@ from harness.home import (
     raw_folder,
     read_manifest,
 )
-from harness.host import Entry
 from harness.signature import parameters_of
 
 State = Literal["built in", "parsed", "raw there", "to fetch", "to import", "your file", "your choice"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.data.arrays import Header, parse_job, read_header
 from harness.errors import DataError
-from harness.executors.local import Job, LocalExecutor
+from harness.executors.base import Executor, Job
 
 PARSE_TARGET = f"{parse_job.__module__}:{parse_job.__name__}"
 
@@ -18,7 +18,7 @@ def parse_apart(
     load: str,
     params: Mapping[str, Any],
     folder: Path,
-    executor: LocalExecutor,
+    executor: Executor,
     inner: Mapping[str, str] | None = None,
 ) -> Header:
     """Load, check and keep a data set in this folder; `inner` names the folders of data sets that it is made from."""

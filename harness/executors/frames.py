@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 _HEAD = struct.Struct("<cQ")
@@ -22,6 +23,20 @@ WORDS = b"W"
 END = b"E"
 """From the supervisor: how the process ended, JSON."""
 _TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, END})
+
+
+@dataclass(frozen=True)
+class ProcessEnd:
+    """What the supervisor says of the process that it watched."""
+
+    killed: str | None
+    """Why it was killed: timeout or memory; None when it ended by itself."""
+    exit_code: int
+    seconds: float
+    output: str
+    """The end of what it printed."""
+    held_bytes: int
+    """Resident memory of it and all below it, when last looked at."""
 
 
 def pack(tag: bytes, content: bytes) -> bytes:

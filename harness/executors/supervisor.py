@@ -18,9 +18,12 @@ import socket
 import sys
 import time
 import traceback
-from typing import Any, NoReturn
+from dataclasses import asdict
+from typing import NoReturn
 
 from harness.executors import frames
+from harness.executors.base import Job
+from harness.executors.frames import ProcessEnd
 from harness.signature import import_target
 
 POLL_SECONDS = 0.02
@@ -49,16 +52,16 @@ def supervise(channel: socket.socket) -> NoReturn:
         os._exit(code)
 
 
-def _read_job(channel: socket.socket) -> dict[str, Any]:
+def _read_job(channel: socket.socket) -> Job:
     reader = frames.FrameReader()
     while data := channel.recv(1 << 16):
         for _, content in reader.feed(data):
-            job: dict[str, Any] = pickle.loads(content)
+            job: Job = pickle.loads(content)
             return job
     raise EOFError("the host went away before it named the job")
 
 
-def _see_through(channel: socket.socket, job: dict[str, Any]) -> None:
+def _see_through(channel: socket.socket, job: Job) -> None:
     started = time.monotonic()
     channel.sendall(frames.pack(frames.WORDS, b""))
     results, results_end = os.pipe()
@@ -83,26 +86,24 @@ def _see_through(channel: socket.socket, job: dict[str, Any]) -> None:
     _, wait_status = os.waitpid(child, 0)
     kill_descendants(os.getpid())
     watch.drain()
-    end = {
-        "killed": killed,
-        "exit_code": os.waitstatus_to_exitcode(wait_status),
-        "seconds": time.monotonic() - started,
-        "output": bytes(watch.tail).decode("utf-8", "replace"),
-        "held_bytes": watch.held_bytes,
-    }
+    end = ProcessEnd(
+        killed=killed,
+        exit_code=os.waitstatus_to_exitcode(wait_status),
+        seconds=time.monotonic() - started,
+        output=bytes(watch.tail).decode("utf-8", "replace"),
+        held_bytes=watch.held_bytes,
+    )
     channel.setblocking(True)
-    channel.sendall(frames.pack_json(frames.END, end))
+    channel.sendall(frames.pack_json(frames.END, asdict(end)))
 
 
 class _Watch:
     """The loop that waits for the job's words, its end, its limits, or the host's going away."""
 
-    def __init__(
-        self, channel: socket.socket, results: int, output: int, child: int, job: dict[str, Any], started: float
-    ) -> None:
+    def __init__(self, channel: socket.socket, results: int, output: int, child: int, job: Job, started: float) -> None:
         self.channel, self.results, self.output, self.child = channel, results, output, child
-        self.deadline = started + job["timeout_seconds"] if job["timeout_seconds"] else float("inf")
-        self.memory_bytes = job["memory_bytes"] or float("inf")
+        self.deadline = started + (job.timeout_seconds or float("inf"))
+        self.memory_bytes = job.memory_bytes or float("inf")
         self.tail = bytearray()
         self.held_bytes = 0
 
@@ -150,7 +151,7 @@ class _Watch:
         return bool(data)
 
 
-def _be_the_job(job: dict[str, Any], results: int, output: int) -> NoReturn:
+def _be_the_job(job: Job, results: int, output: int) -> NoReturn:
     """Run the job's function in this process; whatever it raises becomes its answer."""
     os.setsid()
     die_with_parent()
@@ -170,8 +171,8 @@ def _be_the_job(job: dict[str, Any], results: int, output: int) -> NoReturn:
 
     code = 0
     try:
-        run = import_target(job["target"])
-        answer, blob = run(job["payload"], lambda phase: say(frames.PHASE, phase.encode()))
+        run = import_target(job.target)
+        answer, blob = run(job.payload, lambda phase: say(frames.PHASE, phase.encode()))
         # The blob first: an answer that arrives says that all of it has.
         if blob is not None:
             say(frames.BLOB, blob)

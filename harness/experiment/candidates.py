@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.errors import SpecError
-from harness.experiment.spec import Tuning
+from harness.experiment.schema import TuneTable
 
 MOST = 10_000
 """More combinations than anybody means to fit."""
 
 
-def list_candidates(label: str, ranges: Mapping[str, Any], tuning: Tuning, seed: int) -> list[dict[str, Any]]:
+def list_candidates(label: str, ranges: Mapping[str, Any], tuning: TuneTable, seed: int) -> list[dict[str, Any]]:
     """Every combination in the order written, or as many as asked for drawn by chance; never one of them twice."""
     if tuning.search == "random":
         return _draw(ranges, tuning.candidates or 0, random.Random(seed))
@@ -31,7 +31,7 @@ def list_candidates(label: str, ranges: Mapping[str, Any], tuning: Tuning, seed:
 def _draw(ranges: Mapping[str, Any], count: int, chance: random.Random) -> list[dict[str, Any]]:
     drawn: list[dict[str, Any]] = []
     for _ in range(20 * count):  # a small grid may not have as many different ones
-        candidate = {name: _value(values, chance.random()) for name, values in ranges.items()}
+        candidate = {name: _value_at(values, chance.random()) for name, values in ranges.items()}
         if candidate not in drawn:
             drawn.append(candidate)
         if len(drawn) == count:
@@ -39,10 +39,15 @@ def _draw(ranges: Mapping[str, Any], count: int, chance: random.Random) -> list[
     return drawn
 
 
-def _value(values: Any, share: float) -> Any:
+def _value_at(values: Any, share: float) -> Any:
     """The value that lies at this share of a list or of a range; only `random()` is the same with every Python."""
     if isinstance(values, list):
         return values[int(share * len(values))]
     low, high = values["low"], values["high"]
-    at = low * (high / low) ** share if values.get("log") else low + (high - low) * share
-    return round(at) if isinstance(low, int) and isinstance(high, int) else float(f"{at:.4g}")
+    if values.get("log"):
+        value = low * (high / low) ** share
+    else:
+        value = low + (high - low) * share
+    if isinstance(low, int) and isinstance(high, int):
+        return round(value)
+    return float(f"{value:.4g}")

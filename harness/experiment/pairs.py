@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from harness.contract import LearnerSpec
 from harness.errors import SpecError
 from harness.experiment.resolve import Resolved, ResolvedDataset, ResolvedLearner
+from harness.label import Label, grid_label
 from harness.signature import REQUIRED
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ class Pair:
     """A learner with its parameters, and a data set that it is meant to run on."""
 
     learner: ResolvedLearner
-    label: str
-    params: dict[str, Any]
+    label: Label
+    params: Mapping[str, Any]
     dataset: str
     trouble: str = ""
     """What about the data the learner cannot take; such a pair has no trials."""
@@ -30,40 +31,36 @@ class Pair:
 
 def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> list[Pair]:
     """Every learner, as set up, that is meant to run on a data set: those whose `on` does not leave it out."""
-    name = dataset.choice.name
     pairs = []
     for learner in resolved.learners:
-        if learner.choice.on is None or name in learner.choice.on:
-            for label, params in _variants(learner, name):
-                trouble = _trouble(learner.spec_with(params), header, representation_of(dataset))
-                pairs.append(Pair(learner, label, params, name, trouble))
+        if learner.ref.on is not None and dataset.name not in learner.ref.on:
+            continue
+        for label, params in _set_ups(learner, dataset.name):
+            trouble = _incompatible(learner.spec_with(params), header, dataset.representation)
+            pairs.append(Pair(learner, label, params, dataset.name, trouble))
     return pairs
-
-
-def representation_of(dataset: ResolvedDataset) -> str:
-    return dataset.choice.representation or dataset.entry.spec.representation
 
 
 def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:
     """A line for each learner that cannot run on some of its data sets, with the reason and the next step."""
     found: dict[tuple[str, str], list[str]] = {}
     for dataset in resolved.datasets:
-        for pair in pairs_on(dataset, headers[dataset.choice.name], resolved):
+        for pair in pairs_on(dataset, headers[dataset.name], resolved):
             if pair.trouble:
-                found.setdefault((pair.label, pair.trouble), []).append(pair.dataset)
+                found.setdefault((pair.label.text, pair.trouble), []).append(pair.dataset)
     return tuple(_tell(label, datasets, trouble) for (label, trouble), datasets in found.items())
 
 
 def _tell(label: str, datasets: Sequence[str], trouble: str) -> str:
-    one = len(datasets) == 1
+    names = ", ".join(map(repr, datasets))
+    where = f"data set {names}: it" if len(datasets) == 1 else f"data sets {names}: each"
     return (
-        f"learner {label!r} cannot run on data set{'' if one else 's'} {', '.join(map(repr, datasets))}: "
-        f"{'it' if one else 'each'} {trouble}; leave one of them out, or say in an experiment file which data sets the "
-        "learner runs on: on = [...] in its [[learners]] table"
+        f"learner {label!r} cannot run on {where} {trouble}; leave one of them out, or say in an experiment file which "
+        "data sets the learner runs on: on = [...] in its [[learners]] table"
     )
 
 
-def _trouble(spec: LearnerSpec, header: Header, representation: str) -> str:
+def _incompatible(spec: LearnerSpec, header: Header, representation: str) -> str:
     """Why this learner cannot take this data at all, from what is known before any training."""
     if header.multilabel and "multilabel" not in spec.supports:
         return "has several labels a row, and the learner takes one"
@@ -74,20 +71,23 @@ def _trouble(spec: LearnerSpec, header: Header, representation: str) -> str:
     return ""
 
 
-def _variants(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _set_ups(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[Label, dict[str, Any]]]:
     """Every combination of the parameters that were given as lists, labelled by those parameters."""
-    params = {**learner.choice.params, **learner.choice.by_dataset.get(dataset, {})}
-    for name, default in learner.defaults.items():
-        if default is REQUIRED and name not in params:
-            raise SpecError(f"learner {learner.choice.label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
-    spec = learner.entry.spec
-    if spec.wraps and params.get(spec.wraps) is None:
-        raise SpecError(f"learner {learner.choice.label!r} is built round another: say which, as in {spec.name}(NAME)")
+    params = {**learner.ref.params, **learner.ref.by_dataset.get(dataset, {})}
+    _check_complete(learner, params)
     grid = {name: value for name, value in params.items() if isinstance(value, list)}
     for name, values in grid.items():
         if not values:
-            raise SpecError(f"learner {learner.choice.label!r}: the list of values for {name!r} is empty")
+            raise SpecError(f"learner {learner.ref.label!r}: the list of values for {name!r} is empty")
     for combination in itertools.product(*grid.values()):
         chosen = dict(zip(grid, combination, strict=True))
-        suffix = ", ".join(f"{name}={value}" for name, value in chosen.items())
-        yield (f"{learner.choice.label}({suffix})" if suffix else learner.choice.label), {**params, **chosen}
+        yield grid_label(learner.ref.label, chosen), {**params, **chosen}
+
+
+def _check_complete(learner: ResolvedLearner, params: Mapping[str, Any]) -> None:
+    label, spec = learner.ref.label, learner.entry.spec
+    for name, default in learner.defaults.items():
+        if default is REQUIRED and name not in params:
+            raise SpecError(f"learner {label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
+    if spec.wraps and params.get(spec.wraps) is None:
+        raise SpecError(f"learner {label!r} is built round another: say which, as in {spec.name}(NAME)")

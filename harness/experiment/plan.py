@@ -4,52 +4,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
-from harness.experiment.pairs import Pair, pairs_on, representation_of, tell_incompatible
+from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
-from harness.experiment.spec import Experiment
-from harness.trials.split import ONE_LABEL, settle_split, split_rows, split_sizes
+from harness.experiment.schema import Experiment
+from harness.expression import Expression
+from harness.metric import call_of
+from harness.split import ONE_LABEL, Split
+from harness.trials.splitting import draw_split
+from harness.trials.trial import Blueprint, Trial, TuningPlan
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One trial, whole: what to train, on what, how, and under which key its record is kept."""
-
-    key: str
-    label: str
-    learner: str
-    learner_load: str
-    learner_kind: str
-    learner_distribution: str
-    learner_version: str
-    params: Mapping[str, Any]
-    inner: Mapping[str, Any] | None
-    """The learner inside, for one round another: the parameter it stands for, load, params and what is in it again."""
-    wants_dense: bool
-    wants_taxonomy: bool
-    dataset: str
-    dataset_params: Mapping[str, Any]
-    data_folder: str
-    fingerprint: str
-    representation: str
-    split: str
-    number: int
-    seed: int
-    depth: int
-    dataset_source: str = ""
-    """The registered data set or the file, which may go by another name in `dataset`."""
-    curves: bool = False
-    """Whether the test part is ranked after each pass as well."""
-    tune: Mapping[str, Any] | None = None
-    """How parameters are chosen first: split of the training part, metric, candidates, seconds."""
 
 
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]:
@@ -60,110 +30,123 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
     experiment = resolved.experiment
     trials: list[Trial] = []
     for dataset in resolved.datasets:
-        header = headers[dataset.choice.name]
-        split = _checked_split(dataset, header, dataset.choice.split or experiment.split, experiment)
+        header = headers[dataset.name]
+        split = _checked_split(dataset, header, dataset.ref.split or experiment.split, experiment)
         pairs = [pair for pair in pairs_on(dataset, header, resolved) if not pair.trouble]
         for number in range(experiment.trials):
             trials += [_trial(pair, header, dataset, split, number, resolved) for pair in pairs]
-    incompatible = () if trials else tell_incompatible(resolved, headers)
-    if incompatible:
-        raise DataError("\n".join(incompatible))
+    if not trials:
+        incompatible = tell_incompatible(resolved, headers)
+        if incompatible:
+            raise DataError("\n".join(incompatible))
     return _without_repeats(trials)
 
 
-def _checked_split(dataset: ResolvedDataset, header: Header, split: str, experiment: Experiment) -> str:
+def _checked_split(dataset: ResolvedDataset, header: Header, split: Split, experiment: Experiment) -> Split:
     """The split under its full name; DataError when a part of it would be empty, or train on a single class."""
+    culprit = f"data set {dataset.name!r}"
     try:
-        train, _ = split_sizes(split, header.rows, header.splits)
+        n_train, _ = split.sizes(header.rows, header.splits)
     except DataError as error:
-        raise DataError(f"data set {dataset.choice.name!r}: {error}") from None
-    if header.multilabel and split.startswith("stratified"):
-        raise DataError(f"data set {dataset.choice.name!r}: split {split!r} {ONE_LABEL}")
-    if not header.multilabel and train <= header.largest_class:
+        raise error.about(culprit) from None
+    if header.multilabel and split.is_stratified:
+        raise DataError(f"split '{split}' {ONE_LABEL}", culprit=culprit)
+    if not header.multilabel and n_train <= header.largest_class:
         _check_classes(dataset, header, split, experiment)
-    return settle_split(split, header.splits)
+    return split.settle(header.splits)
 
 
-def _check_classes(dataset: ResolvedDataset, header: Header, split: str, experiment: Experiment) -> None:
+def _check_classes(dataset: ResolvedDataset, header: Header, split: Split, experiment: Experiment) -> None:
     """Draw the splits that will be used: only one class has rows enough to fill a training part, so it is cheap."""
-    from harness.data.arrays import open_dataset
+    from harness.data.arrays import open_dataset  # noqa: PLC0415 (brings scipy, seldom needed here)
 
     data = open_dataset(Path(header.folder))
     for seed in range(experiment.seed, experiment.seed + experiment.trials):
-        labels = data.y[split_rows(split, header.rows, seed, data.splits, data.y)[0]]
+        train, _ = draw_split(split, header.rows, seed, data.splits, data.y)
+        labels = data.y[train]
         if (labels == labels[0]).all():
             raise DataError(
-                f"data set {dataset.choice.name!r}: split {split!r} with seed {seed} trains on a single class, "
-                f"{data.class_names[labels[0]]!r}: choose another share or seed"
+                f"split '{split}' with seed {seed} trains on a single class, {data.class_names[labels[0]]!r}",
+                culprit=f"data set {dataset.name!r}",
+                next_step="choose another share or seed",
             )
 
 
-def _trial(pair: Pair, header: Header, dataset: ResolvedDataset, split: str, number: int, resolved: Resolved) -> Trial:
-    learner, label, params = pair.learner, pair.label, pair.params
-    spec, origin, representation = learner.spec_with(params), learner.entry.origin, representation_of(dataset)
+def _trial(
+    pair: Pair, header: Header, dataset: ResolvedDataset, split: Split, number: int, resolved: Resolved
+) -> Trial:
+    learner, params = pair.learner, pair.params
+    spec, origin = learner.spec_with(params), learner.entry.origin
     # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
     seed = resolved.experiment.seed + number
     depth = min(resolved.depth, max(MINIMUM_DEPTH, header.classes))  # beyond the classes there is nothing to rank
     if "random_state" in learner.defaults and "random_state" not in params:
         params = {**params, "random_state": seed}
+    curves = resolved.experiment.curves
+    tuning = _tuning_plan(learner, pair.label.text, seed, resolved)
     decisive = {
         **_identity(learner, params),
         "data": header.fingerprint,
-        "representation": representation,
-        "split": split,
+        "representation": dataset.representation,
+        "split": str(split),
         "seed": seed,
         "depth": depth,
     }
-    curves, tuning = resolved.experiment.curves, _tuning(learner, label, seed, resolved)
-    decisive |= ({"curves": True} if curves else {}) | ({"tune": tuning} if tuning else {})
+    if curves:
+        decisive["curves"] = True
+    if tuning:
+        decisive["tune"] = _decisive_tuning(tuning)
     return Trial(
         key=key_of(decisive),
-        label=label,
+        label=pair.label.text,
+        family=pair.label.family,
         learner=spec.name,
-        learner_load=spec.load,
         learner_kind=spec.kind,
         learner_distribution=origin.distribution,
         learner_version=origin.version,
         params=params,
-        inner=_blueprint(learner, params),
+        blueprint=_blueprint(learner, params),
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,
-        dataset=dataset.choice.name,
-        dataset_source=dataset.choice.wanted,
-        dataset_params=dict(dataset.choice.params),
+        dataset=dataset.name,
+        dataset_family=dataset.ref.label.family,
+        dataset_source=dataset.ref.source,
+        dataset_params=dict(dataset.ref.params),
         data_folder=header.folder,
         fingerprint=header.fingerprint,
-        representation=representation,
+        representation=dataset.representation,
         split=split,
         number=number,
         seed=seed,
         depth=depth,
         curves=curves,
-        tune=tuning,
+        tuning_plan=tuning,
     )
 
 
-def _tuning(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> dict[str, Any] | None:
+def _tuning_plan(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> TuningPlan | None:
     """How this learner's parameters are chosen, where any are."""
-    tuning, ranges, judge = resolved.experiment.tune, learner.choice.tune, resolved.judge
+    tuning, ranges, judge = resolved.experiment.tune, learner.ref.tune, resolved.judge
     if tuning is None or judge is None or not ranges:
         return None
-    return {
-        "split": tuning.split,
-        "metric": judge.name,
-        "compute": judge.compute,
-        "direction": judge.direction,
-        "candidates": list_candidates(label, ranges, tuning, seed),
-        "seconds": tuning.seconds,
-    }
+    return TuningPlan(
+        split=tuning.split,
+        judge=call_of(judge),
+        direction=judge.direction,
+        candidates=tuple(list_candidates(label, ranges, tuning, seed)),
+        seconds=tuning.seconds,
+    )
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
 
 
 def _identity(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any]:
     """What tells one learner, as set up, from another: its code and all its parameters, the learner inside included."""
-    spec, origin, inside = learner.entry.spec, learner.entry.origin, learner.inside(params)
+    spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
     whole = {**learner.defaults, **params}
-    if inside is not None:
-        whole[spec.wraps] = _identity(inside, inside.choice.params)
+    if wrapped is not None:
+        whole[spec.wraps] = _identity(wrapped, wrapped.ref.params)
     return {
         "learner": spec.name,
         "load": spec.load,
@@ -173,31 +156,54 @@ def _identity(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _blueprint(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any] | None:
-    """How to build the learner inside."""
-    inside = learner.inside(params)
-    if inside is None:
-        return None
-    own = inside.choice.params
+def _decisive_tuning(tuning: TuningPlan) -> dict[str, Any]:
     return {
-        "parameter": learner.entry.spec.wraps,
-        "load": inside.entry.spec.load,
-        "params": dict(own),
-        "inner": _blueprint(inside, own),
+        "split": str(tuning.split),
+        "metric": tuning.judge.name,
+        "compute": tuning.judge.compute,
+        "parameters": dict(tuning.judge.params),
+        "direction": tuning.direction,
+        "candidates": list(tuning.candidates),
+        "seconds": tuning.seconds,
     }
 
 
-def key_of(decisive: dict[str, Any]) -> str:
+def key_of(decisive: Mapping[str, Any]) -> str:
     """A short hash of the values as Python writes them, dictionaries in order: what differs is written differently."""
     return hashlib.sha256(_written(decisive).encode()).hexdigest()[:20]
 
 
 def _written(value: Any) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(sorted([f"{key!r}: {_written(item)}" for key, item in value.items()])) + "}"
+        items = [f"{key!r}: {_written(item)}" for key, item in value.items()]
+        return "{" + ", ".join(sorted(items)) + "}"
     if isinstance(value, list | tuple):
         return f"{type(value).__name__}({', '.join(map(_written, value))})"
     return repr(value)
+
+
+# -- blueprints ------------------------------------------------------------------------------------------------------
+
+
+def _blueprint(learner: ResolvedLearner, params: Mapping[str, Any]) -> Blueprint:
+    """How to build a learner: the one that it wraps, and estimators among its parameters, are blueprints in it."""
+    built = {name: _as_blueprints(value) for name, value in params.items()}
+    wrapped = learner.wrapped_with(params)
+    if wrapped is not None:
+        built[learner.entry.spec.wraps] = _blueprint(wrapped, wrapped.ref.params)
+    return Blueprint(learner.entry.spec.load, built)
+
+
+def _as_blueprints(value: Any) -> Any:
+    if isinstance(value, Expression):
+        params = {name: _as_blueprints(inner) for name, inner in value.params.items()}
+        return Blueprint(value.name, params)
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_blueprints, value))
+    return value
+
+
+# -- repeats ---------------------------------------------------------------------------------------------------------
 
 
 def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:
@@ -222,9 +228,6 @@ def _without_repeats(trials: Sequence[Trial]) -> tuple[Trial, ...]:
 def _sourced(trial: Trial) -> str:
     """A data set's name, with the file it is read from where that is another."""
     source = trial.dataset_source
-    return repr(trial.dataset) + (f" ({source})" if source not in ("", trial.dataset) else "")
-
-
-def as_payload(trial: Trial) -> dict[str, Any]:
-    """The trial as JSON-ready values, for the process that runs it."""
-    return asdict(trial)
+    if source in ("", trial.dataset):
+        return repr(trial.dataset)
+    return f"{trial.dataset!r} ({source})"

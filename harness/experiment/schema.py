@@ -1,139 +1,112 @@
-"""The shape of an experiment file: which keys and values its tables may have; errors name file, table and key."""
+"""An experiment, whole and validated: what a TOML file, the flags or Python said, in types.
+
+Names of learners and data sets are not looked up here. What is wrong is told by `explaining`, with file, table and key.
+"""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    StrictInt,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, StrictInt, model_validator
 
 from harness.contract import Representation
 from harness.errors import SpecError
-from harness.experiment.dataset_ref import name_of, spread
+from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
+from harness.experiment.units import parse_duration, parse_memory
 from harness.expression import parse, split_list
-from harness.trials.split import check_split
+from harness.label import plain_label
+from harness.split import Split, parse_split
 
 DEFAULT_DATASETS = ("icd10cm",)
 DEFAULT_TRIALS = 3
-SMALLEST_MEMORY = 16 * 10**6
-"""Bytes: less than an interpreter with numpy takes."""
-_DURATIONS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
-_SIZES = {
-    "b": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-}
+DEFAULT_SPLIT = "holdout:0.1"
+NAME_PATTERN, LINE_PATTERN = r"^[\w.-]+$", r"^[^\x00-\x1f\x7f]+$"
 
-
-def validate(raw: Mapping[str, Any], source: str) -> ExperimentTable:
-    """The file's content as tables; SpecError names every key that is wrong."""
-    try:
-        return ExperimentTable.model_validate(dict(raw))
-    except ValidationError as error:
-        raise SpecError("\n".join(_explain(source, problem) for problem in error.errors())) from None
-
-
-def parse_duration(value: object) -> float:
-    """Seconds from a number or from a text such as 90s, 10m, 1.5h."""
-    return _with_unit(value, _DURATIONS, "s", "a time such as 90s, 10m or 2h")
-
-
-def parse_size(value: object) -> int:
-    """Bytes from a number or from a text such as 512MB, 4GB, 2GiB."""
-    return int(_with_unit(value, _SIZES, "b", "a size such as 512MB, 4GB or 2GiB"))
-
-
-def parse_memory(value: object) -> int:
-    """Bytes of a memory limit; one that no trial could start under is a unit forgotten."""
-    size = parse_size(value)
-    if size < SMALLEST_MEMORY:
-        raise ValueError(
-            f"{value!r} is a limit of {size:,} bytes, under which no trial can start: expected at least "
-            f"{SMALLEST_MEMORY // 10**6}MB, with its unit, such as 512MB or 4GB"
-        )
-    return size
-
-
-def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: str) -> float:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(value))
-    unit = match[2].lower() or bare if match else ""
-    if match is None or unit not in units or not 0 < float(match[1]) < math.inf:
-        raise ValueError(f"{value!r} is not {expected}")
-    return float(match[1]) * units[unit]
-
-
-# -- tables ------------------------------------------------------------------------------------------------------------
+DatasetGroups = Mapping[str, tuple[DatasetRef, ...]]
+"""Data sets by what they go by, a grid with all that it stands for."""
 
 
 def _reading(read: Callable[[str], object]) -> BeforeValidator:
     """Texts go through `read`, whatever else is left to the type; an error is told of the key it belongs to."""
 
     def before(value: object) -> object:
+        if not isinstance(value, str):
+            return value
         try:
-            return read(value) if isinstance(value, str) else value
+            return read(value)
         except SpecError as error:
             raise ValueError(str(error)) from None
 
     return BeforeValidator(before)
 
 
-def _spread(text: str) -> dict[str, Any]:
+def _learner_table(text: str) -> dict[str, Any]:
     """A learner written as an expression becomes the table it is short for."""
     expression = parse(text)
-    table: dict[str, Any] = {"name": expression.name, "params": expression.params}
-    return table | ({"label": expression.label} if expression.label else {})
+    table: dict[str, Any] = {"name": expression.name, "params": dict(expression.params)}
+    if len(expression.positional) > 1:
+        raise SpecError(f"cannot read {expression.positional[1]!r} in {text!r}: expected parameter=value")
+    if expression.positional:
+        table["wrapped"] = expression.positional[0]
+    if expression.label:
+        table["label"] = expression.label
+    return table
 
 
-_Split = Annotated[str, _reading(check_split)]
-_NAME, _LINE = r"^[\w.-]+$", r"^[^\x00-\x1f\x7f]+$"
-_Label = Annotated[str, Field(pattern=_LINE)]
+def _dataset_table(text: str) -> dict[str, Any]:
+    """A data set written as an expression becomes the table it is short for."""
+    expression = read_dataset(text)
+    key = "path" if is_file(expression.name) else "name"
+    table: dict[str, Any] = {key: expression.name, "params": dict(expression.params)}
+    if expression.positional:
+        table["wrapped"] = expression.positional[0]
+    if expression.label:
+        table["label"] = expression.label
+    return table
+
+
+def _read_split(value: object) -> Split:
+    if isinstance(value, Split):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(f"expected a text such as {DEFAULT_SPLIT!r} (got {value!r})")
+    try:
+        return parse_split(value)
+    except SpecError as error:
+        raise ValueError(str(error)) from None
+
+
+SplitValue = Annotated[Split, PlainValidator(_read_split)]
+LabelText = Annotated[str, Field(pattern=LINE_PATTERN)]
+Seconds = Annotated[float, PlainValidator(parse_duration)]
 
 
 class Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
 class LearnerTable(Table):
     name: str
-    label: _Label | None = None
+    label: LabelText | None = None
     params: dict[str, Any] = {}
+    wrapped: str | None = None
+    """The learner that it is built round, as it is written."""
     datasets: dict[str, dict[str, Any]] = {}
-    on: Annotated[list[str], Field(min_length=1)] | None = None
-
-
-class FigureTable(Table):
-    kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
-    name: Annotated[str, Field(pattern=_NAME)] | None = None
-    metric: str | None = None
-    x: str | None = None
+    """Parameters by data set."""
+    on: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    """The only data sets that it runs on."""
 
 
 class DatasetTable(Table):
     name: str | None = None
-    label: _Label | None = None
+    label: LabelText | None = None
     path: str | None = None
     params: dict[str, Any] = {}
+    wrapped: str | None = None
+    """The data set that it is made from, as it is written."""
     representation: Representation | None = None
-    split: _Split | None = None
+    split: SplitValue | None = None
 
     @model_validator(mode="after")
     def _is_something(self) -> DatasetTable:
@@ -142,8 +115,32 @@ class DatasetTable(Table):
         return self
 
     @property
-    def called(self) -> str:
-        return name_of(self.name, self.path, self.params, self.label)
+    def source(self) -> str:
+        """The registered name, or the file, which in a table needs no slash to be one."""
+        if self.name:
+            return self.name
+        path = str(self.path)
+        return path if is_file(path) else f"./{path}"
+
+    @property
+    def goes_by(self) -> str:
+        """Its name in tables."""
+        if self.label is not None:
+            return self.label
+        if self.path and self.name:
+            return name_of(self.path if is_file(self.path) else f"./{self.path}", self.params, self.wrapped)
+        return name_of(self.source, self.params, self.wrapped)
+
+
+class FigureTable(Table):
+    kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
+    name: Annotated[str, Field(pattern=NAME_PATTERN)] | None = None
+    metric: str | None = None
+    x: str | None = None
+
+    @property
+    def file_stem(self) -> str:
+        return self.name or self.kind
 
 
 def _tried(value: object) -> object:
@@ -152,9 +149,7 @@ def _tried(value: object) -> object:
         return value
     if isinstance(value, dict) and {"low", "high"} <= value.keys() <= {"low", "high", "log"}:
         whole = {"log": False, **value}
-        low, high, log = whole["low"], whole["high"], whole["log"]
-        numbers = all(isinstance(n, int | float) and not isinstance(n, bool) for n in (low, high))
-        if numbers and isinstance(log, bool) and low < high and (low > 0 or not log):
+        if _is_range(whole["low"], whole["high"], whole["log"]):
             return whole
     raise ValueError(
         "expected a list of values, or a range { low = NUMBER, high = NUMBER, log = true or false } with low < high, "
@@ -162,89 +157,103 @@ def _tried(value: object) -> object:
     )
 
 
+def _is_range(low: object, high: object, log: object) -> bool:
+    if not isinstance(low, int | float) or not isinstance(high, int | float) or not isinstance(log, bool):
+        return False
+    if isinstance(low, bool) or isinstance(high, bool):
+        return False
+    return low < high and (low > 0 or not log)
+
+
 class TuneTable(Table):
     params: Annotated[dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]], Field(min_length=1)]
-    split: _Split = "holdout:0.1"
+    split: SplitValue = parse_split(DEFAULT_SPLIT)
     metric: str = "r1"
     search: Literal["grid", "random"] = "grid"
     candidates: Annotated[StrictInt, Field(ge=1)] | None = None
-    time: Annotated[float, PlainValidator(parse_duration)] | None = None
+    seconds: Annotated[Seconds | None, Field(alias="time")] = None
 
     @model_validator(mode="after")
     def _has_a_budget(self) -> TuneTable:
         if (self.search == "random") != (self.candidates is not None):
             raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
-        if not self.split.startswith("holdout:"):
-            raise ValueError(f"split {self.split!r}: the validation part is a share of the training: holdout:SHARE")
+        if self.split.kind != "holdout":
+            raise ValueError(f"split '{self.split}': the validation part is a share of the training: holdout:SHARE")
         return self
 
 
-class ExperimentTable(Table):
-    name: Annotated[str, Field(pattern=_NAME)] | None = None
-    learners: Annotated[list[Annotated[LearnerTable, _reading(_spread)]], _reading(split_list), Field(min_length=1)]
-    datasets: Annotated[list[Annotated[DatasetTable, _reading(spread)]], _reading(split_list), Field(min_length=1)] = [
-        DatasetTable(name=name)
-        for name in DEFAULT_DATASETS  # pydantic copies it
+class Experiment(Table):
+    """A whole experiment. Fields are called as in the file, but for what has a unit or would shadow Python's own."""
+
+    name: Annotated[str, Field(pattern=NAME_PATTERN)] | None = None
+    learners: Annotated[
+        tuple[Annotated[LearnerTable, _reading(_learner_table)], ...], _reading(split_list), Field(min_length=1)
     ]
+    datasets: Annotated[
+        tuple[Annotated[DatasetTable, _reading(_dataset_table)], ...], _reading(split_list), Field(min_length=1)
+    ] = tuple(DatasetTable(name=name) for name in DEFAULT_DATASETS)
     trials: Annotated[StrictInt, Field(ge=1)] = DEFAULT_TRIALS
     seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
-    timeout: Annotated[float, PlainValidator(parse_duration)] | None = None
-    memory: Annotated[int, PlainValidator(parse_memory)] | None = None
-    metrics: Annotated[list[str], _reading(split_list), Field(min_length=1)] | None = None
+    timeout_seconds: Annotated[Seconds | None, Field(alias="timeout")] = None
+    memory_bytes: Annotated[Annotated[int, PlainValidator(parse_memory)] | None, Field(alias="memory")] = None
+    metrics: Annotated[tuple[str, ...], _reading(split_list), Field(min_length=1)] | None = None
     representation: Representation | None = None
-    split: _Split = "holdout:0.1"
+    split: SplitValue = parse_split(DEFAULT_SPLIT)
     curves: bool = False
     tune: TuneTable | None = None
-    figures: list[FigureTable] = []
+    figures: tuple[FigureTable, ...] = ()
     minutes: Annotated[float, Field(gt=0)] | None = None
+    """How long it took when it was measured, for an estimate."""
     quick: dict[str, Any] = {}
-    leave_out: list[str] = []
+    """What the small version lays over the rest."""
+    leave_out: tuple[str, ...] = ()
+    """Data sets that are not run on, by what they go by."""
     absent: dict[str, str] = {}
-    settings: dict[str, dict[str, Any]] = Field(default={}, alias="set")
+    """Data sets that were published and nobody can run on, with the reason."""
+    settings: Annotated[dict[str, dict[str, Any]], Field(alias="set")] = {}
+    """Parameters by label or name of a learner or data set."""
 
 
-def _explain(source: str, problem: Any) -> str:
-    where = ""
-    for part in problem["loc"]:
-        where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
-    if problem["type"] == "extra_forbidden":
-        tables: dict[str, type[Table]] = {
-            "learners": LearnerTable,
-            "datasets": DatasetTable,
-            "tune": TuneTable,
-            "figures": FigureTable,
-        }
-        table = tables.get(str(problem["loc"][0]), ExperimentTable) if len(problem["loc"]) > 1 else ExperimentTable
-        allowed = [model_field.alias or name for name, model_field in table.model_fields.items()]
-        near = get_close_matches(str(problem["loc"][-1]), allowed, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        return f"{source}: unknown key {where}: {hint}allowed here: {', '.join(allowed)}"
-    told = _EXPECTED.get(problem["type"], "").format(**problem.get("ctx", {}))
-    if problem["type"] == "string_pattern_mismatch":
-        told = _PATTERNS[problem["ctx"]["pattern"]]
-    message = told or problem["msg"].removeprefix("Value error, ")
-    given = "" if problem["type"] in ("missing", "value_error") else f" (got {problem['input']!r})"
-    return f"{source}: {where}: {message}{given}"
+def dataset_groups(experiment: Experiment) -> DatasetGroups:
+    """The data sets of an experiment, a grid with all that it stands for, the `set` table laid over them."""
+    groups: dict[str, tuple[DatasetRef, ...]] = {}
+    for table in experiment.datasets:
+        name = table.goes_by
+        settings = experiment.settings.get(name) or experiment.settings.get(table.name or "", {})
+        params = dict(table.params)
+        if table.path and table.name:
+            params["path"] = table.path
+        params |= settings
+        ref = DatasetRef(
+            source=table.source,
+            label=plain_label(name),
+            params=params,
+            wrapped=table.wrapped,
+            representation=table.representation or experiment.representation,
+            split=table.split,
+        )
+        groups[name] = (*groups.get(name, ()), *spread_grid(ref))
+    return groups
 
 
-_EXPECTED = {
-    "missing": "missing: the table must have this key",
-    "list_type": "expected a list",
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "expected a table"),
-    "string_type": "expected a text",
-    **dict.fromkeys(("int_type", "int_from_float"), "expected a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing"), "expected a number"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
-    "literal_error": "expected {expected}",
-    "greater_than_equal": "expected {ge} or more",
-    "greater_than": "expected more than {gt:g}",
-    "less_than": "expected less than {lt}",
-    "too_short": "expected one or more, found none",
-}
-"""Our words for what pydantic finds wrong, by its own names of errors."""
-_PATTERNS = {
-    _NAME: "expected letters, digits, '.', '_' and '-' only, as it names files",
-    _LINE: "expected a text of one line, with something in it",
-}
+def kept_datasets(groups: DatasetGroups, left_out: tuple[str, ...]) -> tuple[DatasetRef, ...]:
+    """All data sets less those left out, by what they or their grids go by; two of one name are an error."""
+    known = set(groups)
+    for group in groups.values():
+        known |= {ref.label.text for ref in group}
+    for name in left_out:
+        if name not in known:
+            raise SpecError(f"leave_out: there is no data set {name!r} here: {', '.join(sorted(known))}")
+    kept = []
+    for name, group in groups.items():
+        if name not in left_out:
+            kept += [ref for ref in group if ref.label.text not in left_out]
+    if not kept:
+        raise SpecError("leave_out leaves no data set")
+    names = [ref.label.text for ref in kept]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(f"data set {name!r} stands twice in datasets: give one a label, as in other=NAME")
+    return tuple(kept)

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.contract import Taxonomy
+from harness.contract import Learner, Taxonomy
 from harness.signature import import_target
+from harness.trials.parts import TrainingPart
 from harness.trials.ranking import rank_positions
+from harness.trials.trial import Blueprint, Trial
 
 WARMUP_ROWS = 64
 
 
-def build_learner(trial: Mapping[str, Any]) -> Any:
-    """A fresh learner with the trial's parameters, and in it, where it is built round another, a fresh one of those."""
-    return _build(trial["learner_load"], trial["params"], trial["inner"])
+def build_learner(blueprint: Blueprint) -> Any:
+    """A fresh learner, and in it fresh ones of those that it is built round."""
+    params = {name: _built(value) for name, value in blueprint.params.items()}
+    return import_target(blueprint.load)(**params)
 
 
-def _build(load: str, params: dict[str, Any], inner: dict[str, Any] | None) -> Any:
-    if inner is not None:
-        params = {**params, inner["parameter"]: _build(inner["load"], inner["params"], inner["inner"])}
-    return import_target(load)(**params)
+def _built(value: Any) -> Any:
+    if isinstance(value, Blueprint):
+        return build_learner(value)
+    if isinstance(value, list | tuple):
+        return type(value)(map(_built, value))
+    return value
 
 
-def extra_arguments(learner: Any, trial: Mapping[str, Any], taxonomy: Taxonomy | None) -> dict[str, Any]:
+def extra_arguments(learner: Learner, trial: Trial, taxonomy: Taxonomy | None) -> dict[str, Any]:
     """What fit gets beside X and y: the class tree, where the data has one and the learner takes it."""
-    wanted = trial["wants_taxonomy"] or takes(learner, "taxonomy")
+    wanted = trial.wants_taxonomy or takes(learner, "taxonomy")
     return {"taxonomy": taxonomy} if wanted and taxonomy is not None else {}
 
 
-def takes(learner: Any, argument: str) -> bool:
+def takes(learner: Learner, argument: str) -> bool:
     """Whether the learner's fit has an argument of this name."""
     return argument in inspect.signature(learner.fit).parameters
 
@@ -45,15 +49,16 @@ def seed_shared_chance(seed: int) -> None:
     np.random.seed(seed)
 
 
-def warm_up(build: Callable[[], Any], X: Any, y: Any, extra: dict[str, Any]) -> None:
+def warm_up(blueprint: Blueprint, part: TrainingPart, extra: dict[str, Any]) -> None:
     """Fit and rank a few rows, so that whatever compiles on first use has compiled before the clock runs."""
+    X, y = part.X, part.y
     try:
         if issparse(y):
             rows = np.arange(min(WARMUP_ROWS, y.shape[0]))
         else:
             other = np.flatnonzero(y != y[0])[:1]  # two classes at least, or many learners refuse
             rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
-        learner = build()
+        learner = build_learner(blueprint)
         learner.fit(X[rows], y[rows], **extra)
         rank_positions(learner, X[rows[:2]], 1)
     except Exception:  # too few rows for this learner: then it starts cold, and nothing else is lost

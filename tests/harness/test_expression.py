@@ -1,6 +1,7 @@
 """The command line's small language: literals come back as they went in, and nothing is ever evaluated."""
 
 import contextlib
+import math
 
 import pytest
 from hypothesis import example, given
@@ -55,9 +56,9 @@ def test_any_text_is_read_or_refused_with_a_spec_error(text):
         ("dist-name:pa", Expression("dist-name:pa")),
         ("~/in/titles.csv(text=a+b)", Expression("~/in/titles.csv", None, {"text": "a+b"})),
         ("t='my titles.csv'(n=1)", Expression("my titles.csv", "t", {"n": 1})),
-        ("committee(pa(C=1), n=2)", Expression("committee", None, {"learner": "pa(C=1)", "n": 2})),
-        ("x(in/a.csv)", Expression("x", None, {"learner": "in/a.csv"})),
-        ("x('a b.csv'(n=1))", Expression("x", None, {"learner": "'a b.csv'(n=1)"})),
+        ("committee(pa(C=1), n=2)", Expression("committee", None, {"n": 2}, ("pa(C=1)",))),
+        ("x(in/a.csv)", Expression("x", None, {}, ("in/a.csv",))),
+        ("x('a b.csv'(n=1))", Expression("x", None, {}, ("'a b.csv'(n=1)",))),
         ("my.py:pa", Expression("my.py:pa")),
         ("nb=sklearn.x:NB(alpha=1e-3)", Expression("sklearn.x:NB", "nb", {"alpha": 1e-3})),
         ("pa(C=[0.1, 1], step=exact)", Expression("pa", None, {"C": [0.1, 1], "step": "exact"})),
@@ -128,5 +129,29 @@ def test_unbalanced_lists_are_refused(text):
         split_list(text)
 
 
-def test_the_first_argument_without_a_name_goes_by_the_name_that_is_asked_for():
-    assert parse("subsample(icd10cm, classes=3)", inner="dataset").params == {"dataset": "icd10cm", "classes": 3}
+def test_arguments_without_a_name_are_kept_in_their_order_for_whoever_knows_what_they_are():
+    assert parse("mix(pa, ooz(d=5), n=3)").positional == ("pa", "ooz(d=5)")
+    assert parse("mix(pa, ooz(d=5), n=3)").params == {"n": 3}
+
+
+def test_an_argument_without_a_name_cannot_follow_one_that_has_one():
+    with pytest.raises(SpecError, match="cannot read 'pa' in 'mix\\(n=3, pa\\)': expected parameter=value"):
+        parse("mix(n=3, pa)")
+
+
+def test_an_estimator_may_be_a_value():
+    outer = parse("sklearn.multiclass:OneVsRestClassifier(estimator=sklearn.svm:LinearSVC(C=0.1))")
+    assert outer.params == {"estimator": Expression("sklearn.svm:LinearSVC", None, {"C": 0.1})}
+
+
+@pytest.mark.parametrize(("text", "value"), [("inf", math.inf), ("-inf", -math.inf), ("INF", math.inf)])
+def test_infinity_is_a_number(text, value):
+    assert parse_value(text) == value
+
+
+@given(names, st.dictionaries(names, literals, max_size=3))
+@example("pa", {"C": math.inf})
+def test_an_expression_writes_itself_as_it_is_read(name, params):
+    inside = Expression("m:C", None, params)
+    for written in (Expression(name, None, params), Expression(name, "label", {"inside": inside}, ("other",))):
+        assert parse(str(written)) == written

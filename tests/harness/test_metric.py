@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import MetricSpec
+from harness.catalog import Catalog, Entry, Origin
 from harness.errors import SpecError, UnknownName
-from harness.expression import parse
-from harness.host import Catalog, Entry, Origin
-from harness.metric import bind, find_metric
+from harness.metric import MetricCall, bind, call_of, find_metric
 
 OWN = Origin("p", "dist", "1.0")
 RK = MetricSpec(
@@ -33,7 +32,7 @@ def test_a_short_name_and_the_whole_expression_are_one_metric(k):
     short, long = find(f"r{k}"), find(f"rk(k={k})")
     assert short == long
     assert (short.name, short.title, short.depth) == (f"r{k}", f"R{k}", k)
-    assert parse(short.compute).params == {"k": k}
+    assert call_of(short) == MetricCall(f"r{k}", "m:rk", {"k": k})
 
 
 def test_a_member_that_is_registered_by_its_own_name_is_that_one():
@@ -41,7 +40,7 @@ def test_a_member_that_is_registered_by_its_own_name_is_that_one():
 
 
 def test_a_family_alone_has_its_defaults():
-    assert (find("rk").name, find("rk").compute) == ("r1", "m:rk(k=1)")
+    assert call_of(find("rk")) == MetricCall("r1", "m:rk", {"k": 1})
     assert (find("loss").name, find("loss").title) == ("loss", "loss")
 
 
@@ -49,7 +48,7 @@ def test_what_was_set_is_in_the_name_and_the_title():
     changed = find("loss(costs=[1, 2])")
     assert changed.name == "loss(costs=[1, 2])"
     assert changed.title == "loss(costs=[1, 2])"
-    assert parse(changed.compute).params == {"costs": [1, 2], "up": True}
+    assert call_of(changed).params == {"costs": [1, 2], "up": True}
     assert changed.direction == "lower"
 
 

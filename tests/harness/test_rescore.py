@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from harness import MetricSpec
+from harness.catalog import Entry, Origin
 from harness.data.arrays import read_header
 from harness.errors import DataError, HarnessError
-from harness.host import Entry, Origin, discover
+from harness.host import discover
 from harness.metric import find_metric
 from harness.rescore import (
     check_depth,

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from harness.errors import DataError
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
@@ -134,7 +135,7 @@ def log(tmp_path_factory):
 def executor(marked, folder, log):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RUNNER_TEST_LOG", str(log))
-        with LocalExecutor(preload=["harness.trials.trial"], path=[str(folder)]) as executor:
+        with LocalExecutor(Workplace(("harness.trials.running",), path=(str(folder),))) as executor:
             yield executor
 
 

@@ -4,10 +4,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness import DatasetSpec, LearnerSpec
+from harness.catalog import Catalog, Entry, Origin
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.experiment.spec import build
-from harness.host import Catalog, Entry, Origin
 from harness.signature import Source
 
 NO_FLAGS = dict.fromkeys(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.executors.local import Job
+from harness.executors.base import Job
 
 JOBS = Path(__file__).with_name("jobs.py").read_text()
 

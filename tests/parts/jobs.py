@@ -73,7 +73,7 @@ def read_address_zero(payload, send):
     ctypes.string_at(0)
 
 
-def kill_its_keeper(payload, send):
+def kill_its_supervisor(payload, send):
     send("working")
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(1000)
@@ -227,9 +227,13 @@ def tell_modules(payload, send):
     return [name for name in payload["names"] if name in sys.modules], None
 
 
+def tell_variable(payload, send):
+    return os.environ.get(payload["variable"]), None
+
+
 def tell_threads(payload, send):
     """What the pools say of themselves, and how many threads stand there once each has really worked."""
-    from harness.trials.trial import limit_threads, threads_in_force
+    from harness.trials.threads import limit_threads, threads_in_force
 
     limit_threads(payload["threads"])
     import numpy as np

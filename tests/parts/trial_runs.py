@@ -1,7 +1,6 @@
 """Trials of the learners of `learners.py` on small texts, as an executor runs them."""
 
 import io
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +8,15 @@ from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
 from harness.data.arrays import checked, keep, read_header
-from harness.executors.local import Job
-from harness.experiment.plan import Trial
+from harness.executors.base import Job
+from harness.metric import call_of
+from harness.record import measured_from_plain
+from harness.split import parse_split
+from harness.trials.trial import Blueprint, Trial, TrialJob
 from harness_metrics.plugin import harness_metrics
 
-METRICS = {spec.name: spec.compute for spec in harness_metrics()}
+METRICS = {spec.name: call_of(spec) for spec in harness_metrics()}
+TRIAL_TARGET = "harness.trials.running:run_job"
 LEARNERS = Path(__file__).with_name("learners.py").read_text()
 
 
@@ -37,46 +40,56 @@ def keep_in(folder, data):
     return read_header(folder)
 
 
-def trial(learner, header, **changes):
+def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
+    """A trial of a learner, by its name in `learners.py` or by module:Class, on a kept data set."""
+    params = params or {}
     known = {
         "key": "k",
         "label": learner,
+        "family": learner,
         "learner": learner,
-        "learner_load": learner if ":" in learner else f"learners:{learner}",
         "learner_kind": "flat",
         "learner_distribution": "here",
         "learner_version": "1",
-        "params": {},
-        "inner": None,
+        "params": params,
+        "blueprint": Blueprint(learner if ":" in learner else f"learners:{learner}", params),
         "wants_dense": False,
         "wants_taxonomy": False,
         "dataset": "texts",
+        "dataset_family": "texts",
         "dataset_params": {},
         "data_folder": header.folder,
         "fingerprint": header.fingerprint,
         "representation": "tfidf",
-        "split": "holdout:0.25",
+        "split": parse_split(split),
         "number": 0,
         "seed": 3,
         "depth": 10,
     }
-    return asdict(Trial(**known | changes))
+    return Trial(**known | changes)
+
+
+def job_of(trial, metrics=tuple(METRICS.values()), **how):
+    """A trial as an executor gets it."""
+    return Job(TRIAL_TARGET, TrialJob(trial=trial, metrics=tuple(metrics), **how), timeout_seconds=120)
+
+
+def end_of(executor, job, phases=None):
+    """How a trial's process ended: well, whatever the trial's own status."""
+    on_phase = None if phases is None else lambda _, phase: phases.append(phase)
+    ((_, end),) = executor.run([job], on_phase=on_phase)
+    assert end.status == "ok", end.output
+    return end
 
 
 def run(executor, learner, header, *, metrics=None, threads=1, phases=None, **changes):
-    """The answer of a trial and its ranks."""
-    payload = {
-        "trial": trial(learner, header, **changes),
-        "metrics": METRICS if metrics is None else metrics,
-        "threads": threads,
-    }
-    on_phase = None if phases is None else lambda _, phase: phases.append(phase)
-    ((_, end),) = executor.run([Job("harness.trials.trial:run_job", payload, timeout_seconds=120)], on_phase=on_phase)
-    assert end.status == "ok", end.output  # the process ended well, whatever the trial's own status
-    return end.answer, None if end.blob is None else np.load(io.BytesIO(end.blob))
+    """What was measured of a trial, and its ranks."""
+    metrics = METRICS if metrics is None else metrics
+    end = end_of(executor, job_of(trial(learner, header, **changes), metrics.values(), threads=threads), phases)
+    return measured_from_plain(end.answer), None if end.blob is None else np.load(io.BytesIO(end.blob))
 
 
 def good(executor, learner, header, **changes):
-    answer, ranks = run(executor, learner, header, **changes)
-    assert answer["status"] == "ok", answer
-    return answer, ranks
+    measured, ranks = run(executor, learner, header, **changes)
+    assert measured.status == "ok", measured
+    return measured, ranks

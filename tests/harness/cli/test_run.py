@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.api import Plan
 from harness.cli.run import show_plan
-from harness.experiment.spec import build
+from harness.experiment.building import build
 from harness.record import Record
 from place import lasting
 
@@ -113,7 +114,8 @@ def test_a_dry_run_prints_the_plan_and_trains_nothing(place):
 
 def test_a_dry_run_ends_with_the_code_of_a_run_that_leaves_out_a_pair(capsys):
     experiment = build({"learners": "pa"}, "test")
-    assert [show_plan((), incompatible, experiment) for incompatible in ((), ("one cannot run",))] == [0, 1]
+    plans = [Plan(experiment, (), incompatible) for incompatible in ((), ("one cannot run",))]
+    assert list(map(show_plan, plans)) == [0, 1]
     assert capsys.readouterr().err == "warning: one cannot run\n"
 
 

@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array, issparse
 
 from harness import Dataset, DatasetSpec, Taxonomy
+from harness.catalog import Entry, Origin
 from harness.data.arrays import (
     checked,
     data_home,
@@ -22,7 +23,6 @@ from harness.data.arrays import (
     read_header,
 )
 from harness.errors import DataError
-from harness.host import Entry, Origin
 from small_data import TREE, assert_same, dataset, indicator, tree, with_value
 
 

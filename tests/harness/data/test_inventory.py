@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from harness import Dataset, DatasetSpec, RawFile
+from harness.catalog import Entry, Origin
 from harness.data.arrays import folder_of, keep
 from harness.data.fetch import hash_file
 from harness.data.inventory import (
@@ -22,7 +23,6 @@ from harness.data.inventory import (
 )
 from harness.errors import DataError
 from harness.home import MANIFEST, Manifest, RawEntry, download_folder, lock_of, raw_folder, write_manifest
-from harness.host import Entry, Origin
 
 ORIGIN = Origin("toy", "toy-dist", "1.0")
 FETCHED = (RawFile(name="a", urls=("https://example.org/a",)),)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from job_runs import JOBS, run
 
@@ -17,6 +18,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def shared(marked, folder):
     """One executor for the tests that do it no harm."""
-    with LocalExecutor(path=[str(folder)]) as executor:
+    with LocalExecutor(Workplace(path=(str(folder),))) as executor:
         run(executor, "answer", value=1)
         yield executor

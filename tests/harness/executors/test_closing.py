@@ -6,13 +6,14 @@ import time
 
 import pytest
 
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from job_runs import job
 
 
 def test_closing_in_the_middle_leaves_nothing_running(marked, folder):
     known = set(marked.alive())
-    executor = LocalExecutor(path=[str(folder)])
+    executor = LocalExecutor(Workplace(path=(str(folder),)))
     executor.start()
     left = []
     jobs = [job("leave_children_and_hang", timeout=None) for _ in range(3)]
@@ -34,7 +35,7 @@ def test_closing_in_the_middle_leaves_nothing_running(marked, folder):
 
 def test_closing_does_not_wait_for_a_preload(marked, folder, nothing_left):
     (folder / "slow_import.py").write_text("import time\ntime.sleep(1000)\n")
-    executor = LocalExecutor(preload=["slow_import"], path=[str(folder)])
+    executor = LocalExecutor(Workplace(("slow_import",), path=(str(folder),)))
     executor.start()
     time.sleep(0.5)
     start = time.monotonic()
@@ -44,11 +45,12 @@ def test_closing_does_not_wait_for_a_preload(marked, folder, nothing_left):
 
 HOST = """
 import sys
-from harness.executors.local import Job, LocalExecutor
+from harness.executors.base import Job, Workplace
+from harness.executors.local import LocalExecutor
 
 folder, name, preload = sys.argv[1:]
 jobs = [Job(f"jobs:{name}", {}) for _ in range(3)]
-with LocalExecutor(path=[folder], preload=preload.split()) as executor:
+with LocalExecutor(Workplace(tuple(preload.split()), path=(folder,))) as executor:
     print("started", flush=True)
     for _ in executor.run(jobs, at_once=3, on_phase=lambda job, phase: print(phase, flush=True)):
         pass

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from harness.errors import HarnessError
+from harness.executors.frames import RESULT, pack
 from job_runs import job, run
 
 
@@ -21,6 +23,12 @@ def test_a_job_gives_its_answer_its_bytes_and_its_phases(shared, nothing_left):
 @pytest.mark.parametrize("value", [{0: 1.5, 3: 2.0}, (1, 2), [None, True], {1, 2}, float("inf"), "é\n"])
 def test_a_payload_arrives_as_it_was_sent(shared, value):
     assert run(shared, "answer", value=value).answer == {"got": repr(value)}
+
+
+def test_a_payload_that_cannot_be_sent_is_an_error_that_names_the_job(shared):
+    with pytest.raises(HarnessError, match="the job jobs:answer cannot be sent to a process: .*lambda"):
+        run(shared, "answer", value=lambda: None)
+    assert run(shared, "answer", value=1).status == "ok"  # and the executor works on
 
 
 def test_a_job_that_raises_leaves_its_traceback_in_the_output(shared, nothing_left):
@@ -67,8 +75,8 @@ def test_a_job_that_reads_where_nothing_is_has_crashed(shared, nothing_left):
     assert "SIGSEGV" in run(shared, "read_address_zero").message
 
 
-def test_a_job_whose_keeper_is_killed_has_crashed_and_is_gone(shared, nothing_left):
-    end = run(shared, "kill_its_keeper")
+def test_a_job_whose_supervisor_is_killed_has_crashed_and_is_gone(shared, nothing_left):
+    end = run(shared, "kill_its_supervisor")
     assert end.status == "crash"
     assert "watched" in end.message
 
@@ -150,7 +158,9 @@ def test_a_job_may_do_what_it_likes_with_its_standard_output(shared, nothing_lef
         "rubbish" * 5,
         "R\x03\x00\x00\x00\x00\x00\x00\x00{{{",
         "P\x02\x00\x00\x00\x00\x00\x00\x00\xff\xff",
+        pack(RESULT, b"[" * 100_000 + b"]" * 100_000).decode("latin-1"),  # JSON, and deeper than anybody can read
     ],
+    ids=["a frame cut short", "no frame", "no JSON", "no text", "JSON too deep"],
 )
 def test_rubbish_on_the_line_costs_the_job_its_answer_and_nobody_else_theirs(shared, nothing_left, words):
     ends = [end for _, end in shared.run([job("write_on_its_line_to_the_host", words=words), job("answer", value=1)])]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.executors import LOADERS, TRIALS, loading_executor, start_executor
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from job_runs import job, run
 
@@ -30,7 +32,7 @@ WARM = textwrap.dedent(
         return total
     '''
 )
-PRELOADED = ["harness.trials.trial", "numpy", "scipy.sparse", "sklearn.linear_model", "harness_prototype.pa", "warm"]
+PRELOADED = ("harness.trials.running", "numpy", "scipy.sparse", "sklearn.linear_model", "harness_prototype.pa", "warm")
 
 
 def server_of(executor):
@@ -44,13 +46,13 @@ def server_of(executor):
 def warm(request, marked, folder):
     """An executor whose server has all modules warm that a run would have."""
     (folder / "warm.py").write_text(WARM)
-    with LocalExecutor(preload=PRELOADED, threads=request.param, path=[str(folder)]) as executor:
+    with LocalExecutor(Workplace(PRELOADED, request.param, (str(folder),))) as executor:
         yield request.param, executor
 
 
 def test_the_warm_server_has_one_thread_and_its_jobs_find_the_modules_there(warm, recwarn):
     _, executor = warm
-    assert run(executor, "tell_modules", names=PRELOADED).answer == PRELOADED
+    assert run(executor, "tell_modules", names=PRELOADED).answer == list(PRELOADED)
     assert run(executor, "count_threads").answer == 1
     assert os.listdir(f"/proc/{server_of(executor)}/task") == [str(server_of(executor))]
     assert not recwarn.list
@@ -74,7 +76,16 @@ def test_a_preload_that_starts_a_thread_is_named_and_left_out(marked, folder, no
     (folder / "threaded.py").write_text(
         "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()\n"
     )
-    with LocalExecutor(preload=["json", "threaded", "csv"], path=[str(folder)]) as executor:
+    with LocalExecutor(
+        Workplace(
+            (
+                "json",
+                "threaded",
+                "csv",
+            ),
+            path=(str(folder),),
+        )
+    ) as executor:
         with pytest.warns(UserWarning, match="'threaded' starts threads when imported: not preloaded"):
             end = run(executor, "tell_modules", names=["csv", "threaded"])
         assert end.answer == ["csv"]
@@ -84,7 +95,17 @@ def test_a_preload_that_starts_a_thread_is_named_and_left_out(marked, folder, no
 def test_a_preload_that_cannot_be_imported_does_not_matter(marked, folder, nothing_left, recwarn):
     (folder / "broken.py").write_text("raise ImportError('no such luck')\n")
     (folder / "leaving.py").write_text("raise SystemExit(1)\n")
-    with LocalExecutor(preload=["broken", "absent", "leaving", "csv"], path=[str(folder)]) as executor:
+    with LocalExecutor(
+        Workplace(
+            (
+                "broken",
+                "absent",
+                "leaving",
+                "csv",
+            ),
+            path=(str(folder),),
+        )
+    ) as executor:
         assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
     assert not recwarn.list
 
@@ -96,7 +117,16 @@ def test_a_preload_that_cannot_be_imported_does_not_matter(marked, folder, nothi
 )
 def test_a_preload_that_ends_the_server_is_named_and_left_out(marked, folder, nothing_left, text):
     (folder / "deadly.py").write_text(text)
-    with LocalExecutor(preload=["json", "deadly", "csv"], path=[str(folder)]) as executor:
+    with LocalExecutor(
+        Workplace(
+            (
+                "json",
+                "deadly",
+                "csv",
+            ),
+            path=(str(folder),),
+        )
+    ) as executor:
         with pytest.warns(UserWarning, match="'deadly' ended the process that imported it: not preloaded"):
             end = run(executor, "tell_modules", names=["csv"])
         assert end.answer == ["csv"]
@@ -104,7 +134,7 @@ def test_a_preload_that_ends_the_server_is_named_and_left_out(marked, folder, no
 
 def test_what_a_preload_prints_is_not_taken_for_the_hosts_answer(marked, folder, nothing_left, capfd):
     (folder / "talking.py").write_text("print('good morning')\n")
-    with LocalExecutor(preload=["talking"], path=[str(folder)]) as executor:
+    with LocalExecutor(Workplace(("talking",), path=(str(folder),))) as executor:
         assert run(executor, "answer", value=1).status == "ok"
     printed = capfd.readouterr()
     assert printed.out == ""
@@ -115,8 +145,8 @@ def test_a_slow_start_is_told(marked, folder, nothing_left, monkeypatch):
     monkeypatch.setattr("harness.executors.local.SLOW_SECONDS", 0.2)
     (folder / "rather_slow.py").write_text("import time\ntime.sleep(1)\n")
     told = []
-    with LocalExecutor(preload=["rather_slow"], path=[str(folder)]) as executor:
-        executor.on_slow = lambda: told.append(True)
+    with LocalExecutor() as executor:
+        executor.prepare(Workplace(("rather_slow",), path=(str(folder),)), lambda: told.append(True))
         assert run(executor, "answer", value=1).status == "ok"
     assert told == [True]
 
@@ -125,14 +155,22 @@ def test_a_preload_that_never_ends_is_named_and_left_out(marked, folder, nothing
     monkeypatch.setattr("harness.executors.local.SLOW_SECONDS", 0.2)
     monkeypatch.setattr("harness.executors.local.HOPELESS_SECONDS", 2)
     (folder / "endless.py").write_text("while True:\n    pass\n")
-    with LocalExecutor(preload=["endless", "csv"], path=[str(folder)]) as executor:
+    with LocalExecutor(
+        Workplace(
+            (
+                "endless",
+                "csv",
+            ),
+            path=(str(folder),),
+        )
+    ) as executor:
         with pytest.warns(UserWarning, match="'endless' takes over 2 s to import: not preloaded"):
             end = run(executor, "tell_modules", names=["csv"])
         assert end.answer == ["csv"]
 
 
 def test_a_killed_server_is_replaced(marked, folder, nothing_left):
-    with LocalExecutor(path=[str(folder)], preload=["csv"]) as executor:
+    with LocalExecutor(Workplace(("csv",), path=(str(folder),))) as executor:
         for _ in range(3):
             assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
             before = server_of(executor)
@@ -142,7 +180,7 @@ def test_a_killed_server_is_replaced(marked, folder, nothing_left):
 
 
 def test_a_server_killed_while_jobs_run_costs_none_of_them(marked, folder, nothing_left):
-    with LocalExecutor(path=[str(folder)]) as executor:
+    with LocalExecutor(Workplace(path=(str(folder),))) as executor:
         jobs = [job("sleep", seconds=seconds) for seconds in (0.1, 2.0, 0.1, 0.1)]
         statuses = []
         for _, end in executor.run(jobs, at_once=2):
@@ -151,3 +189,47 @@ def test_a_server_killed_while_jobs_run_costs_none_of_them(marked, folder, nothi
                 time.sleep(0.2)
             statuses.append(end.status)
     assert statuses == ["ok"] * 4
+
+
+def test_an_executor_started_early_serves_jobs_once_it_is_told_where(marked, folder, nothing_left):
+    with LocalExecutor(common=("csv",)) as executor:
+        first = server_of(executor)
+        executor.prepare(Workplace(("json.tool",), path=(str(folder),)))
+        assert run(executor, "tell_modules", names=["csv", "json.tool"]).answer == ["csv", "json.tool"]
+        assert server_of(executor) == first
+
+
+def test_threads_other_than_those_it_was_started_for_take_a_new_server(marked, folder, nothing_left):
+    with LocalExecutor(common=("csv",), threads=1) as executor:
+        first = server_of(executor)
+        executor.prepare(Workplace(threads=2, path=(str(folder),)))
+        assert server_of(executor) != first
+        assert run(executor, "tell_variable", variable="OMP_NUM_THREADS").answer == "2"
+        assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
+
+
+def test_the_factory_gives_an_executor_that_waits_for_its_workplace(marked, folder, nothing_left):
+    executor = start_executor(("csv",), threads=2)
+    try:
+        executor.prepare(Workplace(threads=2, path=(str(folder),)))
+        assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
+        assert run(executor, "tell_variable", variable="OMP_NUM_THREADS").answer == "2"
+    finally:
+        executor.close()
+
+
+def test_an_executor_for_loaders_finds_the_plugins_and_is_closed_at_the_end(marked, folder):
+    known = set(marked.alive())
+    with loading_executor([folder]) as executor:
+        assert run(executor, "tell_modules", names=list(LOADERS)).answer == list(LOADERS)
+    assert marked.left_behind(known) == {}
+    with pytest.raises(KeyError), loading_executor([folder]):
+        raise KeyError("whatever happens inside")
+    assert marked.left_behind(known) == {}
+
+
+def test_what_every_trial_imports_starts_no_thread_and_is_warm(marked, folder, nothing_left, recwarn):
+    with LocalExecutor(Workplace(path=(str(folder),)), common=TRIALS) as executor:
+        assert run(executor, "tell_modules", names=list(TRIALS)).answer == list(TRIALS)
+        assert len(os.listdir(f"/proc/{server_of(executor)}/task")) == 1
+    assert not recwarn.list

@@ -2,12 +2,12 @@
 
 import pytest
 
+from harness.catalog import Catalog, Entry, Origin
 from harness.contract import DatasetSpec
 from harness.errors import DataError, SpecError
 from harness.experiment.dataset_ref import choice_of
 from harness.experiment.file_formats import find_opener
 from harness.experiment.resolve import resolve_dataset
-from harness.host import Catalog, Entry, Origin
 
 OWN = Origin("mine", "dist", "1.0")
 

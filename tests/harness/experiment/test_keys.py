@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from experiments import DEFAULTS, LABELS, OWN, catalog_of, key, learner, trials_of
 from harness import MetricSpec
+from harness.catalog import Entry
 from harness.experiment.resolve import MINIMUM_DEPTH
-from harness.host import Entry
 
 
 @given(order=st.permutations(["pa", "small=pa(C=0.1)", "ooz", "fixed", "dense(passes=2, C=3)"]))

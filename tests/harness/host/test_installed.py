@@ -104,7 +104,7 @@ RUBBISH = {
     "numbers": ("[1, 2]", "harness_learners returned 1 where a LearnerSpec belongs"),
     "other-spec": ("[MetricSpec(name='m', compute='a:b')]", "where a LearnerSpec belongs"),
     "bad-name": ("[LearnerSpec(name='My Learner', load='a:B')]", "the name 'My Learner' must be lower case letters"),
-    "no-name": ("[LearnerSpec(name=None, load='a:B')]", "the name None must be"),
+    "no-name": ("[LearnerSpec(name=None, load='a:B')]", "name is None, expected a text"),
     "colon-name": ("[LearnerSpec(name='a:b', load='a:B')]", "the name 'a:b' must be"),
     "bad-load": ("[LearnerSpec(name='x', load='a.B')]", "x.load is 'a.B', expected 'module:name'"),
     "class-load": ("[LearnerSpec(name='x', load=int)]", "x.load is <class 'int'>, expected 'module:name'"),
@@ -114,7 +114,7 @@ RUBBISH = {
         "x.needs is {'positive'}, expected a set of nonnegative, taxonomy, dense",
     ),
     "bad-support": ("[LearnerSpec(name='x', load='a:B', supports='multilabel')]", "expected a set of multilabel"),
-    "bad-preload": ("[LearnerSpec(name='x', load='a:B', preload='a')]", "x.preload is 'a', expected a value of type"),
+    "bad-preload": ("[LearnerSpec(name='x', load='a:B', preload='a')]", "x.preload is 'a', expected a tuple"),
     "bad-parameters": ("[LearnerSpec(name='x', load='a:B', parameters=['C'])]", "x.parameters is ['C'], expected"),
     "twice": ("[LearnerSpec(name='x', load='a:B')] * 2", "harness_learners gives the name 'x' twice"),
 }
@@ -147,7 +147,7 @@ def test_a_hook_that_returns_rubbish_makes_its_plugin_broken_and_no_other(instal
         (
             "harness_datasets",
             "[DatasetSpec(name='d', load='a:b', version='2')]",
-            "d.version is '2', expected a value of",
+            "d.version is '2', expected a whole number",
         ),
         (
             "harness_datasets",
@@ -160,7 +160,7 @@ def test_a_hook_that_returns_rubbish_makes_its_plugin_broken_and_no_other(instal
         (
             "harness_metrics",
             "[MetricSpec(name='m', compute='a:b', depth=True)]",
-            "m.depth is True, expected a value of",
+            "m.depth is True, expected a whole number",
         ),
         ("harness_experiments", "[ExperimentSpec(name='e', resource='file.toml')]", "e.resource is 'file.toml'"),
     ],

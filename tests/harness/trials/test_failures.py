@@ -1,10 +1,8 @@
 """What a trial will not accept: failures are answers, with the phase and the reason."""
 
-from dataclasses import fields
-
 import pytest
 
-from harness.record import Record
+from harness.metric import MetricCall
 from trial_runs import METRICS, good, run
 
 
@@ -32,41 +30,41 @@ from trial_runs import METRICS, good, run
 )
 def test_a_failure_is_an_answer_that_names_the_phase_and_the_reason(executor, single, learner, changes, message):
     answer, ranks = run(executor, learner, single, **changes)
-    assert answer["status"] == "error"
-    assert answer["message"].startswith(message)
-    assert "Traceback" in answer["traceback"]
+    assert answer.status == "error"
+    assert answer.message.startswith(message)
+    assert "Traceback" in answer.traceback
     assert ranks is None
-    assert answer.keys() <= {field.name for field in fields(Record)}
 
 
 def test_a_learner_that_changes_several_labels_a_row_is_caught(executor, multi):
     answer, _ = run(executor, "ChangesLabels", multi)
-    assert answer["message"].startswith("during fit: the learner changed y")
+    assert answer.message.startswith("during fit: the learner changed y")
 
 
 def test_a_long_message_becomes_one_short_line_and_stays_whole_in_the_traceback(executor, single):
     answer, _ = run(executor, "FailsInFit", single)
-    assert answer["message"].startswith("during fit: ValueError: cannot be trained xxx")
-    assert len(answer["message"]) < 500
-    assert "x" * 10_000 in answer["traceback"]
+    assert answer.message.startswith("during fit: ValueError: cannot be trained xxx")
+    assert len(answer.message) < 500
+    assert "x" * 10_000 in answer.traceback
 
 
 def test_running_out_of_memory_by_itself_is_a_memory_failure(executor, single):
     answer, _ = run(executor, "OutOfMemory", single)
-    assert answer["status"] == "memory"
-    assert answer["message"] == "during fit: MemoryError: no room"
+    assert answer.status == "memory"
+    assert answer.message == "during fit: MemoryError: no room"
 
 
 def test_a_metric_that_fails_costs_its_own_column_only(executor, single):
-    bad = {name: f"learners:{name}" for name in ("fails", "gives_nan", "gives_text", "gives_nothing", "gives_whole")}
-    metrics = {**bad, "lost": "nowhere:nothing", "r1": METRICS["r1"]}
+    bad = ("fails", "gives_nan", "gives_text", "gives_nothing", "gives_whole")
+    metrics = {name: MetricCall(name, f"learners:{name}") for name in bad}
+    metrics |= {"lost": MetricCall("lost", "nowhere:nothing"), "r1": METRICS["r1"]}
     answer, ranks = good(executor, "Ranking", single, metrics=metrics)
     assert ranks.shape == (60, 10)
-    scores = answer["scores"]
+    scores = answer.scores
     assert scores.keys() == metrics.keys()
     assert scores["r1"] > 0.5
     assert scores["gives_whole"] == 7.0
-    assert [name for name, value in scores.items() if value is None] == [*list(bad)[:4], "lost"]
+    assert [name for name, value in scores.items() if value is None] == [*bad[:4], "lost"]
     for words in ("'fails' failed: RuntimeError: no value", "'gives_nan'", "'gives_text'", "'lost'"):
-        assert words in answer["message"]
-    assert "gives_nothing" not in answer["message"]
+        assert words in answer.message
+    assert "gives_nothing" not in answer.message

@@ -10,8 +10,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from harness.contract import REPRESENTATIONS
+from harness.split import parse_split
 from harness.trials.represent import represent
-from harness.trials.split import split_rows
+from harness.trials.splitting import draw_split
 
 names = st.sampled_from(REPRESENTATIONS)
 values = st.sampled_from([0.0, 0.0, 0.0, 1.0, 2.0, 0.5, 7.0, -3.0])
@@ -66,7 +67,7 @@ def test_whatever_the_test_rows_of_a_data_set_hold_the_training_rows_and_what_is
     split = data.draw(st.sampled_from(["holdout:0.3", "kfold:3", "stratified:0.4"]))
     labels = np.arange(rows) % 2
     first = data.draw(arrays(np.float32, (rows, 5), elements=values))
-    train, test = split_rows(split, rows, seed, {}, labels)
+    train, test = draw_split(parse_split(split), rows, seed, {}, labels)
     second = first.copy()
     second[test] = data.draw(arrays(np.float32, (len(test), 5), elements=values))
     probe = csr_array(np.diag(np.arange(1, 6, dtype=np.float32)) + 1)

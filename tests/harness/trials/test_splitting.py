@@ -5,15 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import DataError, SpecError
-from harness.trials.split import (
-    check_split,
-    folds_of,
-    settle_split,
-    shuffled,
-    split_rows,
-    split_sizes,
-)
+from harness.errors import DataError
+from harness.split import parse_split
+from harness.trials.splitting import draw_split, shuffled
 
 seeds = st.integers(0, 2**32)
 PINNED = {
@@ -23,6 +17,11 @@ PINNED = {
 }
 
 
+def draw(split, rows, seed, given, labels=None):
+    """The parts of a split that is written as text."""
+    return draw_split(parse_split(split), rows, seed, given, labels)
+
+
 @given(st.integers(0, 300), seeds)
 def test_a_shuffle_is_a_permutation(rows, seed):
     assert sorted(shuffled(rows, seed)) == list(range(rows))
@@ -30,17 +29,17 @@ def test_a_shuffle_is_a_permutation(rows, seed):
 
 @given(st.integers(2, 300), st.floats(0.01, 0.99), seeds)
 def test_the_parts_are_disjoint_cover_all_rows_and_have_the_sizes_told(rows, share, seed):
-    split = check_split(f"holdout:{share}")
-    train, test = split_rows(split, rows, seed, {})
+    split = parse_split(f"holdout:{share}")
+    train, test = draw_split(split, rows, seed, {})
     assert sorted([*train, *test]) == list(range(rows))
     if len(train) and len(test):
-        assert split_sizes(split, rows, {}) == (len(train), len(test))
+        assert split.sizes(rows, {}) == (len(train), len(test))
     assert len(test) == round(share * rows)
 
 
 @given(st.integers(2, 200), seeds)
 def test_a_seed_always_means_the_same_rows(rows, seed):
-    for first, second in zip(*(split_rows("holdout:0.3", rows, seed, {}) for _ in range(2)), strict=True):
+    for first, second in zip(*(draw("holdout:0.3", rows, seed, {}) for _ in range(2)), strict=True):
         assert np.array_equal(first, second)
 
 
@@ -74,7 +73,7 @@ def test_rows_are_ordered_by_the_hash_of_seed_and_row(rows, seed):
 def test_the_test_parts_of_many_seeds_take_every_row_about_equally_often():
     counts = np.zeros(100)
     for seed in range(400):
-        counts[split_rows("holdout:0.1", 100, seed, {})[1]] += 1
+        counts[draw("holdout:0.1", 100, seed, {})[1]] += 1
     assert counts.sum() == 400 * 10
     assert counts.min() > 15  # 40 on average, with a standard deviation of 6
     assert counts.max() < 70
@@ -89,7 +88,7 @@ folds = st.integers(2, 12)
 def test_the_folds_of_a_shuffle_test_every_row_once(rows, k, shuffle):
     tests = []
     for fold in range(k):
-        train, test = split_rows(f"kfold:{k}", rows, shuffle * k + fold, {})
+        train, test = draw(f"kfold:{k}", rows, shuffle * k + fold, {})
         assert sorted([*train, *test]) == list(range(rows))
         tests += test.tolist()
     assert sorted(tests) == list(range(rows))
@@ -97,21 +96,16 @@ def test_the_folds_of_a_shuffle_test_every_row_once(rows, k, shuffle):
 
 @given(st.integers(12, 200), folds, seeds)
 def test_folds_are_of_one_size_within_one_and_no_part_is_smaller_than_told(rows, k, seed):
-    train, test = split_rows(f"kfold:{k}", rows, seed, {})
+    train, test = draw(f"kfold:{k}", rows, seed, {})
     assert len(test) in (rows // k, -(-rows // k))
-    least_train, least_test = split_sizes(f"kfold:{k}", rows, {})
+    least_train, least_test = parse_split(f"kfold:{k}").sizes(rows, {})
     assert len(train) >= least_train
     assert len(test) >= least_test
 
 
 def test_folds_of_the_next_shuffle_are_other_ones():
-    first, second = (set(split_rows("kfold:5", 100, seed, {})[1].tolist()) for seed in (0, 5))
+    first, second = (set(draw("kfold:5", 100, seed, {})[1].tolist()) for seed in (0, 5))
     assert first != second
-
-
-def test_only_a_split_into_folds_has_a_number_of_them():
-    assert [folds_of(f"{kind}:7") for kind in ("kfold", "stratified-kfold")] == [7, 7]
-    assert [folds_of(split) for split in ("holdout:0.1", "stratified:0.1", "given")] == [None, None, None]
 
 
 # -- strata ----------------------------------------------------------------------------------------------------------
@@ -129,14 +123,14 @@ shares = st.sampled_from([0.1, 0.2, 0.25, 1 / 3, 0.5, 0.8])
 
 @given(labelled(), shares, seeds)
 def test_strata_are_disjoint_cover_all_rows_and_come_to_the_size_of_a_plain_hold_out(labels, share, seed):
-    train, test = split_rows(f"stratified:{share}", len(labels), seed, {}, labels)
+    train, test = draw(f"stratified:{share}", len(labels), seed, {}, labels)
     assert sorted([*train, *test]) == list(range(len(labels)))
     assert len(test) == round(share * len(labels))
 
 
 @given(labelled(), shares, seeds)
 def test_every_class_with_enough_rows_keeps_its_share_within_one_and_trains(labels, share, seed):
-    train, test = split_rows(f"stratified:{share}", len(labels), seed, {}, labels)
+    train, test = draw(f"stratified:{share}", len(labels), seed, {}, labels)
     for label, size in enumerate(np.bincount(labels)):
         if size * min(share, 1 - share) >= 1:
             tested = int((labels[test] == label).sum())
@@ -149,7 +143,7 @@ def test_what_classes_are_called_decides_nothing_but_ties(labels, seed, names):
     counts = np.bincount(labels)
     exact = all(size % 4 == 0 for size in counts)
     renamed = np.array(names)[labels]
-    first, second = (split_rows("stratified:0.25", len(labels), seed, {}, y)[1] for y in (labels, renamed))
+    first, second = (draw("stratified:0.25", len(labels), seed, {}, y)[1] for y in (labels, renamed))
     if exact:  # nothing is left over, so no tie is broken
         assert np.array_equal(first, second)
     assert len(first) == len(second)
@@ -157,7 +151,7 @@ def test_what_classes_are_called_decides_nothing_but_ties(labels, seed, names):
 
 def test_classes_too_small_for_their_share_are_drawn_from_together():
     labels = np.concatenate([np.zeros(100, np.int64), np.arange(1, 101)])
-    _, test = split_rows("stratified:0.1", 200, 0, {}, labels)
+    _, test = draw("stratified:0.1", 200, 0, {}, labels)
     assert (labels[test] == 0).sum() == 10
     assert (labels[test] > 0).sum() == 10
 
@@ -166,7 +160,7 @@ def test_classes_too_small_for_their_share_are_drawn_from_together():
 def test_a_stratified_split_without_one_label_a_row_is_refused(split):
     for labels in (None, np.zeros((10, 2)), np.zeros(9, np.int64)):
         with pytest.raises(DataError, match="a stratified split needs one label a row"):
-            split_rows(split, 10, 0, {}, labels)
+            draw(split, 10, 0, {}, labels)
 
 
 @given(labelled(), folds, st.integers(0, 5))
@@ -174,7 +168,7 @@ def test_stratified_folds_test_every_row_once_and_share_out_every_class_within_o
     counts = []
     tests = []
     for fold in range(k):
-        train, test = split_rows(f"stratified-kfold:{k}", len(labels), shuffle * k + fold, {}, labels)
+        train, test = draw(f"stratified-kfold:{k}", len(labels), shuffle * k + fold, {}, labels)
         assert sorted([*train, *test]) == list(range(len(labels)))
         assert len(test) in (len(labels) // k, -(-len(labels) // k))
         counts.append(np.bincount(labels[test], minlength=8))
@@ -186,7 +180,7 @@ def test_stratified_folds_test_every_row_once_and_share_out_every_class_within_o
 @given(labelled(), folds, seeds, st.permutations(range(8)))
 def test_what_classes_are_called_decides_nothing_of_stratified_folds(labels, k, seed, names):
     renamed = np.array(names)[labels]
-    first, second = (split_rows(f"stratified-kfold:{k}", len(labels), seed, {}, y) for y in (labels, renamed))
+    first, second = (draw(f"stratified-kfold:{k}", len(labels), seed, {}, y) for y in (labels, renamed))
     assert [part.tolist() for part in first] == [part.tolist() for part in second]
 
 
@@ -195,7 +189,7 @@ def test_stratified_folds_are_dealt_as_defined(labels, k, seed):
     order = shuffled(len(labels), seed // k).tolist()
     classes = list(dict.fromkeys(labels[order].tolist()))
     dealt = [row for name in classes for row in order if labels[row] == name]
-    _, test = split_rows(f"stratified-kfold:{k}", len(labels), seed, {}, labels)
+    _, test = draw(f"stratified-kfold:{k}", len(labels), seed, {}, labels)
     assert test.tolist() == [row for row in order if dealt.index(row) % k == seed % k]
 
 
@@ -221,7 +215,7 @@ def stratified_by_hand(share, labels, seed):
 
 @given(labelled(), shares, seeds)
 def test_strata_are_drawn_as_defined(labels, share, seed):
-    train, test = split_rows(f"stratified:{share}", len(labels), seed, {}, labels)
+    train, test = draw(f"stratified:{share}", len(labels), seed, {}, labels)
     assert (train.tolist(), test.tolist()) == stratified_by_hand(share, labels.tolist(), seed)
 
 
@@ -236,73 +230,8 @@ GOLDEN = {
 @pytest.mark.parametrize("split", GOLDEN)
 def test_a_split_is_the_same_on_every_machine(split):
     labels = np.array([0] * 6 + [1] * 5 + [2])
-    train, test = split_rows(split, 12, 5, {}, labels)
+    train, test = draw(split, 12, 5, {}, labels)
     assert (train.tolist(), test.tolist()) == GOLDEN[split]
-
-
-# -- names -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("holdout:0.1", "holdout:0.1"),
-        ("holdout:.10", "holdout:0.1"),
-        ("holdout:1e-1", "holdout:0.1"),
-        ("holdout:0.12345678", "holdout:0.12345678"),
-        ("stratified:.10", "stratified:0.1"),
-        ("kfold:10", "kfold:10"),
-        ("kfold:05", "kfold:5"),
-        ("stratified-kfold:05", "stratified-kfold:5"),
-        ("given", "given"),
-        ("given:official", "given:official"),
-    ],
-)
-def test_a_split_has_one_way_to_be_written(text, canonical):
-    assert check_split(text) == canonical
-    assert check_split(canonical) == canonical
-
-
-UNKNOWN = ["", "holdout", "holdout:", "holdout:0", "holdout:1", "holdout:-0.1", "holdout:nan", "holdout:x"]
-UNKNOWN += [
-    "kfold",
-    "kfold:1",
-    "kfold:-3",
-    "kfold:2.5",
-    "kfold:x",
-    "stratified",
-    "stratified:0",
-    "stratified:2",
-    "stratified-kfold:1",
-    "stratified-kfold:0.5",
-    "random",
-]
-
-
-@pytest.mark.parametrize("text", UNKNOWN)
-def test_an_unknown_split_is_named_with_what_is_allowed(text):
-    with pytest.raises(SpecError) as caught:
-        check_split(text)
-    assert repr(text) in str(caught.value)
-    assert "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K" in str(
-        caught.value
-    )
-
-
-@pytest.mark.parametrize(
-    ("split", "rows", "part"),
-    [
-        ("holdout:0.1", 4, "test"),
-        ("holdout:0.9", 4, "training"),
-        ("stratified:0.1", 4, "test"),
-        ("kfold:5", 4, "test"),
-        ("kfold:2", 1, "test"),
-        ("stratified-kfold:5", 4, "test"),
-    ],
-)
-def test_an_empty_part_is_refused(split, rows, part):
-    with pytest.raises(DataError, match=f"of {rows} rows leaves the {part} part empty"):
-        split_sizes(split, rows, {})
 
 
 # -- splits that the data brings -------------------------------------------------------------------------------------
@@ -312,21 +241,14 @@ OFFICIAL = (np.array([4, 2, 9, 7]), np.array([0, 1]))
 
 @given(seeds)
 def test_a_given_split_keeps_its_parts_and_shuffles_the_training_one(seed):
-    train, test = split_rows("given:official", 10, seed, {"official": OFFICIAL})
+    train, test = draw("given:official", 10, seed, {"official": OFFICIAL})
     assert sorted(train) == sorted(OFFICIAL[0])
     assert np.array_equal(test, OFFICIAL[1])
 
 
 def test_the_training_order_of_a_given_split_depends_on_the_seed():
-    orders = {tuple(split_rows("given", 10, seed, {"official": OFFICIAL})[0]) for seed in range(20)}
+    orders = {tuple(draw("given", 10, seed, {"official": OFFICIAL})[0]) for seed in range(20)}
     assert len(orders) > 5
-
-
-def test_the_only_given_split_needs_no_name():
-    assert settle_split("given", {"official": OFFICIAL}) == "given:official"
-    assert settle_split("given:official", {"official": OFFICIAL}) == "given:official"
-    assert settle_split("holdout:0.1", {"official": OFFICIAL}) == "holdout:0.1"
-    assert split_sizes("given", 10, {"official": (4, 2)}) == (4, 2)
 
 
 @pytest.mark.parametrize(
@@ -339,10 +261,5 @@ def test_the_only_given_split_needs_no_name():
 )
 def test_a_split_that_the_data_does_not_bring_is_named_with_those_it_does(split, given, brings):
     with pytest.raises(DataError) as caught:
-        split_rows(split, 10, 0, given)
+        draw(split, 10, 0, given)
     assert brings in str(caught.value)
-
-
-def test_a_given_split_with_an_empty_part_is_refused():
-    with pytest.raises(DataError, match="leaves the test part empty"):
-        split_sizes("given:a", 10, {"a": (10, 0)})

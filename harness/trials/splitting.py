@@ -1,4 +1,4 @@
-"""Splits: which rows train and which test. The same for a seed on every machine and with every numpy.
+"""Which rows train and which test. The same for a seed on every machine and with every numpy.
 
 The order comes from a hash of (seed, row), in plain 64-bit integers, not from a library's random stream, which may
 change between releases.
@@ -11,93 +11,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import DataError, SpecError
+from harness.errors import DataError
+from harness.split import ONE_LABEL, Split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.int64]
 
-ALLOWED = (
-    "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K of 2 or more, "
-    "or 'given' / 'given:NAME' for a split that the data set brings"
-)
-FOLDS = ("kfold", "stratified-kfold")
-ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label data"
-"""What a stratified split is refused with."""
 
-
-def check_split(split: str) -> str:
-    """The split's text as it goes into keys; SpecError when it is none."""
-    kind, _, detail = split.partition(":")
-    if kind == "given":
-        return split
-    if kind in FOLDS and detail.isascii() and detail.isdigit() and int(detail) >= 2:
-        return f"{kind}:{int(detail)}"
-    try:
-        share = float(detail) if kind in ("holdout", "stratified") else 0.0
-    except ValueError:
-        share = 0.0
-    if not 0 < share < 1:
-        raise SpecError(f"split {split!r} is unknown: expected {ALLOWED}")
-    return f"{kind}:{share}"
-
-
-def settle_split(split: str, given: Mapping[str, object]) -> str:
-    """The split under its full name, so that `given` and `given:NAME` are one where the data set brings one."""
-    kind, _, detail = split.partition(":")
-    return f"given:{_given_name(detail, given)}" if kind == "given" else split
-
-
-def folds_of(split: str) -> int | None:
-    """How many trials go once through all rows: K for a k-fold split, None for any other."""
-    kind, _, detail = split.partition(":")
-    return int(detail) if kind in FOLDS else None
-
-
-def split_sizes(split: str, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    """How many rows train and test, without drawing the split, of folds the least; DataError when a part is empty."""
-    kind, _, detail = split.partition(":")
-    if kind == "given":
-        train, test = given[_given_name(detail, given)]
-    elif kind in FOLDS:
-        train, test = rows - -(-rows // int(detail)), rows // int(detail)
-    else:
-        test = round(float(detail) * rows)
-        train = rows - test
-    if min(train, test) < 1:
-        empty = "test" if test < 1 else "training"
-        other = "number of folds" if kind in FOLDS else "share"
-        raise DataError(f"split {split!r} of {rows} rows leaves the {empty} part empty: choose another {other}")
-    return train, test
-
-
-def split_rows(
-    split: str,
-    rows: int,
-    seed: int,
-    given: Mapping[str, tuple[Rows, Rows]],
-    labels: object = None,
+def draw_split(
+    split: Split, rows: int, seed: int, given: Mapping[str, tuple[Rows, Rows]], labels: object = None
 ) -> tuple[Rows, Rows]:
     """Training and test rows. The training part comes shuffled: data files are often sorted by class.
 
     A k-fold split with seed s tests on fold s mod K of shuffle s div K, so that K seeds from a multiple of K on test
     every row once. A stratified one needs the labels: class positions, one a row.
     """
-    kind, _, detail = split.partition(":")
-    if kind == "given":
-        train, test = given[_given_name(detail, given)]
+    if split.kind == "given":
+        train, test = given[split.given_name(given)]
         return np.asarray(train)[shuffled(len(train), seed)], np.asarray(test)
-    if kind in FOLDS:
-        order = shuffled(rows, seed // int(detail))
-        dealt = np.arange(rows) if kind == "kfold" else _by_class(_one_label_a_row(labels, rows)[order])
-        tests = dealt % int(detail) == seed % int(detail)
-    elif kind == "stratified":
+    if split.folds:
+        order = shuffled(rows, seed // split.folds)
+        dealt = np.arange(rows)
+        if split.is_stratified:
+            dealt = _by_class(_one_label_a_row(labels, rows)[order])
+        tests = dealt % split.folds == seed % split.folds
+    elif split.is_stratified:
         order = shuffled(rows, seed)
-        tests = _stratified(float(detail), _one_label_a_row(labels, rows)[order], seed)
+        tests = _stratified(split.share, _one_label_a_row(labels, rows)[order], seed)
     else:
         order = shuffled(rows, seed)
-        tests = np.arange(rows) < round(float(detail) * rows)
+        tests = np.arange(rows) < round(split.share * rows)
     return order[~tests], order[tests]
 
 
@@ -153,14 +98,3 @@ def shuffled(rows: int, seed: int) -> Rows:
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
     return np.argsort(z, kind="stable").astype(np.int64)
-
-
-def _given_name(name: str, given: Mapping[str, object]) -> str:
-    if not name and len(given) == 1:
-        return next(iter(given))
-    if name in given:
-        return name
-    known = ", ".join(f"given:{g}" for g in given) or "none, use holdout:SHARE"
-    if not name and given:
-        raise DataError(f"the data set brings {len(given)} splits: say which: {known}")
-    raise DataError(f"the data set has no split {name or 'given'!r}; it brings: {known}")

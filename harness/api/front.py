@@ -1,0 +1,96 @@
+"""`harness.run`: the front door for notebooks and scripts, with learners and data as Python has them.
+
+It is light: the fork server must be on its way, importing what trials need, before this process imports the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.executors import TRIALS, start_executor
+
+if TYPE_CHECKING:
+    from harness.api.results import Results
+
+
+def run(
+    learners: Any = None,
+    data: Any = None,
+    *,
+    experiment: str | PathLike[str] | Mapping[str, Any] | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    metrics: str | Iterable[str] | None = None,
+    trials: int | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    tune: Mapping[str, Mapping[str, Any]] | None = None,
+    curves: bool | None = None,
+    representation: str | None = None,
+    split: str | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    threads: int | None = None,
+    timeout: str | float | None = None,
+    memory: str | int | None = None,
+    out: str | PathLike[str] | None = None,
+    retry_failed: bool = False,
+    reuse: Iterable[str | PathLike[str]] = (),
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+    progress: bool = True,
+) -> Results:
+    """Compare learners on data, as `harness run` does; the same call again resumes.
+
+    Parameters
+    ----------
+    learners : one or several: names and expressions as on the command line ("pa", "ooz(d=50)", "small=pa(C=0.1)"), or
+        estimators (`PA(C=0.3)`, `LogisticRegression()`), whose class a fresh process must be able to import. The keys
+        of a dictionary are labels: {"small": PA(C=0.1), "large": PA(C=10)}.
+    data : one or several: names, files and expressions ("icd10cm", "titles.csv(text=title)"); a pair (X, y) of an array
+        or a sparse matrix and labels; a pair (texts, labels); or a data frame, with `text` and `label` naming columns.
+    experiment : a TOML file, a registered experiment, or what such a file holds, that the rest is laid over.
+    settings : parameters by learner or data set, {"pa": {"C": 0.1}}; a list is a grid.
+    tune : parameters to choose on a validation part of the training rows, {"pa": {"C": [0.1, 1]}}.
+    progress : whether to tell what happens: a bar at a terminal, a line that changes in a notebook.
+
+    All others are those of `harness run`. What is kept is in `out`, or in a folder below results/ named by what is
+    compared; the results know it.
+    """
+    given = {
+        "metrics": metrics if metrics is None or isinstance(metrics, str) else list(metrics),
+        "trials": trials,
+        "curves": curves,
+        "representation": representation,
+        "split": split,
+        "seed": seed,
+        "jobs": jobs,
+        "threads": threads,
+        "timeout": timeout,
+        "memory": memory,
+    }
+    executor = start_executor(TRIALS, threads or 1)
+    try:
+        from harness.api.given import Given, run_given  # noqa: PLC0415 (imports meanwhile what planning needs)
+
+        asked = Given(
+            learners=learners,
+            data=data,
+            text=text,
+            label=label,
+            experiment=str(experiment) if isinstance(experiment, PathLike) else experiment,
+            keys={key: value for key, value in given.items() if value is not None},
+            settings=settings or {},
+            tune=tune or {},
+            out=None if out is None else Path(out),
+            retry_failed=retry_failed,
+            reuse=tuple(Path(folder) for folder in reuse),
+            plugins_dirs=plugins_dirs,
+            disabled_plugins=disabled_plugins,
+            progress=progress,
+        )
+        return run_given(asked, executor)
+    finally:
+        executor.close()

@@ -1,0 +1,248 @@
+"""Learners and data as Python has them, in the words of an experiment: expressions and files.
+
+So a run from a notebook can be resumed, written down and reproduced like any other. Estimators become expressions;
+arrays, texts and data frames are kept in the data home as files, under names made of their content, and read by the
+data sets that open such files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from harness.catalog import Catalog
+from harness.errors import DataError, SpecError
+from harness.expression import Expression, parse
+from harness.home import data_home, not_writable
+
+GIVEN = "given"
+"""The folder of the data home with what came from Python."""
+
+
+# -- learners --------------------------------------------------------------------------------------------------------
+
+
+def describe_learners(learners: Any, catalog: Catalog) -> str | list[str]:
+    """Learners as an experiment names them; a text is left as it is, the keys of a dictionary are labels."""
+    if isinstance(learners, str):
+        return learners
+    if isinstance(learners, Mapping):
+        labelled = [(label, describe_learner(learner, catalog)) for label, learner in learners.items()]
+        return [str(replace(expression, label=str(label))) for label, expression in labelled]
+    several = learners if isinstance(learners, list | tuple) else [learners]
+    return [str(describe_learner(learner, catalog)) for learner in several]
+
+
+def describe_learner(learner: Any, catalog: Catalog) -> Expression:
+    """One learner, a text or an estimator, as an expression."""
+    return parse(learner) if isinstance(learner, str) else describe_estimator(learner, catalog)
+
+
+def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
+    """An estimator as an expression: the registered learner of its class, or module:Class, and what was set."""
+    if isinstance(estimator, type):
+        raise SpecError(f"{estimator.__name__} is a class: give an estimator, {estimator.__name__}()")
+    if not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
+        raise SpecError(f"{estimator!r} is no learner: expected a name, or an estimator with get_params and fit")
+    kind = type(estimator)
+    target = find_target(kind)
+    homes = {target, f"{kind.__module__}:{kind.__qualname__}"}  # a plugin may name its class by either
+    registered = [entry.spec for entry in catalog.learners if entry.spec.load in homes]
+    name = registered[0].name if registered else target
+    wraps = registered[0].wraps if registered else ""
+    positional: tuple[str, ...] = ()
+    params: dict[str, Any] = {}
+    for parameter, value in _set_params(estimator).items():
+        if parameter == wraps:
+            positional = (str(describe_estimator(value, catalog)),)
+        else:
+            params[parameter] = _plain(value, f"{kind.__name__}({parameter}=...)", catalog)
+    return Expression(name, None, params, positional)
+
+
+def _set_params(estimator: Any) -> dict[str, Any]:
+    """The parameters that differ from what the class has by itself."""
+    params = estimator.get_params(deep=False)
+    try:
+        defaults = type(estimator)().get_params(deep=False)
+    except TypeError:  # it has parameters without defaults
+        return dict(params)
+    changed = {}
+    for name, value in params.items():
+        default = defaults.get(name)
+        if value is not default and repr(value) != repr(default):
+            changed[name] = value
+    return changed
+
+
+def find_target(kind: type) -> str:
+    """Where a fresh process imports a class from: the shortest public module that has it."""
+    module, name = kind.__module__, kind.__qualname__
+    if module == "__main__" or "<locals>" in name:
+        raise SpecError(
+            f"a fresh process cannot import {kind.__name__}, which is defined in {_place(module, name)}",
+            next_step=f"put it into a file, such as my_learners.py, and `from my_learners import {kind.__name__}`",
+        )
+    public = module
+    parts = module.split(".")
+    # scikit-learn keeps LogisticRegression in sklearn.linear_model._logistic, and people know it from the package.
+    for end in range(1, len(parts)):
+        package = ".".join(parts[:end])
+        if getattr(sys.modules.get(package), name, None) is kind:
+            public = package
+            break
+    if getattr(importlib.import_module(public), name.partition(".")[0], None) is None:
+        raise SpecError(f"a fresh process cannot import {name} from {public}: the module does not have it by that name")
+    return f"{public}:{name}"
+
+
+def _place(module: str, name: str) -> str:
+    return "the notebook or script itself" if module == "__main__" else f"a function ({name})"
+
+
+def _plain(value: Any, where: str, catalog: Catalog) -> Any:
+    """A value as an expression can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        described = describe_estimator(value, catalog)
+        # Inside another estimator only module:Class can be told from a text.
+        return Expression(find_target(type(value)), None, described.params)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple):
+        return tuple(_plain(item, where, catalog) for item in value)
+    if isinstance(value, dict):
+        return {key: _plain(item, where, catalog) for key, item in value.items()}
+    raise SpecError(
+        f"{where}: {type(value).__name__} cannot be passed on: numbers, texts, none, tuples and dictionaries of these, "
+        "and estimators can",
+        next_step="set it in a class of your own, in a module that can be imported",
+    )
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+
+def describe_data(data: Any, *, text: str | None = None, label: str | None = None) -> str | list[str]:
+    """Data as an experiment names it; what is not a text is kept as a file in the data home."""
+    if isinstance(data, str):
+        return data
+    if isinstance(data, PathLike):
+        return [str(Expression(_as_source(data)))]
+    if isinstance(data, list):
+        described: list[str] = []
+        for one in data:
+            found = describe_data(one, text=text, label=label)
+            described += [found] if isinstance(found, str) else found
+        return described
+    if isinstance(data, tuple) and len(data) == 2:
+        return [_keep_pair(*data)]
+    if hasattr(data, "columns"):
+        return [_keep_frame(data, text, label)]
+    raise DataError(
+        f"{type(data).__name__} is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with "
+        "text= and label="
+    )
+
+
+def _as_source(path: PathLike[str]) -> str:
+    source = os.fspath(path)
+    return source if "/" in source or "." in source else f"./{source}"
+
+
+def _keep_pair(first: Any, second: Any) -> str:
+    if _is_texts(first):
+        return _keep_texts(list(first), _labels(second, len(first)))
+    X = first if issparse(first) else np.asarray(first)
+    if X.ndim != 2:
+        raise DataError(f"X has shape {X.shape}: expected rows x features, or a sequence of texts")
+    return _keep_arrays(X, second)
+
+
+def _is_texts(value: Any) -> bool:
+    if issparse(value) or isinstance(value, str):
+        return False
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "OUS":
+        return False
+    return len(value) > 0 and all(isinstance(item, str) for item in value)
+
+
+def _keep_frame(frame: Any, text: str | None, label: str | None) -> str:
+    known = ", ".join(map(str, frame.columns))
+    for role, name in (("text", text), ("label", label)):
+        if name is None:
+            raise DataError(f"a data frame needs {role}=, the column with the {role}s: one of {known}")
+        if name not in frame.columns:
+            raise DataError(f"{role}={name!r}: the data frame has no such column: it has {known}")
+    return _keep_texts(list(frame[text]), _labels(list(frame[label]), len(frame)))
+
+
+def _labels(values: Any, rows: int) -> list[Any]:
+    labels = list(values)
+    if len(labels) != rows:
+        raise DataError(f"{rows} texts and {len(labels)} labels: expected one for each")
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+
+
+def _keep_texts(texts: Sequence[Any], labels: Sequence[Any]) -> str:
+    lines = []
+    for row, (text, label) in enumerate(zip(texts, labels, strict=True)):
+        if not isinstance(text, str):
+            raise DataError(f"row {row}: the text is {text!r}: expected a text, an empty one where there is none")
+        try:
+            lines.append(json.dumps({"text": text, "label": label}))
+        except TypeError:
+            raise DataError(f"row {row}: the label is {label!r}: expected a text, a number or a list of them") from None
+    content = "".join(f"{line}\n" for line in lines).encode()
+    return _keep_file(content, "texts", ".jsonl", {"text": "text", "label": "label"})
+
+
+def _keep_arrays(X: Any, y: Any) -> str:
+    buffer = io.BytesIO()
+    arrays: dict[str, Any] = {}
+    if issparse(X):
+        matrix = csr_array(X)
+        arrays |= {"indptr": matrix.indptr, "indices": matrix.indices, "data": matrix.data, "shape": matrix.shape}
+    else:
+        arrays["X"] = X
+    if issparse(y):
+        labels = csr_array(y)
+        arrays |= {
+            "y_indptr": labels.indptr,
+            "y_indices": labels.indices,
+            "y_data": labels.data,
+            "y_shape": labels.shape,
+        }
+    else:
+        arrays["y"] = np.asarray(y)
+    np.savez(buffer, **arrays)
+    return _keep_file(buffer.getvalue(), "arrays", ".npz", {})
+
+
+def _keep_file(content: bytes, kind: str, ending: str, params: dict[str, Any]) -> str:
+    """Keep content under a name made of it, and give the expression that reads it; the same content is kept once."""
+    folder = data_home() / GIVEN
+    name = f"{kind}-{hashlib.sha256(content).hexdigest()[:12]}"
+    path = folder / f"{name}{ending}"
+    if not path.exists():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as beside:
+                beside.write(content)
+            os.replace(beside.name, path)
+        except OSError as error:
+            raise not_writable(error) from error
+    return str(Expression(repr(str(path)), name, params))

@@ -1,0 +1,257 @@
+"""Running an experiment: plan, resume, run, tell what happens. What `harness run` and `harness.run` do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from harness.api.request import RawExperiment, Request, read_request
+from harness.api.results import Results, read_results
+from harness.api.session import Session
+from harness.data.arrays import Header
+from harness.errors import DataError, HarnessError
+from harness.executors import paths_of
+from harness.executors.base import Executor, Workplace
+from harness.experiment.building import build
+from harness.experiment.pairs import tell_incompatible
+from harness.experiment.plan import key_of, plan
+from harness.experiment.resolve import Resolved, resolve
+from harness.experiment.schema import Experiment
+from harness.experiment.writing import to_toml
+from harness.machine import describe_machine
+from harness.metric import find_metric
+from harness.progress import Progress
+from harness.record import Record
+from harness.rescore import dataset_opener, fill_in, tell_curves
+from harness.runner import Conditions, as_planned, pending, prepare_dataset, reuse, run_trials
+from harness.store import Store, open_store, read_ranks, read_records
+from harness.trials.trial import Trial
+from harness.wording import counted
+
+COMPILING = "compiling kernels; this happens once, later runs find them ready"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What decides where results go and what of them is taken from before; nothing of it decides a number."""
+
+    out: Path | None = None
+    retry_failed: bool = False
+    reuse: tuple[Path, ...] = ()
+    without_absent: bool = False
+    """Whether to go on without data that is not at hand."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would run."""
+
+    experiment: Experiment
+    trials: tuple[Trial, ...]
+    incompatible: tuple[str, ...]
+    """Learners that cannot run on some of the data, a line each."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What there is after a run."""
+
+    results: Results
+    absent: Mapping[str, DataError] = field(default_factory=dict)
+    """Data sets that are not at hand, with the error that says why."""
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C: what was finished is kept, and the same call goes on from there."""
+
+    def __init__(self, folder: Path, kept: int, total: int) -> None:
+        super().__init__(folder, kept, total)
+        self.folder, self.kept, self.total = folder, kept, total
+
+    def __str__(self) -> str:
+        done = counted(self.total, "trial is", "trials are")
+        return f"interrupted: {self.kept} of {done} kept in {self.folder}; the same command goes on from there"
+
+
+def read_experiment(raw: RawExperiment, session: Session) -> Resolved:
+    """An experiment with every name looked up, before any work."""
+    return resolve(build(raw.table, raw.source, session.catalog), session.catalog)
+
+
+def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
+    """Have the modules imported that the learners of an experiment want warm."""
+    workplace = Workplace(resolved.preload, resolved.experiment.threads, paths_of(session.folders))
+    executor.prepare(workplace, lambda: progress.say(COMPILING))
+
+
+def plan_request(request: Request, session: Session, executor: Executor, progress: Progress) -> Plan:
+    """What would run; data sets that were never read are read on the way."""
+    resolved = read_experiment(read_request(request, session.catalog), session)
+    prepare_executor(executor, resolved, session, progress)
+    headers = {dataset.name: prepare_dataset(dataset, executor) for dataset in resolved.datasets}
+    return Plan(resolved.experiment, plan(resolved, headers), tell_incompatible(resolved, headers))
+
+
+def run_request(request: Request, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
+    """Read what is asked for and run it."""
+    return run_raw(read_request(request, session.catalog), options, session, executor, progress)
+
+
+def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
+    """Run what is not done yet and keep every result."""
+    resolved = read_experiment(raw, session)
+    prepare_executor(executor, resolved, session, progress)
+    machine = describe_machine()
+    try:
+        resolved, headers, absent = _read_data(resolved, executor, progress, options.without_absent)
+        experiment = resolved.experiment
+        trials, incompatible = plan(resolved, headers), tell_incompatible(resolved, headers)
+        for line in (*incompatible, *_crowded(experiment.threads, machine.cores)):
+            progress.say(f"warning: {line}")
+        folder = options.out or Path("results") / default_folder(trials, experiment)
+        with open_store(folder) as store:
+            store.describe(to_toml(raw.table), machine, incompatible)
+            conditions = Conditions(
+                experiment.threads, experiment.jobs, experiment.timeout_seconds, experiment.memory_bytes, machine.id
+            )
+            work = _Work(resolved, trials, session, store, executor, progress)
+            _run_in_store(work, conditions, options)
+            records = [as_planned(store.records[trial.key], trial) for trial in trials]
+    finally:
+        progress.end()
+    results = read_results([folder], session, records=records, asked=experiment.metrics)
+    return Ran(results, absent)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What a run works on."""
+
+    resolved: Resolved
+    trials: tuple[Trial, ...]
+    session: Session
+    store: Store
+    executor: Executor
+    progress: Progress
+
+
+def _run_in_store(work: _Work, conditions: Conditions, options: RunOptions) -> None:
+    """Take what is done, complete it, run the rest."""
+    trials, store, progress = work.trials, work.store, work.progress
+    _take_over(options.reuse, trials, store, progress)
+    todo = pending(trials, store, retry_failed=options.retry_failed)
+    try:
+        _tell_done(work, todo)
+        _fill_in(work)
+        to_run = f"{counted(len(todo), 'trial')} to run, results in {store.folder}"
+        progress.say(to_run if todo else "nothing left to run")
+        progress.begin(len(todo))
+        metrics = [entry.spec for entry in work.resolved.metrics]
+        run_trials(todo, metrics, conditions, work.executor, store, progress)
+    except KeyboardInterrupt:
+        progress.end()
+        work.executor.close()
+        kept = sum(trial.key in store.records for trial in trials)
+        raise RunInterrupted(store.folder, kept, len(trials)) from None
+
+
+def _read_data(
+    resolved: Resolved, executor: Executor, progress: Progress, without_absent: bool
+) -> tuple[Resolved, dict[str, Header], dict[str, DataError]]:
+    """The data sets that are at hand, their headers, and what is wrong with the others."""
+    headers: dict[str, Header] = {}
+    absent: dict[str, DataError] = {}
+    kept = []
+    for dataset in resolved.datasets:
+        try:
+            header = prepare_dataset(dataset, executor, progress)
+        except DataError as error:
+            if not without_absent:
+                raise
+            absent[dataset.name] = error
+            continue
+        headers[dataset.name] = header
+        kept.append(dataset)
+        if dataset.entry.spec.opens:  # nobody has vouched for a file of the user's: say how it was read
+            progress.say(f"{dataset.name}: {header.found}")
+    return replace(resolved, datasets=tuple(kept)), headers, absent
+
+
+def _crowded(threads: int, cores: int | None) -> list[str]:
+    """A line where learners get more threads than the machine has cores."""
+    if cores is None or threads <= cores:
+        return []
+    return [
+        f"--threads {threads} is more than the {counted(cores, 'core')} of this machine: threads wait for each other"
+    ]
+
+
+def default_folder(trials: Sequence[Trial], experiment: Experiment) -> str:
+    """A folder name decided by what is compared on what, so that the same command finds its folder again."""
+    first = sorted(trial.key for trial in trials if trial.number == 0)
+    labels = sorted({trial.family for trial in trials})
+    words = experiment.name or "-".join(labels)
+    safe = "".join(character if character.isalnum() or character in "-_." else "-" for character in words)
+    return f"{safe[:40]}-{key_of({'trials': first})[:6]}"
+
+
+def _take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
+    """Take finished trials from other folders."""
+    for folder in folders:
+        if folder.resolve() == store.folder.resolve():
+            raise HarnessError(f"--reuse {folder} is the results folder itself: it resumes by itself")
+        earlier = {record.key: record for record in read_records(folder)}
+        taken = reuse(trials, earlier, store, partial(read_ranks, folder))
+        progress.say(f"{counted(taken, 'finished trial')} taken from {folder}")
+
+
+def _tell_done(work: _Work, todo: Sequence[Trial]) -> None:
+    """Say what is there already, and what of it the new run would have done otherwise."""
+    records, experiment = work.store.records, work.resolved.experiment
+    waiting = {trial.key for trial in todo}
+    done = [records[trial.key] for trial in work.trials if trial.key in records and trial.key not in waiting]
+    if not done:
+        return
+    text = f"{len(done)} of {counted(len(work.trials), 'trial is', 'trials are')} done already in {work.store.folder}"
+    failed = sum(record.status != "ok" for record in done)
+    if failed:
+        text += f", {failed} of them failed (--retry-failed runs those again)"
+    work.progress.say(text)
+    others = [record for record in done if _timed_otherwise(record, experiment)]
+    if others:
+        timed = counted(len(others), "of these was", "of these were")
+        work.progress.say(f"{timed} timed with other --threads or --jobs; another --out times them again")
+
+
+def _timed_otherwise(record: Record, experiment: Experiment) -> bool:
+    return (record.threads, record.jobs) != (experiment.threads, experiment.jobs)
+
+
+def _fill_in(work: _Work) -> None:
+    """Give finished trials the metrics that are asked for and that they lack, as far as their saved ranks allow."""
+    records, catalog = work.store.records, work.session.catalog
+    asked = [find_metric(name, catalog) for name in work.resolved.experiment.metrics or ()]
+    finished = [trial.key for trial in work.trials if _is_finished(records.get(trial.key))]
+    lacking = [entry for entry in asked if any(entry.spec.name not in records[key].scores for key in finished)]
+    if not lacking:
+        return
+    prepare = partial(prepare_dataset, executor=work.executor, progress=work.progress)
+    outcome = fill_in(work.store, finished, lacking, dataset_opener(catalog, prepare))
+    names = [entry.spec.name for entry in lacking]
+    if outcome.changed:
+        known = {name for key in finished for name in records[key].rescored}
+        computed = ", ".join(name for name in names if name in known)
+        work.progress.say(f"{computed}: computed for {counted(outcome.changed, 'finished trial')} from saved ranks")
+    if outcome.trouble:
+        more = len(set(outcome.trouble)) - 1
+        like_it = f" (and {counted(more, 'warning')} more like it)" if more else ""
+        work.progress.say(f"warning: {outcome.trouble[0]}{like_it}")
+    curves = tell_curves([records[key] for key in finished], names)
+    if curves:
+        work.progress.say(f"warning: {curves}")
+
+
+def _is_finished(record: Record | None) -> bool:
+    return record is not None and record.status == "ok"

@@ -1,0 +1,102 @@
+"""What the plugins brought: every learner, data set, metric and experiment by name, and what became of each plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Generic, Literal, TypeVar
+
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.errors import AmbiguousName, UnknownName
+
+Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
+PluginStatus = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
+THINGS = ("learners", "datasets", "metrics", "experiments")
+"""What a catalog lists, by the names of its fields."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a thing comes from: the plugin's name, its distribution and that one's version."""
+
+    plugin: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.version}"
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Spec]):
+    """One registered thing and its origin."""
+
+    spec: Spec
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class PluginReport:
+    """What became of one plugin."""
+
+    origin: Origin
+    status: PluginStatus
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All that the plugins brought, and what became of each of them."""
+
+    learners: tuple[Entry[LearnerSpec], ...] = ()
+    datasets: tuple[Entry[DatasetSpec], ...] = ()
+    metrics: tuple[Entry[MetricSpec], ...] = ()
+    experiments: tuple[Entry[ExperimentSpec], ...] = ()
+    plugins: tuple[PluginReport, ...] = ()
+
+    def learner(self, name: str) -> Entry[LearnerSpec]:
+        return find_entry("learner", name, self.learners)
+
+    def dataset(self, name: str) -> Entry[DatasetSpec]:
+        return find_entry("data set", name, self.datasets)
+
+    def metric(self, name: str) -> Entry[MetricSpec]:
+        return find_entry("metric", name, self.metrics)
+
+    def experiment(self, name: str) -> Entry[ExperimentSpec]:
+        return find_entry("experiment", name, self.experiments)
+
+
+def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
+    """The only entry of a name, which may have its distribution before a colon; else an error with the way out."""
+    distribution, _, bare = name.rpartition(":")
+    called = [entry for entry in entries if entry.spec.name == bare]
+    found = [entry for entry in called if distribution in ("", entry.origin.distribution)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _ambiguous(what, bare, found)
+    if called:
+        near = [f"{entry.origin.distribution}:{bare}" for entry in called]
+    else:
+        near = get_close_matches(bare, sorted({entry.spec.name for entry in entries}), n=3)
+    raise _unknown(what, name, near, entries)
+
+
+def _ambiguous(what: str, name: str, found: Sequence[Entry[Spec]]) -> AmbiguousName:
+    givers = ", ".join(f"{entry.origin.plugin} of {entry.origin.distribution}" for entry in found)
+    picks = sorted({f"{entry.origin.distribution}:{name}" for entry in found})
+    # Two plugins of one distribution cannot be told apart by its name.
+    way_out = f"pick one with {' or '.join(picks)}" if len(picks) == len(found) else "use --disable-plugin"
+    return AmbiguousName(f"{what} {name!r} is given by {len(found)} plugins ({givers})", next_step=way_out)
+
+
+def _unknown(what: str, name: str, near: Sequence[str], entries: Sequence[Entry[Spec]]) -> UnknownName:
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
+    else:
+        known = ", ".join(sorted({entry.spec.name for entry in entries}))
+        hint = f"known: {known or 'none'}"
+    everything = f"`harness list {what.replace(' ', '')}s` shows all"
+    return UnknownName(f"unknown {what} {name!r}; {hint} ({everything}, `harness plugins` what is broken)")

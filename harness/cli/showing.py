@@ -1,0 +1,39 @@
+"""What several commands print: tables, and what failed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.tables.render_terminal import table_to_terminal
+from harness.wording import counted
+
+if TYPE_CHECKING:
+    from harness.api import Results
+    from harness.tables.table import Table
+
+FAILED_TRIALS = 1
+
+
+def show_table(table: Table, form: str = "terminal") -> None:
+    """Print a table; at a terminal the best is bold."""
+    if form == "terminal":
+        click.echo(table_to_terminal(table, colour=sys.stdout.isatty()), nl=False)
+    else:
+        click.echo(table.render(form), nl=False)
+
+
+def end_code(results: Results) -> int:
+    """Say what failed, and give the exit code."""
+    failed = [record for record in results.records if record.status != "ok"]
+    if failed:
+        where = ""
+        if any(record.traceback for record in failed):
+            where = f"; tracebacks are in {results.folders[0] / 'records.jsonl'}"
+        click.echo(
+            f"{len(failed)} of {counted(len(results.records), 'trial')} failed{where}; --retry-failed runs them again.",
+            err=True,
+        )
+    return FAILED_TRIALS if failed or results.incompatible else 0

@@ -1,0 +1,64 @@
+"""What every executor promises: it runs jobs, each in a process of its own, and tells how each of them ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+JobStatus = Literal["ok", "timeout", "memory", "crash"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A function "module:name" to call in a process of its own with a payload and a way to tell its phase.
+
+    The payload can be pickled. The function gives back a JSON answer and, where it wants, bytes.
+    """
+
+    target: str
+    payload: Any
+    timeout_seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """How a job ended. `answer` is there if and only if the status is ok."""
+
+    status: JobStatus
+    answer: Any = None
+    blob: bytes | None = None
+    message: str = ""
+    phase: str = ""
+    seconds: float = 0.0
+    output: str = ""
+
+
+OnPhase = Callable[[Job, str], None]
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What the processes of jobs find when they start."""
+
+    preload: tuple[str, ...] = ()
+    """Modules that are imported once, before any job, so that jobs start warm."""
+    threads: int = 1
+    path: tuple[str, ...] = ()
+    """Folders to import from, beside what this process has."""
+
+
+class Executor(Protocol):
+    """Where jobs run. It is told the workplace before the first of them, and closed after the last."""
+
+    def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
+        """Settle what jobs find; `on_slow` is called once where that takes long, as it does while kernels compile."""
+
+    def run(
+        self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None
+    ) -> Iterator[tuple[Job, JobEnd]]:
+        """Run the jobs, so many at once, and give each back as it ends."""
+
+    def close(self) -> None:
+        """End every job that still runs."""

@@ -1,0 +1,54 @@
+"""What a metric gets, assembled in one place: by a trial, by tuning, and from saved ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from harness.contract import Labels, Outcome, Taxonomy
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The ranks of the test part as class positions, and their places where ties are known."""
+
+    ranks: NDArray[np.int32]
+    places: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What training and ranking took, and how large the learner is; None where it is not known."""
+
+    fit_seconds: float
+    fit_cpu_seconds: float
+    rank_seconds: float
+    index_size: int | None = None
+    index_bytes: int | None = None
+    edges_per_feature: float | None = None
+    peak_bytes: int | None = None
+    single_seconds: NDArray[np.float64] | None = None
+
+
+def make_outcome(
+    ranking: Ranking, truth: Labels, trained: Labels, n_classes: int, taxonomy: Taxonomy | None, costs: Costs
+) -> Outcome:
+    """The outcome of a trial: its ranks, the true labels, those that were trained on, and what it cost."""
+    return Outcome(
+        truth=truth,
+        ranks=ranking.ranks,
+        n_classes=n_classes,
+        train_class_counts=class_counts(trained, n_classes),
+        n_train=trained.shape[0],
+        taxonomy=taxonomy,
+        places=ranking.places,
+        **vars(costs),
+    )
+
+
+def class_counts(y: Labels, classes: int) -> NDArray[np.int64]:
+    """Training rows of each class."""
+    return np.bincount(y.indices if issparse(y) else y, minlength=classes)

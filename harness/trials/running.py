@@ -1,0 +1,179 @@
+"""One trial, in a process of its own: load, split, tune, represent, warm up, fit (clock), rank (clock), measure."""
+
+from __future__ import annotations
+
+import io
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from harness.contract import AfterPass, Learner, Outcome
+from harness.errors import ContractError
+from harness.record import CurvePoint, Measured, Status, measured_as_plain
+from harness.trials.asking import Answer, ask
+from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
+from harness.trials.clock import Clock, read_peak, reset_peak
+from harness.trials.measure import (
+    compute_scores,
+    count_empty,
+    count_unseen,
+    measure_index,
+    time_single_rows,
+)
+from harness.trials.outcome import Costs, Ranking, make_outcome
+from harness.trials.parts import Parts, load_parts
+from harness.trials.threads import limit_threads, threads_in_force
+from harness.trials.trial import TrialJob
+from harness.trials.tune import tune
+
+MESSAGE_LENGTH = 400
+
+Send = Callable[[str], None]
+
+
+def run_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
+    """The job that the executor runs: what was measured, in plain values, and the ranks as a .npy file's bytes."""
+    measured, ranking = _run_guarded(job, send)
+    return measured_as_plain(measured), None if ranking is None else _as_file(ranking)
+
+
+def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
+    """A trial that fails has measured how."""
+    phase = "start"
+
+    def tell(now: str) -> None:
+        nonlocal phase
+        phase = now
+        send(now)
+
+    try:
+        limit_threads(job.threads)
+        measured, ranking = run_trial(job, tell)
+    except MemoryError as error:
+        return _failure("memory", phase, error), None
+    except BaseException as error:  # a learner may also leave by sys.exit
+        return _failure("error", phase, error), None
+    return replace(measured, threads_in_force=threads_in_force()), ranking
+
+
+def _failure(status: Status, phase: str, error: BaseException) -> Measured:
+    text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
+    line = " ".join(text.split())
+    if len(line) > MESSAGE_LENGTH:
+        line = f"{line[:MESSAGE_LENGTH]}..."
+    return Measured(status=status, message=f"during {phase}: {line}", traceback=traceback.format_exc())
+
+
+def _as_file(ranking: Ranking) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, ranking.ranks)
+    if ranking.places is not None:  # behind the ranks: who reads one array reads these
+        np.save(buffer, ranking.places)
+    return buffer.getvalue()
+
+
+def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
+    """Run one trial: what was measured of it, and the ranks of its test part."""
+    trial = job.trial
+    load, imported, warm, fit, rank = Clock(), Clock(), Clock(), Clock(), Clock()
+    send("load")
+    with load.running():
+        parts = load_parts(trial)
+    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
+    blueprint = trial.blueprint.with_params(tuned.params) if tuned else trial.blueprint
+    send("import")
+    with imported.running():
+        learner = build_learner(blueprint)
+    extra = extra_arguments(learner, trial, parts.taxonomy)
+    send("warm-up")
+    with warm.running():
+        warm_up(blueprint, parts.train, extra)
+    curve: list[CurvePoint] = []
+    if trial.curves and takes(learner, "after_pass"):
+        extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
+    before = parts.checksums()
+    seed_shared_chance(trial.seed)
+    base_bytes = reset_peak()
+    send("fit")
+    with fit.running():
+        learner.fit(parts.train.X, parts.train.y, **extra)
+    parts.check_unchanged(before)
+    send("rank")
+    answer = ask(learner, parts, trial.depth, rank)
+    peak_bytes = read_peak()
+    parts.check_unchanged(before)
+    send("measure")
+    assessed = _assess(learner, parts, answer, fit, rank)
+    outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
+    if job.time_single_rows:
+        outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X, trial.depth))
+    scores = compute_scores(job.metrics, outcome)
+    measured = Measured(
+        status="ok",
+        scores=scores.values,
+        message=scores.tell_troubles(),
+        n_train=outcome.n_train,
+        n_test=parts.test.X.shape[0],
+        n_classes=outcome.n_classes,
+        n_features=parts.train.X.shape[1],
+        unseen_test_rows=count_unseen(parts.test.y, outcome.train_class_counts),
+        empty_test_rows=count_empty(parts.test.X),
+        ranked_by=answer.ranked_by,
+        index_source=assessed.index_source,
+        index_size=outcome.index_size,
+        index_bytes=outcome.index_bytes,
+        edges_per_feature=outcome.edges_per_feature,
+        single_rows=None if outcome.single_seconds is None else len(outcome.single_seconds),
+        fit_seconds=fit.wall,
+        fit_cpu_seconds=fit.cpu,
+        rank_seconds=rank.wall,
+        rank_cpu_seconds=rank.cpu,
+        load_seconds=load.wall,
+        import_seconds=imported.wall,
+        warmup_seconds=warm.wall,
+        peak_bytes=peak_bytes,
+        base_bytes=base_bytes,
+        curve=tuple(curve),
+    )
+    if tuned:
+        measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
+    return measured, answer.ranking
+
+
+@dataclass(frozen=True)
+class _Assessed:
+    """What is known of a fitted learner and its ranks of the test part, and what its index size was read from."""
+
+    outcome: Outcome
+    index_source: str
+
+
+def _assess(learner: Any, parts: Parts, answer: Answer, fit: Clock, rank: Clock) -> _Assessed:
+    index = measure_index(learner)
+    edges = float(learner.edges_touched(parts.test.X)) if hasattr(learner, "edges_touched") else None
+    costs = Costs(
+        fit_seconds=fit.wall,
+        fit_cpu_seconds=fit.cpu,
+        rank_seconds=rank.wall,
+        index_size=index.size,
+        index_bytes=index.n_bytes,
+        edges_per_feature=edges,
+    )
+    outcome = make_outcome(answer.ranking, parts.test.y, parts.train.y, parts.n_classes, parts.taxonomy, costs)
+    return _Assessed(outcome, index.source)
+
+
+def _curve_drawer(learner: Learner, job: TrialJob, parts: Parts, fit: Clock, curve: list[CurvePoint]) -> AfterPass:
+    """What fit calls after each pass: the clock stops, the half-trained learner is measured, a point is added."""
+
+    def after_pass(number: int) -> None:
+        with fit.paused():
+            rank = Clock()
+            answer = ask(learner, parts, job.trial.depth, rank)
+            outcome = _assess(learner, parts, answer, fit, rank).outcome
+            curve.append(CurvePoint(number, compute_scores(job.metrics, outcome).values))
+
+    return after_pass

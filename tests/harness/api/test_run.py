@@ -1,0 +1,193 @@
+"""`harness.run`: the front door in Python, through real processes, with learners and data in Python's own shapes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+import harness
+from harness.errors import DataError, SpecError
+from harness.store import read_records
+from harness_committee import Committee
+from harness_prototype import PA
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Results folders that nobody named go below the folder that the process is in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(**asked):
+    return harness.run(**({"data": "digits", "trials": 1, "progress": False} | asked))
+
+
+def r1_of(results):
+    return {record.label: record.scores["r1"] for record in results.records}
+
+
+def test_names_expressions_and_estimators_meet_in_one_run():
+    learners = ["small=pa(C=0.1)", PA(C=0.3), LogisticRegression(max_iter=20), OneVsRestClassifier(LinearSVC(C=0.5))]
+    results = run(learners=learners)
+    assert [record.status for record in results.records] == ["ok"] * 4
+    labels = ["small", "pa", "LogisticRegression", "OneVsRestClassifier"]
+    assert [record.label for record in results.records] == labels
+    assert [record.learner for record in results.records][:2] == ["pa", "pa"]
+    assert results.records[1].params == {"C": 0.3, "random_state": 0}
+    assert results.records[3].params["estimator"] == "sklearn.svm:LinearSVC(C=0.5)"
+
+
+def test_an_estimator_is_the_learner_of_its_name_and_resumes_as_one(elsewhere):
+    first = run(learners=[PA(C=0.3)], out="results/mine")
+    again = run(learners="pa(C=0.3)", out="results/mine")
+    assert [record.key for record in first.records] == [record.key for record in again.records]
+    assert len(read_records(elsewhere / "results" / "mine")) == 1
+
+
+def test_the_keys_of_a_dictionary_are_labels():
+    results = run(learners={"small": PA(C=0.01), "large": "pa(C=10)"})
+    assert [(record.label, record.params["C"]) for record in results.records] == [("small", 0.01), ("large", 10)]
+
+
+def test_a_learner_round_another_is_the_wrapper_of_its_name():
+    results = run(learners=[Committee(PA(C=0.5), members=2), "committee(pa(C=0.5), members=2)"][:1])
+    (record,) = results.records
+    assert (record.label, record.learner) == ("committee(pa)", "committee")
+    assert record.key == run(learners="committee(pa(C=0.5), members=2)").records[0].key
+
+
+def drawn(rows=90):
+    y = np.arange(rows) % 3
+    X = np.eye(3)[y] + 0.01
+    return X, y
+
+
+@pytest.mark.parametrize("shape", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "labels", [np.asarray, lambda y: np.array(["x", "y", "z"])[y], list], ids=["int", "text", "list"]
+)
+def test_arrays_and_sparse_matrices_are_data(shape, labels):
+    X, y = drawn()
+    results = run(learners="pa", data=(shape(X), labels(y)), representation="raw")
+    (record,) = results.records
+    assert (record.n_train, record.n_test, record.n_features, record.n_classes) == (81, 9, 3, 3)
+    assert record.scores["r1"] == 1.0
+
+
+def test_several_labels_a_row_are_an_indicator_matrix():
+    X, y = drawn()
+    several = csr_array(np.eye(3, dtype=np.int8)[y] | np.eye(3, dtype=np.int8)[(y + 1) % 3])
+    (record,) = run(learners="mmp", data=(X, several), representation="raw").records
+    assert (record.status, record.n_classes, record.scores["r1"]) == ("ok", 3, 1.0)
+
+
+TEXTS = ["staff nurse", "night nurse", "truck driver", "bus driver"] * 10
+CODES = ["2221", "2221", "8332", "8331"] * 10
+
+
+def test_texts_with_labels_and_a_data_frame_are_the_same_data():
+    pair = run(learners="pa", data=(TEXTS, CODES))
+    frame = pd.DataFrame({"title": TEXTS, "code": CODES})
+    framed = run(learners="pa", data=frame, text="title", label="code")
+    assert pair.records[0].n_classes == 3
+    assert pair.records[0].fingerprint == framed.records[0].fingerprint
+    assert pair.records[0].key == framed.records[0].key
+
+
+def test_data_from_python_can_be_rescored_and_looked_into_later():
+    X, y = drawn()
+    run(learners="pa", data=(X, y), representation="raw", out="results/mine")
+    opened = harness.open_results("results/mine").rescore("r2")
+    (record,) = opened.records
+    assert record.scores["r2"] == 1.0
+    ranked = opened.ranked(record)
+    assert y[ranked.rows].tolist() == ranked.truth.tolist() == ranked.ranks[:, 0].tolist()
+
+
+def test_several_data_sets_may_be_of_several_kinds(elsewhere):
+    (elsewhere / "titles.csv").write_text("title,code\n" + "".join(map("{},{}\n".format, TEXTS, CODES)))
+    results = run(learners="pa", data=["digits", "titles.csv", (TEXTS, CODES[::-1])])
+    assert len({record.dataset for record in results.records}) == 3
+
+
+def test_an_experiment_may_be_a_file_a_name_or_its_content(elsewhere):
+    content = {"learners": ["pa(C=[0.1, 1])"], "datasets": ["digits"], "trials": 1}
+    (elsewhere / "mine.toml").write_text('learners = ["pa(C=[0.1, 1])"]\ndatasets = ["digits"]\ntrials = 1\n')
+    by_content = harness.run(experiment=content, progress=False)
+    by_file = harness.run(experiment=elsewhere / "mine.toml", progress=False)
+    assert r1_of(by_content) == r1_of(by_file)
+    assert sorted(r1_of(by_content)) == ["pa(C=0.1)", "pa(C=1)"]
+    assert content == {"learners": ["pa(C=[0.1, 1])"], "datasets": ["digits"], "trials": 1}
+
+
+def test_settings_and_tuning_are_those_of_the_command_line():
+    results = run(learners="pa", settings={"pa": {"passes": 2}}, tune={"pa": {"C": [0.1, 1.0]}})
+    (record,) = results.records
+    assert record.params["passes"] == 2
+    assert record.tuned["C"] in (0.1, 1.0)
+    assert len(record.tuning) == 2
+
+
+class Local(LogisticRegression):
+    pass
+
+
+def test_what_cannot_be_imported_or_passed_on_is_refused_before_anything_runs(elsewhere):
+    class Inner(LogisticRegression):
+        pass
+
+    with pytest.raises(SpecError, match="a fresh process cannot import Inner, which is defined in a function"):
+        run(learners=[Inner()])
+    with pytest.raises(SpecError, match=r"LogisticRegression is a class: give an estimator, LogisticRegression\(\)"):
+        run(learners=[LogisticRegression])
+    with pytest.raises(SpecError, match=r"LogisticRegression\(class_weight=...\): ndarray cannot be passed on"):
+        run(learners=[LogisticRegression(class_weight=np.ones(3))])
+    with pytest.raises(SpecError, match="is no learner: expected a name, or an estimator"):
+        run(learners=[3])
+    assert not list(elsewhere.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("data", "more", "told"),
+    [
+        (3, {}, "int is no data: expected a name, a file"),
+        ((np.zeros(3), [1, 2, 3]), {}, r"X has shape \(3,\): expected rows x features"),
+        ((["a", "b"], ["x"]), {}, "2 texts and 1 labels: expected one for each"),
+        ((["a", "b"], [object(), "x"]), {}, "row 0: the label is <object"),
+        (pd.DataFrame({"a": ["x"]}), {"text": "a"}, "a data frame needs label=, the column with the labels: one of a"),
+        (
+            pd.DataFrame({"a": ["x"]}),
+            {"text": "b", "label": "a"},
+            "text='b': the data frame has no such column: it has a",
+        ),
+        (
+            pd.DataFrame({"a": [1.5], "b": ["x"]}),
+            {"text": "a", "label": "b"},
+            "row 0: the text is 1.5: expected a text",
+        ),
+    ],
+)
+def test_data_that_is_none_is_refused_with_what_was_expected(data, more, told):
+    with pytest.raises(DataError, match=told):
+        run(learners="pa", data=data, **more)
+
+
+def test_a_failed_trial_is_a_failure_with_its_traceback():
+    results = run(learners=["pa", LogisticRegression(C=-1.0)])
+    (failure,) = results.failures()
+    assert (failure.label, failure.status) == ("LogisticRegression", "error")
+    assert "The 'C' parameter" in failure.message
+    assert "Traceback" in failure.traceback
+
+
+def test_progress_is_told_on_stderr_and_silence_is_silent(capfd):
+    run(learners="pa", progress=True)
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert "1 trial to run" in told.err
+    run(learners="pa", progress=False, out="results/silent")
+    assert capfd.readouterr() == ("", "")
