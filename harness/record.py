@@ -191,8 +191,9 @@ _KNOWN = frozenset(field_names(Record))
 
 
 def as_plain(record: Record) -> dict[str, Any]:
-    """The record as JSON can hold it."""
-    plain: dict[str, Any] = _RECORD.dump_python(record, mode="json")
+    """The record in values that JSON can hold."""
+    # Not in pydantic's mode for JSON: that makes None of an infinite parameter.
+    plain: dict[str, Any] = _RECORD.dump_python(record)
     return plain
 
 
