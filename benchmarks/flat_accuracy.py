@@ -27,6 +27,7 @@ from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.experiment.spec import build
 from harness.host import discover
+from harness.machine import Machine
 from harness.record import Record
 from harness.stats import summarise
 from harness.store import read_machines, read_records
@@ -129,7 +130,8 @@ def section(part: dict[str, Any], out: Path) -> list[str]:
     """Heading, facts and table of one data set."""
     dataset, records = part["datasets"][0], records_of(part, folder_in(out, part))
     machines = read_machines(folder_in(out, part))
-    processors = {str(machines.get(record.machine, {}).get("processor", "unknown")) for record in records}
+    unknown = Machine("", "unknown")
+    processors = {machines.get(record.machine, unknown).processor for record in records}
     first = next((record for record in records if record.status == "ok"), records[0])
     published = {row["learner"]: row for row in read_published() if row["dataset"] == dataset["name"]}
     rows = [

@@ -48,7 +48,7 @@ def main() -> None:
             f"start of the interpreter in the same run ({yardstick * 1000:.0f} ms), which makes runs on a shared",
             "machine comparable. Medians; kernels and data warm unless said otherwise.",
             "",
-            f"Measured on {machine['processor']}, {machine['cores']} cores.",
+            f"Measured on {machine.processor}, {machine.cores} cores.",
             "",
             "| what | measured | aim | measured / aim | in interpreter starts |",
             "|---|---:|---:|---:|---:|",

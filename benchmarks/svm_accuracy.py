@@ -23,6 +23,7 @@ from typing import Any
 import tomli_w
 from tabulate import tabulate
 
+from harness.machine import Machine
 from harness.record import Record
 from harness.stats import summarise
 from harness.store import read_machines, read_records
@@ -104,7 +105,8 @@ def section(name: str, folder: Path) -> list[str]:
     if not done:
         return ["", f"## {name}", "", "Not run yet."]
     machines = read_machines(folder)
-    processors = {str(machines.get(record.machine, {}).get("processor", "unknown")) for record in done}
+    unknown = Machine("", "unknown")
+    processors = {machines.get(record.machine, unknown).processor for record in done}
     rows = [
         row_of(name, [r for r in done if r.learner == learner]) for learner in dict.fromkeys(r.learner for r in done)
     ]

@@ -23,6 +23,7 @@ from typing import Any
 import tomli_w
 from tabulate import tabulate
 
+from harness.machine import Machine
 from harness.record import Record
 from harness.stats import summarise
 from harness.store import read_machines, read_records
@@ -82,12 +83,13 @@ def opening() -> list[str]:
     ]
 
 
-def section(name: str, records: Sequence[Record], machines: dict[str, Any]) -> list[str]:
+def section(name: str, records: Sequence[Record], machines: dict[str, Machine]) -> list[str]:
     """Heading, facts and table of one data set."""
     done = [record for record in records if record.status == "ok"]
     if not done:
         return ["", f"## {name}", "", "Not run yet."]
-    processors = {str(machines.get(record.machine, {}).get("processor", "unknown")) for record in done}
+    unknown = Machine("", "unknown")
+    processors = {machines.get(record.machine, unknown).processor for record in done}
     learners = dict.fromkeys(record.learner for record in records)
     rows = [row_of(name, learner, [r for r in records if r.learner == learner]) for learner in learners]
     first = done[0]

@@ -6,24 +6,53 @@ import hashlib
 import os
 import platform
 import subprocess
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+
+from harness.wording import counted
 
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def describe_machine() -> dict[str, Any]:
+@dataclass(frozen=True)
+class Machine:
+    """What times were measured on; all but the id may be unknown, as of a machine that nobody wrote down."""
+
+    id: str
+    processor: str = ""
+    cores: int | None = None
+    memory_bytes: int | None = None
+    system: str = ""
+
+    def __str__(self) -> str:
+        cores = counted(self.cores or "?", "core")
+        return f"{self.processor or 'unknown processor'}, {cores} ({self.id})"
+
+
+def describe_machine() -> Machine:
     """The machine's facts and an id made of them: two records with one id were timed on alike machines."""
-    facts: dict[str, Any] = {
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "system": f"{platform.system()} {platform.release()}",
-    }
+    processor, cores = _processor(), os.cpu_count()
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    system = f"{platform.system()} {platform.release()}"
     # Memory is rounded: a virtual machine's differs by some pages from boot to boot.
-    decisive = (facts["processor"], facts["cores"], round(facts["memory_bytes"] / 2**30), facts["system"])
-    return {"id": hashlib.sha256(repr(decisive).encode()).hexdigest()[:8], **facts}
+    decisive = (processor, cores, round(memory_bytes / 2**30), system)
+    known_by = hashlib.sha256(repr(decisive).encode()).hexdigest()[:8]
+    return Machine(known_by, processor, cores, memory_bytes, system)
+
+
+def read_machine(facts: object) -> Machine | None:
+    """The machine that a file tells of; facts that are not what they should be are taken for unknown."""
+    if not isinstance(facts, dict) or not isinstance(facts.get("id"), str):
+        return None
+    cores, memory_bytes = facts.get("cores"), facts.get("memory_bytes")
+    return Machine(
+        id=facts["id"],
+        processor=str(facts.get("processor") or ""),
+        cores=cores if isinstance(cores, int) else None,
+        memory_bytes=memory_bytes if isinstance(memory_bytes, int) else None,
+        system=str(facts.get("system") or ""),
+    )
 
 
 def describe_versions() -> dict[str, str]:
@@ -44,7 +73,8 @@ def read_commit() -> str | None:
         return None
     try:
         head = _git(root, "rev-parse", "--short=12", "HEAD")
-        return head + ("+" if _git(root, "status", "--porcelain", "--untracked-files=no") else "")
+        changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+        return f"{head}+" if changes else head
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -10,14 +10,15 @@ import click
 
 from harness.cli.options import NameList, plugin_options
 from harness.cli.rescore import preparer
-from harness.cli.table import FORMATS, choose_columns
+from harness.cli.table import choose_columns
 from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.host import Catalog, discover
+from harness.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from harness.record import Record
-    from harness.tables.compare import Hits
+    from harness.tables.changes import Hits
 
 
 @click.command()
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--metrics", type=NameList("metrics"), help="What to compare.  [default: the columns of a table]")
 @click.option("--learners", metavar="LABEL,LABEL", help="This learner of the first with that one of the second.")
 @click.option("--instances", is_flag=True, help="Also McNemar's test on the test rows, from the saved ranks.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="terminal", show_default=True)
 @plugin_options
 def compare(
     first: Path,
@@ -43,42 +44,41 @@ def compare(
 
     One folder may stand twice, to compare two of its learners: --learners pa,ooz.
     """
+    from harness.groups import group_records
     from harness.store import read_machines, read_records
-    from harness.tables.compare import changes_grid, changes_of, pair_lines, settings_grid
-    from harness.tables.groups import lines_of
-    from harness.tables.render import GRID_RENDERERS
+    from harness.tables.changes import changes_grid, find_changes, pair_lines
+    from harness.tables.settings import settings_grid
 
     catalog = discover(folders, disabled)
     before, after = read_records(first), read_records(second)
     columns = choose_columns(catalog, split_list(metrics) if metrics else None, [*before, *after])
     asked = _two(learners)
-    pairs, alone = pair_lines(lines_of(before), lines_of(after), asked)
-    if not pairs:
+    pairs = pair_lines(group_records(before), group_records(after), asked)
+    if not pairs.both:
         raise HarnessError(_nothing_shared(first, second, asked))
     hits = (_hits_in(first, catalog, folders), _hits_in(second, catalog, folders)) if instances else None
-    changes = changes_of(pairs, columns, hits)
-    render = GRID_RENDERERS[form]
-    click.echo(render(changes_grid(changes, f"{first} -> {second}", instances=instances)), nl=False)
-    if form in ("csv", "json"):  # one table, for programs
+    changes = find_changes(pairs.both, columns, hits)
+    click.echo(changes_grid(changes, f"{first} -> {second}", instances=instances).render(form), nl=False)
+    if FORMATS[form].for_programs:
         return
     click.echo()
     machines = read_machines(first) | read_machines(second)
-    compared = [[r for pair in pairs for r in pair[side].records] for side in (0, 1)]
-    click.echo(render(settings_grid(compared[0], compared[1], machines)), nl=False)
-    for line in alone:
+    compared = [[r for pair in pairs.both for r in pair[side].records] for side in (0, 1)]
+    click.echo(settings_grid(compared[0], compared[1], machines).render(form), nl=False)
+    for line in pairs.tell_alone():
         click.echo(line)
 
 
 def _nothing_shared(first: Path, second: Path, pair: tuple[str, str] | None) -> str:
     """What each folder has, where there is nothing to compare, and what to do."""
+    from harness.groups import group_records
     from harness.store import read_records
-    from harness.tables.compare import tell_lines
-    from harness.tables.groups import lines_of
+    from harness.tables.changes import tell_lines
 
     who = f"{pair[0]!r} of the first and {pair[1]!r} of the second have" if pair else "no learner of both folders has"
     lines = [f"nothing to compare: {who}{' not' if pair else ''} run on the same data, prepared alike"]
     for folder in dict.fromkeys((first, second)):
-        lines += [f"  {folder}: {told}" for told in tell_lines(lines_of(read_records(folder)))]
+        lines += [f"  {folder}: {told}" for told in tell_lines(group_records(read_records(folder)))]
     way = "name labels that stand there" if pair else "--learners FIRST,SECOND compares two learners of different names"
     return "\n".join([*lines, f"{way}; data set, representation and split must be the same"])
 

@@ -75,7 +75,7 @@ def execute(
         listener = Listener(progress.on_data, progress.on_phase, progress.on_record)
         resolved, headers, absent = _read_data(resolved, executor, listener, progress.say, without_absent)
         trials, incompatible = plan(resolved, headers), tell_incompatible(resolved, headers)
-        for line in (*incompatible, *_crowded(experiment.threads, machine["cores"] or experiment.threads)):
+        for line in (*incompatible, *_crowded(experiment.threads, machine.cores or experiment.threads)):
             progress.say(f"warning: {line}")
         folder = flags["out"] or Path("results") / default_name(trials, experiment)
         with open_store(folder) as store:
@@ -89,7 +89,7 @@ def execute(
                 to_run = f"{counted(len(todo), 'trial')} to run, results in {folder}"
                 progress.say(to_run if todo else "nothing left to run")
                 progress.begin(len(todo))
-                run_trials(todo, resolved.metrics, Conditions(*limits, machine["id"]), executor, store, listener)
+                run_trials(todo, resolved.metrics, Conditions(*limits, machine.id), executor, store, listener)
             except KeyboardInterrupt:
                 progress.bar.stop()
                 executor.close()

@@ -13,7 +13,7 @@ from harness.contract import MetricSpec
 from harness.experiment.plan import Trial
 from harness.record import Record
 from harness.stats import Summary
-from harness.tables.format import format_value
+from harness.tables.numbers import format_value
 
 MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}
 

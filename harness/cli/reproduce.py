@@ -13,15 +13,14 @@ from harness.cli.options import OneName, plugin_options
 from harness.cli.plot import make_drawing
 from harness.cli.table import QUICK, choose_columns, show_table
 from harness.errors import HarnessError, SpecError
+from harness.figures.file_formats import FILE_FORMATS
 from harness.host import Catalog, discover
+from harness.tables.formats import FORMATS
 from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.experiment.spec import Experiment
     from harness.tables.grid import Grid
-
-ENDINGS = {"markdown": "md", "latex": "tex", "csv": "csv", "json": "json", "html": "html", "terminal": "txt"}
-FIGURE_FORMATS = ("png", "svg", "pdf")
 
 
 @click.command()
@@ -150,10 +149,10 @@ def _report(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, quick
 def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, *, quick: bool) -> Grid | None:
     """Published numbers beside ours, printed; None where there are none to show."""
     from harness.cli.table import published_path
+    from harness.groups import group_records
     from harness.metric import find_metric
-    from harness.tables.groups import lines_of
-    from harness.tables.published import against_grid, read_published
-    from harness.tables.render import GRID_RENDERERS
+    from harness.tables.against import against_grid
+    from harness.tables.published import read_published
 
     path = published_path(name, catalog)
     if path is None:
@@ -163,11 +162,11 @@ def _against(name: str, experiment: Experiment, ran: Ran, catalog: Catalog, *, q
     reasons = {dataset: f"data not available: {_next_step(text)}" for dataset, text in ran.absent.items()}
     reasons |= dict.fromkeys(experiment.absent, "not available")
     title = f"{name}: published and ours" + (" (QUICK: not to be compared)" if quick else "")
-    grid = against_grid(numbers, lines_of(ran.records), metrics, title, reasons, run_only=quick)
+    grid = against_grid(numbers, group_records(ran.records), metrics, title, reasons, run_only=quick)
     if not grid.rows:
         return None
     click.echo()
-    click.echo(GRID_RENDERERS["terminal"](grid), nl=False)
+    click.echo(grid.render(), nl=False)
     return grid
 
 
@@ -178,25 +177,21 @@ def _next_step(reason: str) -> str:
 
 
 def _keep_table(ran: Ran, columns: Any) -> None:
-    from harness.tables.render import RENDERERS
+    from harness.groups import group_records
     from harness.tables.table import make_table
 
-    made = make_table(ran.records, columns, machines=ran.machines, notes=ran.incompatible)
-    for form, ending in ENDINGS.items():
-        (ran.folder / f"table.{ending}").write_text(RENDERERS[form](made), encoding="utf-8")
+    made = make_table(group_records(ran.records), columns, machines=ran.machines, notes=ran.incompatible)
+    for form in FORMATS.values():
+        (ran.folder / f"table.{form.ending}").write_text(form.render_table(made), encoding="utf-8")
 
 
 def _keep_grid(grid: Grid, folder: Path) -> None:
-    from harness.tables.render import GRID_RENDERERS
-
-    for form, ending in ENDINGS.items():
-        (folder / f"published.{ending}").write_text(GRID_RENDERERS[form](grid), encoding="utf-8")
+    for form in FORMATS.values():
+        (folder / f"published.{form.ending}").write_text(form.render_grid(grid), encoding="utf-8")
 
 
 def _draw(experiment: Experiment, ran: Ran, catalog: Catalog) -> list[Path]:
     """The figures that the experiment asks for; one that cannot be drawn from these records is told, not fatal."""
-    from harness.figures.draw import save_figure
-
     written = []
     for figure in experiment.figures:
         try:
@@ -204,8 +199,6 @@ def _draw(experiment: Experiment, ran: Ran, catalog: Catalog) -> list[Path]:
         except HarnessError as error:
             click.echo(f"figure {figure.name}: {error}", err=True)
             continue
-        for form in FIGURE_FORMATS:
-            path = ran.folder / f"{figure.name}.{form}"
-            save_figure(drawing, path)
-            written.append(path)
+        for ending in FILE_FORMATS:
+            written.append(drawing.save(ran.folder / f"{figure.name}.{ending}"))
     return written

@@ -14,27 +14,29 @@ from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.host import Catalog, discover
 from harness.metric import find_metric
+from harness.stats import SPREADS, TESTS
+from harness.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from harness.contract import MetricSpec
+    from harness.machine import Machine
     from harness.record import Record
-    from harness.tables.table import By, Spread
+    from harness.tables.table import By
 
 TEST_HELP = "What tells learners apart: sign test, corrected resampled t-test, or wins in nine of ten trials."
 SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the papers' binomial one."
 QUICK = "-quick"
 """How the folder of a quick version ends."""
-FORMATS = ("terminal", "markdown", "latex", "csv", "json", "html")
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="terminal", show_default=True)
 @click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
 @click.option("--by", type=click.Choice(["dataset", "learner"]), default="dataset", show_default=True)
 @click.option("--mixed-machines", is_flag=True, help="Show times even where machines or threads differ.")
-@click.option("--test", type=click.Choice(["sign", "ttest", "wins"]), default="sign", show_default=True, help=TEST_HELP)
-@click.option("--spread", type=click.Choice(["sd", "t", "binomial"]), default="sd", show_default=True, help=SPREAD_HELP)
+@click.option("--test", type=click.Choice(list(TESTS)), default="sign", show_default=True, help=TEST_HELP)
+@click.option("--spread", type=click.Choice(list(SPREADS)), default="sd", show_default=True, help=SPREAD_HELP)
 @click.option("--matrix", is_flag=True, help="Instead: trials won, tied and lost, each learner against each other one.")
 @click.option("--ranks", is_flag=True, help="Instead: average ranks over data sets (Friedman, Nemenyi).")
 @click.option("--against", metavar="published|FILE.csv", help="Instead: published numbers with ours beside them.")
@@ -62,18 +64,18 @@ def table(
     if against is not None:
         show_against(against, results, records, catalog, names, shape["form"])
     elif matrix or ranks:
-        show_contest(records, columns if names else columns[:1], shape, matrix=matrix)
+        show_pairwise(records, columns if names else columns[:1], shape, matrix=matrix)
     else:
         incompatible = dict.fromkeys(line for folder in results for line in read_incompatible(folder))
         show_table(records, columns, machines, notes=list(incompatible), **shape)
 
 
-def gather(results: tuple[Path, ...]) -> tuple[list[Record], dict[str, Any]]:
+def gather(results: tuple[Path, ...]) -> tuple[list[Record], dict[str, Machine]]:
     """The records and machines of some folders; of a trial found twice the first one counts."""
     from harness.store import read_machines, read_records
 
     records: dict[str, Record] = {}
-    machines: dict[str, Any] = {}
+    machines: dict[str, Machine] = {}
     for folder in results:
         machines |= read_machines(folder)
         for record in read_records(folder):
@@ -96,45 +98,45 @@ def choose_columns(
 def show_table(
     records: list[Record],
     columns: list[MetricSpec],
-    machines: dict[str, Any],
+    machines: dict[str, Machine],
     *,
     form: str = "terminal",
     by: By = "dataset",
     mixed_machines: bool = False,
     test: str = "sign",
-    spread: Spread = "sd",
+    spread: str = "sd",
     notes: Sequence[str] = (),
 ) -> None:
     """Print the table of some records, with notes at its foot."""
-    from harness.tables.render import RENDERERS, render_terminal
+    from harness.groups import group_records
+    from harness.tables.render_terminal import table_to_terminal
     from harness.tables.table import make_table
 
     shape: dict[str, Any] = {"by": by, "mixed_machines": mixed_machines, "test": test, "spread": spread}
-    made = make_table(records, columns, machines=machines, notes=notes, **shape)
+    made = make_table(group_records(records), columns, machines=machines, notes=notes, **shape)
     if form == "terminal":
-        click.echo(render_terminal(made, colour=sys.stdout.isatty()), nl=False)
+        click.echo(table_to_terminal(made, colour=sys.stdout.isatty()), nl=False)
     else:
-        click.echo(RENDERERS[form](made), nl=False)
+        click.echo(made.render(form), nl=False)
 
 
-def show_contest(records: list[Record], columns: list[MetricSpec], shape: dict[str, Any], *, matrix: bool) -> None:
+def show_pairwise(records: list[Record], columns: list[MetricSpec], shape: dict[str, Any], *, matrix: bool) -> None:
     """Print for each metric who beats whom, or the average ranks over data sets."""
-    from harness.tables.groups import lines_of
+    from harness.groups import group_records
     from harness.tables.pairwise import matrix_grid, ranks_grid
-    from harness.tables.render import GRID_RENDERERS
 
-    lines = lines_of(records)
+    lines = group_records(records)
     grids = [matrix_grid(lines, m, shape["test"]) if matrix else ranks_grid(lines, m) for m in columns]
-    click.echo("\n".join(GRID_RENDERERS[shape["form"]](grid) for grid in grids), nl=False)
+    click.echo("\n".join(grid.render(shape["form"]) for grid in grids), nl=False)
 
 
 def show_against(
     against: str, results: Sequence[Path], records: list[Record], catalog: Catalog, names: list[str] | None, form: str
 ) -> None:
     """Print the published numbers with ours beside them."""
-    from harness.tables.groups import lines_of
-    from harness.tables.published import against_grid, read_published
-    from harness.tables.render import GRID_RENDERERS
+    from harness.groups import group_records
+    from harness.tables.against import against_grid
+    from harness.tables.published import read_published
 
     path = find_published(results, catalog) if against == "published" else Path(against)
     wanted = None if names is None else {find_metric(name, catalog).spec.name for name in names}
@@ -142,8 +144,8 @@ def show_against(
     metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
     quick = any(folder.name.endswith(QUICK) for folder in results)
     title = f"{path.stem}{' (QUICK: not to be compared)' * quick}"
-    grid = against_grid(numbers, lines_of(records), metrics, title, run_only=quick)
-    click.echo(GRID_RENDERERS[form](grid), nl=False)
+    grid = against_grid(numbers, group_records(records), metrics, title, run_only=quick)
+    click.echo(grid.render(form), nl=False)
 
 
 def find_published(results: Sequence[Path], catalog: Catalog) -> Path:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -23,6 +24,7 @@ from harness.contract import Representation
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import name_of, spread
 from harness.expression import parse, split_list
+from harness.figures.kinds import KINDS
 from harness.trials.split import check_split
 
 DEFAULT_DATASETS = ("icd10cm",)
@@ -120,8 +122,15 @@ class LearnerTable(Table):
     on: Annotated[list[str], Field(min_length=1)] | None = None
 
 
+def _known_kind(kind: str) -> str:
+    if kind not in KINDS:
+        *most, last = map(repr, KINDS)
+        raise ValueError(f"expected {', '.join(most)} or {last} (got {kind!r})")
+    return kind
+
+
 class FigureTable(Table):
-    kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
+    kind: Annotated[str, AfterValidator(_known_kind)]
     name: Annotated[str, Field(pattern=_NAME)] | None = None
     metric: str | None = None
     x: str | None = None

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from harness.machine import Machine
 from harness.store import open_store
 
-MACHINE = {"id": "m1", "processor": "Fast", "cores": 8}
+MACHINE = Machine("m1", "Fast", 8)
 PUBLISHED = """dataset,learner,metric,value,interval,source
 digits,pa,r1,0.91,0.02,"Table 1, row 1"
 rcv1,pa,r1,0.847,,Table 1

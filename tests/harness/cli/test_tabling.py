@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
+from harness.machine import Machine
 from harness.store import open_store
 
-MACHINE = {"id": "m1", "processor": "Fast", "cores": 8}
-OTHER = {"id": "m2", "processor": "Slow", "cores": 2}
+MACHINE = Machine("m1", "Fast", 8)
+OTHER = Machine("m2", "Slow", 2)
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def stored(tmp_path, make_record):
             store.describe("learners = 'pa'\n", machine, incompatible)
             for seed in range(3):
                 scores = {"r1": r1, "r5": r1 + 0.05, "train": 2.0, "predict": 1e-5, "index": None, "peak": 5e8}
-                store.append(make_record(label, seed, machine=machine["id"], **scores, **fields))
+                store.append(make_record(label, seed, machine=machine.id, **scores, **fields))
         return tmp_path / folder
 
     return keep
