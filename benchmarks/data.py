@@ -206,7 +206,7 @@ def write_page(lines: Mapping[str, str]) -> None:
             "processor seconds with checking and writing the arrays, which happens once for each data set. Peak memory",
             "is that of the process that does all this (VmHWM), the interpreter and its libraries included.",
             "",
-            f"Measured on {machine['processor']}, {machine['cores']} cores, which other work may have shared.",
+            f"Measured on {machine.processor}, {machine.cores} cores, which other work may have shared.",
             "",
             "| what | seconds | processor | aim | peak memory | made |",
             "|---|---:|---:|---:|---:|---|",

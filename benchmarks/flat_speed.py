@@ -96,7 +96,7 @@ def write_page(sections: dict[str, str]) -> None:
     machine = describe_machine()
     lines = ["# Speed of the flat learners", "", "Written by `python benchmarks/flat_speed.py`; do not edit by hand."]
     lines += ["One thread, CPU seconds. Ratios are taken within one run, since the machine may be shared.", ""]
-    lines += [f"Measured on {machine['processor']}, {machine['cores']} cores."]
+    lines += [f"Measured on {machine.processor}, {machine.cores} cores."]
     for title, text in sections.items():
         lines += ["", title, "", text]
     PAGE.write_text("\n".join(lines) + "\n")

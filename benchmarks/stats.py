@@ -19,14 +19,14 @@ from functools import partial
 from pathlib import Path
 
 from harness import MetricSpec
+from harness.groups import group_records
 from harness.host import discover
 from harness.machine import describe_machine
 from harness.record import Record, to_line
+from harness.split import parse_split
 from harness.stats import TESTS
 from harness.store import read_records
-from harness.tables.groups import lines_of
 from harness.tables.pairwise import matrix_grid, ranks_grid
-from harness.tables.render import GRID_RENDERERS, RENDERERS
 from harness.tables.table import make_table
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "stats-speed.md"
@@ -59,7 +59,7 @@ def main() -> None:
         f"column is in units of a bare start of the interpreter in the same run ({yardstick * 1000:.0f} ms).",
         "Medians of five.",
         "",
-        f"Measured on {machine['processor']}, {machine['cores']} cores.",
+        f"Measured on {machine.processor}, {machine.cores} cores.",
         "",
         "| what | measured | in interpreter starts |",
         "|---|---:|---:|",
@@ -87,16 +87,18 @@ def make_record(label: str, dataset: str, seed: int, scores: dict[str, float]) -
         key=f"{label}-{dataset}-{seed}",
         status="ok",
         label=label,
+        family=label,
         learner=label,
         learner_kind="flat",
         learner_distribution="dist",
         learner_version="1",
         params={"C": 1.0, "random_state": seed},
         dataset=dataset,
+        dataset_family=dataset,
         dataset_params={},
         fingerprint=dataset,
         representation="tfidf",
-        split="holdout:0.1",
+        split=parse_split("holdout:0.1"),
         number=seed,
         seed=seed,
         depth=10,
@@ -115,7 +117,7 @@ def columns() -> list[MetricSpec]:
 def parts(records: list[Record]) -> list[tuple[str, float]]:
     """Each test's table of the usual columns, and the tables of R1 alone."""
     shown = columns()
-    r1, lines = shown[0], lines_of(records)
+    r1, lines = shown[0], group_records(records)
     found = []
     for test in TESTS:
         found.append(
@@ -126,17 +128,17 @@ def parts(records: list[Record]) -> list[tuple[str, float]]:
 
 
 def tabled(records: list[Record], shown: list[MetricSpec], test: str) -> str:
-    return RENDERERS["terminal"](make_table(records, shown, test=test, spread="t"))
+    return make_table(group_records(records), shown, test=test, spread="t").render()
 
 
 def whole(folder: Path) -> float:
     def call() -> None:
         records, shown = read_records(folder), columns()
-        lines = lines_of(records)
+        lines = group_records(records)
         for test in TESTS:
             tabled(records, shown, test)
-            GRID_RENDERERS["terminal"](matrix_grid(lines, shown[0], test))
-        GRID_RENDERERS["terminal"](ranks_grid(lines, shown[0]))
+            matrix_grid(lines, shown[0], test).render()
+        ranks_grid(lines, shown[0]).render()
 
     return median_seconds(call, 5)
 

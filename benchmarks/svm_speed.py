@@ -114,7 +114,7 @@ def write_page(sections: dict[str, str]) -> None:
         "Written by `python benchmarks/svm_speed.py`; do not edit by hand. Ratios are taken within one run: those of"
     ]
     lines += ["one thread from processor time, those of two from the clock. Above 1: liblinear takes longer.", ""]
-    lines += [f"Measured on {machine['processor']}, {machine['cores']} cores."]
+    lines += [f"Measured on {machine.processor}, {machine.cores} cores."]
     for title, text in sections.items():
         lines += ["", title, "", text]
     PAGE.write_text("\n".join(lines) + "\n")

@@ -75,7 +75,7 @@ def read_sections() -> dict[str, str]:
 def write_page(sections: dict[str, str]) -> None:
     machine = describe_machine()
     lines = ["# Speed of the tree learners", "", "Written by `python benchmarks/tree_speed.py`; do not edit by hand."]
-    lines += [f"Measured on {machine['processor']}, {machine['cores']} cores, one thread."]
+    lines += [f"Measured on {machine.processor}, {machine.cores} cores, one thread."]
     for title, text in sections.items():
         lines += ["", title, "", text]
     PAGE.write_text("\n".join(lines) + "\n")

@@ -10,29 +10,49 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from harness.wording import counted
+
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's facts and an id made of them: two records with one id were timed on alike machines."""
+    """What times were measured on; all but the id may be unknown, as of a machine that nobody wrote down."""
 
     id: str
-    processor: str
-    cores: int | None
-    memory_bytes: int
-    system: str
+    processor: str = ""
+    cores: int | None = None
+    memory_bytes: int | None = None
+    system: str = ""
+
+    def __str__(self) -> str:
+        cores = counted(self.cores or "?", "core")
+        return f"{self.processor or 'unknown processor'}, {cores} ({self.id})"
 
 
 def describe_machine() -> Machine:
-    """The machine that this process runs on."""
+    """The machine's facts and an id made of them: two records with one id were timed on alike machines."""
     processor, cores = _processor(), os.cpu_count()
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     system = f"{platform.system()} {platform.release()}"
     # Memory is rounded: a virtual machine's differs by some pages from boot to boot.
     decisive = (processor, cores, round(memory_bytes / 2**30), system)
-    name = hashlib.sha256(repr(decisive).encode()).hexdigest()[:8]
-    return Machine(name, processor, cores, memory_bytes, system)
+    known_by = hashlib.sha256(repr(decisive).encode()).hexdigest()[:8]
+    return Machine(known_by, processor, cores, memory_bytes, system)
+
+
+def read_machine(facts: object) -> Machine | None:
+    """The machine that a file tells of; facts that are not what they should be are taken for unknown."""
+    if not isinstance(facts, dict) or not isinstance(facts.get("id"), str):
+        return None
+    cores, memory_bytes = facts.get("cores"), facts.get("memory_bytes")
+    return Machine(
+        id=facts["id"],
+        processor=str(facts.get("processor") or ""),
+        cores=cores if isinstance(cores, int) else None,
+        memory_bytes=memory_bytes if isinstance(memory_bytes, int) else None,
+        system=str(facts.get("system") or ""),
+    )
 
 
 def describe_versions() -> dict[str, str]:
@@ -53,7 +73,8 @@ def read_commit() -> str | None:
         return None
     try:
         head = _git(root, "rev-parse", "--short=12", "HEAD")
-        return head + ("+" if _git(root, "status", "--porcelain", "--untracked-files=no") else "")
+        changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+        return f"{head}+" if changes else head
     except (OSError, subprocess.SubprocessError):
         return None
 

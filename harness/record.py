@@ -191,14 +191,15 @@ _MEASURED = TypeAdapter(Measured)
 
 
 def as_plain(record: Record) -> dict[str, Any]:
-    """The record as JSON can hold it."""
-    plain: dict[str, Any] = _RECORD.dump_python(record, mode="json")
+    """The record in values that JSON can hold."""
+    # Not in pydantic's mode for JSON: that makes None of an infinite parameter.
+    plain: dict[str, Any] = _RECORD.dump_python(record)
     return plain
 
 
 def measured_as_plain(measured: Measured) -> dict[str, Any]:
     """What a trial's process found out, as JSON can hold it on its way to the host."""
-    plain: dict[str, Any] = _MEASURED.dump_python(measured, mode="json")
+    plain: dict[str, Any] = _MEASURED.dump_python(measured)
     return plain
 
 

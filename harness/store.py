@@ -18,10 +18,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from harness.errors import StoreError
-from harness.machine import Machine
+from harness.machine import Machine, read_machine
 from harness.record import BadLine, Record, from_line, to_line
 from harness.wording import counted
 
@@ -43,13 +42,23 @@ def read_records(folder: Path) -> list[Record]:
     return list({record.key: record for record in records}.values())
 
 
-def read_machines(folder: Path) -> dict[str, Any]:
+def read_machines(folder: Path) -> dict[str, Machine]:
     """The machines that the folder's records refer to, by id."""
+    machines = {}
+    for known_by, facts in _read_facts(folder).items():
+        machine = read_machine(facts)
+        if machine is not None:
+            machines[known_by] = machine
+    return machines
+
+
+def _read_facts(folder: Path) -> dict[str, object]:
+    """What the file of machines holds; nothing where there is none that can be read."""
     try:
-        machines = json.loads((folder / MACHINES).read_text())
+        facts = json.loads((folder / MACHINES).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return machines if isinstance(machines, dict) else {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def read_incompatible(folder: Path) -> tuple[str, ...]:
@@ -142,7 +151,7 @@ class Store:
 
     def describe(self, experiment: str, machine: Machine, incompatible: Sequence[str] = ()) -> None:
         """Write down what was asked for, on which machine, and what of it cannot run."""
-        machines = read_machines(self.folder) | {machine.id: asdict(machine)}
+        machines = _read_facts(self.folder) | {machine.id: asdict(machine)}
         try:
             replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
             replace_file(self.folder / EXPERIMENT, experiment.encode())

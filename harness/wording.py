@@ -4,4 +4,11 @@
 def counted(count: int | str, one: str, many: str | None = None) -> str:
     """A count before its noun, or before noun and verb: `counted(n, "trial is", "trials are")`."""
     text = f"{count:,}" if isinstance(count, int) else count
-    return f"{text} {one if text == '1' else many or one + ('es' if one.endswith('s') else 's')}"
+    if text == "1":
+        return f"{text} {one}"
+    return f"{text} {many or _plural(one)}"
+
+
+def _plural(noun: str) -> str:
+    ending = "es" if noun.endswith("s") else "s"
+    return noun + ending

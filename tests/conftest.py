@@ -21,31 +21,38 @@ def data_home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def make_record():
-    """Makes records by hand: `make_record("pa", 0, r1=0.9, train=1.5)` is a finished trial with these scores."""
+    """Makes records by hand: `make_record("pa", 0, r1=0.9, train=1.5)` is a finished trial with these scores.
+
+    Fields may be plain values, as in a file: `split="kfold:5"`, `curve=[{"passes": 1, "scores": {"r1": 0.5}}]`.
+    """
+    from pydantic import TypeAdapter
+
     from harness.record import Record
-    from harness.split import parse_split
+
+    adapter = TypeAdapter(Record)
 
     def make(label, seed, *, status="ok", params=None, **fields):
         scores = {name: fields.pop(name) for name in list(fields) if name not in Record.__dataclass_fields__}
         ended = {"n_train": 900, "n_test": 100, "n_features": 5000, "n_classes": 20} if status == "ok" else {}
         whole = {
             "key": f"{label}-{seed}-{params}-{sorted(fields.items())}",
-            "family": label,
+            "family": label.partition("(")[0],
             "learner": "pa",
             "learner_kind": "flat",
             "learner_distribution": "dist",
             "learner_version": "1.0",
             "params": {"random_state": seed} if params is None else params,
             "dataset": "digits",
-            "dataset_family": fields.get("dataset", "digits"),
+            "dataset_family": fields.get("dataset", "digits").partition("(")[0],
             "dataset_params": {},
             "fingerprint": "f00d" * 16,
             "representation": "tf",
-            "split": parse_split("holdout:0.1"),
+            "split": "holdout:0.1",
             "number": seed,
             "depth": 10,
             "machine": "m1",
         }
-        return Record(label=label, seed=seed, status=status, scores=scores, **(whole | ended | fields))
+        measured = {"status": status, "scores": scores} | ended
+        return adapter.validate_python({"label": label, "seed": seed} | whole | measured | fields)
 
     return make

@@ -8,13 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictInt,
+    model_validator,
+)
 
 from harness.contract import Representation
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
 from harness.experiment.units import parse_duration, parse_memory
 from harness.expression import parse, split_list
+from harness.figures.kinds import KINDS
 from harness.label import plain_label
 from harness.split import Split, parse_split
 
@@ -132,8 +142,15 @@ class DatasetTable(Table):
         return name_of(self.source, self.params, self.wrapped)
 
 
+def _known_kind(kind: str) -> str:
+    if kind not in KINDS:
+        *most, last = map(repr, KINDS)
+        raise ValueError(f"expected {', '.join(most)} or {last} (got {kind!r})")
+    return kind
+
+
 class FigureTable(Table):
-    kind: Literal["curve", "sweep", "scaling", "pareto", "cd", "bar"]
+    kind: Annotated[str, AfterValidator(_known_kind)]
     name: Annotated[str, Field(pattern=NAME_PATTERN)] | None = None
     metric: str | None = None
     x: str | None = None

@@ -1,1 +1,1 @@
-"""Figures of results: `panels` turns records into what is to be drawn, pure; `draw` draws it with matplotlib."""
+"""Figures of results: lines become drawings, pure (`kinds`, `panels`, `sweep`); matplotlib draws them (`files`)."""

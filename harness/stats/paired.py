@@ -6,8 +6,7 @@ Two samples that are equal are never told apart: all of these give p = 1, or no 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from harness.stats.summary import summarise
 
@@ -18,15 +17,33 @@ WINS_NEEDED, WINS_OF = 9, 10
 """The papers' mark: at least nine wins in ten trials."""
 USUAL_RATIO = 1 / 9
 """Test rows by training rows where nobody has said: a tenth held out."""
+MOST_SUMMED = 1000
+"""Up to so many tosses a coin's probabilities are summed in whole numbers."""
 
-Pair = tuple[Sequence[float], Sequence[float]]
+TrialValues = Mapping[int, float]
+"""A learner's value in each trial, by the trial's number or seed."""
+PairedValues = tuple[Sequence[float], Sequence[float]]
+"""Two samples of one length: values at one place belong to one trial."""
+
+
+def pair_trials(first: TrialValues, second: TrialValues, *, higher: bool) -> PairedValues:
+    """Both in the trials that both have, turned so that larger is better."""
+    sign = 1 if higher else -1
+    shared = sorted(first.keys() & second.keys())
+    return [sign * first[trial] for trial in shared], [sign * second[trial] for trial in shared]
 
 
 def count_wins(first: Sequence[float], second: Sequence[float]) -> tuple[int, int, int]:
     """In how many pairs the first is larger, both are equal, the second is larger."""
-    wins = sum(a > b for a, b in zip(first, second, strict=True))
-    losses = sum(a < b for a, b in zip(first, second, strict=True))
-    return wins, len(first) - wins - losses, losses
+    wins = ties = losses = 0
+    for a, b in zip(first, second, strict=True):
+        if a > b:
+            wins += 1
+        elif a < b:
+            losses += 1
+        else:
+            ties += 1
+    return wins, ties, losses
 
 
 def sign_test(first: Sequence[float], second: Sequence[float]) -> float:
@@ -37,28 +54,27 @@ def sign_test(first: Sequence[float], second: Sequence[float]) -> float:
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     """Exact two-sided p-value that two learners are right equally often, from hit or miss on each test row."""
-    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
-    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
-    return _coin(int(only_first), int(only_second))
+    only_first, _, only_second = count_wins(first, second)
+    return _coin(only_first, only_second)
 
 
 def _coin(heads: int, tails: int) -> float:
     """Two-sided p-value that a fair coin falls as unevenly as this."""
-    n, extreme = heads + tails, max(heads, tails)
-    if n == 0:
+    tosses, extreme = heads + tails, max(heads, tails)
+    if tosses == 0:
         return 1.0
+    if tosses > MOST_SUMMED:
+        return _many_tosses(tosses, extreme)
     # Whole numbers throughout: 2**n outgrows a float long before n reaches the size of a test set.
-    return (
-        min(1.0, 2 * sum(math.comb(n, i) for i in range(extreme, n + 1)) / 2**n)
-        if n <= 1000
-        else _large_coin(n, extreme)
-    )
+    ways = sum(math.comb(tosses, more) for more in range(extreme, tosses + 1))
+    all_ways: int = 2**tosses
+    return min(1.0, 2 * ways / all_ways)
 
 
-def _large_coin(n: int, extreme: int) -> float:
+def _many_tosses(tosses: int, extreme: int) -> float:
     from scipy.special import bdtrc
 
-    return min(1.0, 2 * float(bdtrc(extreme - 1, n, 0.5)))
+    return min(1.0, 2 * float(bdtrc(extreme - 1, tosses, 0.5)))
 
 
 def corrected_t_test(first: Sequence[float], second: Sequence[float], ratio: float) -> float:
@@ -87,52 +103,11 @@ def clearly_wins(first: Sequence[float], second: Sequence[float]) -> bool:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction for testing several hypotheses at once."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     corrected = [0.0] * len(p_values)
     highest = 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
-        corrected[i] = highest
+    smallest_first = sorted(range(len(p_values)), key=p_values.__getitem__)
+    for rank, place in enumerate(smallest_first):
+        left = len(p_values) - rank
+        highest = max(highest, min(1.0, left * p_values[place]))
+        corrected[place] = highest
     return corrected
-
-
-def fewest_signs(rivals: int) -> int:
-    """The fewest pairs with which a sign test of so many rivals, all pairs won, gets below 5% after Holm."""
-    return math.ceil(math.log2(2 * max(rivals, 1) / SIGNIFICANCE))
-
-
-@dataclass(frozen=True)
-class PairedTest:
-    """A way to tell the best from its rivals."""
-
-    words: str
-    """What the foot of a table says of it."""
-    fewest: Callable[[int], int]
-    """With fewer pairs than this for so many rivals nothing is tested: no outcome could tell any of them apart."""
-    beats: Callable[[Sequence[Pair], float], list[bool]]
-    """For pairs of (best, rival), larger being better, and the ratio of test to training rows: is the rival beaten?"""
-
-
-def _beaten(pairs: Sequence[Pair], p_values: Sequence[float]) -> list[bool]:
-    """Different after Holm's correction, and in the best one's favour."""
-    wins = [count_wins(*pair) for pair in pairs]
-    return [p <= SIGNIFICANCE and won > lost for p, (won, _, lost) in zip(holm(p_values), wins, strict=True)]
-
-
-TESTS: dict[str, PairedTest] = {
-    "sign": PairedTest(
-        "a paired sign test (exact, ties dropped, Holm-corrected, 5%)",
-        fewest_signs,
-        lambda pairs, ratio: _beaten(pairs, [sign_test(*pair) for pair in pairs]),
-    ),
-    "ttest": PairedTest(
-        "a corrected resampled t-test (Nadeau and Bengio, Holm-corrected, 5%)",
-        lambda rivals: 3,
-        lambda pairs, ratio: _beaten(pairs, [corrected_t_test(*pair, ratio) for pair in pairs]),
-    ),
-    "wins": PairedTest(
-        "the rule of nine wins in ten trials (no correction)",
-        lambda rivals: WINS_OF,
-        lambda pairs, ratio: [clearly_wins(*pair) for pair in pairs],
-    ),
-}

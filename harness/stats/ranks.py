@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,37 +31,56 @@ def average_ranks(values: Mapping[str, Mapping[str, float]], *, higher: bool) ->
 
     `values` maps a learner to its value on each data set. ValueError with fewer than two of either.
     """
-    common = sorted(set.intersection(*(set(by_dataset) for by_dataset in values.values()))) if values else []
+    common = _common_datasets(values)
     if len(values) < 2 or len(common) < 2:
         found = f"{counted(len(values), 'learner')} on {counted(len(common), 'common data set')}"
         raise ValueError(f"{found}: two of each are needed to rank")
-    names = list(values)
-    table = [ranks_of([values[name][dataset] for name in names], higher=higher) for dataset in common]
-    means = [math.fsum(column) / len(common) for column in zip(*table, strict=True)]
-    order = sorted(range(len(names)), key=lambda i: means[i])
-    ranks = {names[i]: means[i] for i in order}
-    difference = critical_difference(len(names), len(common))
-    return AverageRanks(ranks, len(common), friedman(table)[1], difference, _groups(ranks, difference))
+    table = []
+    for dataset in common:
+        on_dataset = [by_dataset[dataset] for by_dataset in values.values()]
+        table.append(ranks_of(on_dataset, higher=higher))
+    means = {}
+    for name, column in zip(values, zip(*table, strict=True), strict=True):
+        means[name] = math.fsum(column) / len(common)
+    ranks = {name: means[name] for name in sorted(means, key=means.__getitem__)}
+    _, p_value = friedman(table)
+    difference = critical_difference(len(ranks), len(common))
+    return AverageRanks(ranks, len(common), p_value, difference, _runs_within(ranks, difference))
+
+
+def _common_datasets(values: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The data sets that every learner has a value for."""
+    if not values:
+        return []
+    first, *others = values.values()
+    return sorted(set(first).intersection(*others))
 
 
 def ranks_of(values: Sequence[float], *, higher: bool) -> list[float]:
     """Ranks from 1, the best; equal values share the mean of their ranks."""
-    better = [sum((a > b) if higher else (a < b) for a in values) for b in values]
-    equal = [sum(a == b for a in values) for b in values]
-    return [before + (same + 1) / 2 for before, same in zip(better, equal, strict=True)]
+    in_order = sorted(values, reverse=higher)
+    ranks = []
+    for value in values:
+        better, equal = in_order.index(value), in_order.count(value)
+        ranks.append(better + (equal + 1) / 2)
+    return ranks
 
 
 def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
     """Friedman's statistic, corrected for ties, and its p-value, from a row of ranks for each data set."""
     n, k = len(table), len(table[0])
-    sums = [math.fsum(column) for column in zip(*table, strict=True)]
-    tied = sum(count**3 - count for row in table for count in (row.count(rank) for rank in set(row)))
+    tied = 0
+    for row in table:
+        for count in Counter(row).values():
+            tied += count**3 - count
     spread = 1 - tied / (n * k * (k * k - 1))
     if spread == 0:  # every learner has the same value everywhere
         return 0.0, 1.0
     from scipy.special import chdtrc
 
-    statistic = (12 / (n * k * (k + 1)) * math.fsum(s * s for s in sums) - 3 * n * (k + 1)) / spread
+    sums = [math.fsum(column) for column in zip(*table, strict=True)]
+    squares = math.fsum(one * one for one in sums)
+    statistic = (12 / (n * k * (k + 1)) * squares - 3 * n * (k + 1)) / spread
     return statistic, float(chdtrc(k - 1, max(statistic, 0.0)))
 
 
@@ -72,13 +92,16 @@ def critical_difference(n_learners: int, n_datasets: int) -> float:
     return q * math.sqrt(n_learners * (n_learners + 1) / (6 * n_datasets))
 
 
-def _groups(ranks: Mapping[str, float], difference: float) -> tuple[tuple[str, ...], ...]:
+def _runs_within(ranks: Mapping[str, float], difference: float) -> tuple[tuple[str, ...], ...]:
+    """The longest runs of two or more, in the order of ranks, none of which lies inside another."""
     names = list(ranks)
-    groups: list[tuple[str, ...]] = []
+    runs: list[tuple[str, ...]] = []
     reached = 0
     for start, name in enumerate(names):
-        end = max(i for i, other in enumerate(names) if ranks[other] - ranks[name] <= difference) + 1
+        end = start
+        while end < len(names) and ranks[names[end]] - ranks[name] <= difference:
+            end += 1
         if end - start > 1 and end > reached:
-            groups.append(tuple(names[start:end]))
+            runs.append(tuple(names[start:end]))
             reached = end
-    return tuple(groups)
+    return tuple(runs)

@@ -26,7 +26,8 @@ def summarise(values: Sequence[float]) -> Summary | None:
     mean = mean_of(values)
     if n == 1:
         return Summary(mean, None, 1)
-    return Summary(mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1)), n)
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return Summary(mean, math.sqrt(squares / (n - 1)), n)
 
 
 def mean_of(values: Collection[float]) -> float:

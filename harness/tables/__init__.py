@@ -1,1 +1,1 @@
-"""Records to text: lines, tables, contests and comparisons, and how they are written. Pure."""
+"""Lines to text: tables, matrices of wins, published numbers, changes, and the formats they are written in. Pure."""

@@ -1,37 +1,27 @@
-"""Records -> Table: rows are learners, flat first, grouped by data set; columns are metrics. Pure."""
+"""Lines -> Table: rows are learners, flat first, grouped by data set; columns are metrics. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
 
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
-from harness.record import Record
-from harness.stats import (
-    TESTS,
-    USUAL_RATIO,
-    Summary,
-    binomial_half_width,
-    indistinguishable_from_best,
-    summarise,
-    t_half_width,
-)
-from harness.tables.groups import Line, lines_of, rivals_of, test_share, values_of
-from harness.wording import counted
+from harness.groups import Line, flat_first, rivals_by_data
+from harness.machine import Machine
+from harness.stats import SPREADS, Summary
+from harness.tables.foot import list_conditions, notes_on, tell_conditions
+from harness.tables.formats import find_format
+from harness.tables.marks import Marks, mark_best
+from harness.tables.render_html import table_fragment
+
+if TYPE_CHECKING:
+    import pandas as pd  # at run time only where a frame is asked for
 
 By = Literal["dataset", "learner"]
-
-
-Spread = Literal["sd", "t", "binomial"]
-_SPREADS = {
-    "sd": "Mean ± sample standard deviation over trials",
-    "t": "Mean ± half of Student's 95% interval over trials",
-    "binomial": "Mean ± half of the binomial 95% interval, 1.96 sqrt(e (1 - e) / n) with n test rows, for shares; "
-    "± sample standard deviation over trials for the rest",
-}
+BY: tuple[str, ...] = get_args(By)
 
 
 @dataclass(frozen=True)
@@ -57,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Lines that belong together, best marked among them."""
+    """Rows that belong together, best marked among them."""
 
     title: str
     detail: str
@@ -66,201 +56,114 @@ class Group:
 
 @dataclass(frozen=True)
 class Table:
-    """All that a renderer needs."""
+    """All that a format needs; shows itself in a notebook."""
 
     columns: tuple[MetricSpec, ...]
     row_heading: str
     groups: tuple[Group, ...]
     foot: tuple[str, ...]
 
+    def render(self, format: str = "terminal") -> str:  # noqa: A002 - the command line's own word for it
+        """The table as text, in one of `harness.tables.formats.FORMATS`."""
+        return find_format(format).render_table(self)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def _repr_html_(self) -> str:
+        return table_fragment(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each row: for each metric its mean, `_sd`, `_n` and `_best`."""
+        from harness.tables.frame import table_frame
+
+        return table_frame(self)
+
 
 def make_table(
-    records: Iterable[Record],
+    lines: Iterable[Line],
     metrics: Sequence[MetricSpec],
     *,
     by: By = "dataset",
     mixed_machines: bool = False,
-    machines: Mapping[str, Any] | None = None,
+    machines: Mapping[str, Machine] | None = None,
     test: str = "sign",
-    spread: Spread = "sd",
+    spread: str = "sd",
     notes: Sequence[str] = (),
 ) -> Table:
-    """The comparison table of some records with these columns; `test` is one of `harness.stats.TESTS`.
+    """The comparison table of some lines with these columns.
 
-    `notes` come last in its foot: what a reader must know and no record can tell.
+    `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come last in its foot: what a reader
+    must know and no record can tell.
     """
-    kept = list(records)
-    if not kept:
+    lines = list(lines)
+    if not lines:
         raise HarnessError("there are no records to make a table of")
-    lines = lines_of(kept)
-    foot: list[str] = []
+    machines = machines or {}
     columns = tuple(metrics)
-    conditions = sorted({(r.machine, r.threads) for r in kept if r.status == "ok"})
-    if len(conditions) > 1 and any(m.timed for m in columns):
-        where = "; ".join(_condition(machine, threads, machines or {}) for machine, threads in conditions)
-        if mixed_machines:
-            foot.append(f"TIMES ARE NOT COMPARABLE: measured under {len(conditions)} conditions: {where}.")
+    foot = []
+    if len(list_conditions(lines)) > 1 and any(metric.timed for metric in columns):
+        foot.append(tell_conditions(lines, machines, shown=mixed_machines))
+        if not mixed_machines:
+            columns = tuple(metric for metric in columns if not metric.timed)
+    marks = mark_best(flat_first(lines), columns, test)
+    foot += [f"{SPREADS[spread].words}{marks.words}.", *notes_on(lines, columns, machines), *notes]
+    groups = _group_rows(flat_first(lines), columns, marks, by, spread)
+    row_heading = "learner" if by == "dataset" else "data set"
+    return Table(columns, row_heading, groups, tuple(foot))
+
+
+def _group_rows(
+    lines: Sequence[Line], columns: Sequence[MetricSpec], marks: Marks, by: By, spread: str
+) -> tuple[Group, ...]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    preparations = Counter(prepared.dataset for prepared in rivals_by_data(lines))
+    for line in lines:
+        if by == "dataset":
+            heading, title = (line.dataset, line.detail), line.title
         else:
-            columns = tuple(m for m in columns if not m.timed)
-            foot.append(
-                f"Times are left out, being measured under {len(conditions)} conditions ({where}); "
-                "--mixed-machines shows them all the same."
-            )
-    best, marks = _best(lines, columns, test)
-    groups = _groups(lines, columns, best, by, spread)
-    foot += [f"{_SPREADS[spread]}{_marks(test, marks)}.", *_foot(kept, columns, machines or {}), *notes]
-    return Table(columns, "learner" if by == "dataset" else "data set", groups, tuple(foot))
+            heading, title = (line.title, line.kind), line.dataset
+            if preparations[line.dataset] > 1:
+                title = f"{line.dataset} [{line.detail}]"
+        found.setdefault(heading, []).append(_make_row(title, line, columns, marks, spread))
+    return tuple(Group(title, detail, tuple(rows)) for (title, detail), rows in found.items())
 
 
-# -- cells -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Marks:
-    """What marks rest on: over how many paired trials there were tests, and how many it takes where there were none."""
-
-    pairs: set[int] = field(default_factory=set)
-    needed: set[int] = field(default_factory=set)
-
-
-def _best(lines: Sequence[Line], columns: Sequence[MetricSpec], test: str) -> tuple[set[tuple[int, str]], _Marks]:
-    """Which (line, metric) to mark, and what the marks rest on."""
-    marked: set[tuple[int, str]] = set()
-    marks = _Marks()
-    for rivals in rivals_of(lines).values():
-        ratio = test_share(rivals.values()) or USUAL_RATIO
-        for metric in columns if len(rivals) > 1 else ():
-            samples = {str(i): values for i, line in rivals.items() if (values := values_of(line, metric.name))}
-            if len(samples) < 2:
-                continue
-            winners, enough = indistinguishable_from_best(
-                samples, higher=metric.direction == "higher", test=test, ratio=ratio
-            )
-            least, needed = min(map(len, samples.values())), TESTS[test].fewest(len(samples) - 1)
-            all_equal = len(winners) == len(samples) and least < needed  # then nothing is claimed
-            if enough and not all_equal:
-                marks.pairs.add(least)
-            elif not all_equal:
-                marks.needed.add(needed)
-            marked |= {(int(i), metric.name) for i in winners}
-    if marked and not marks.pairs and not marks.needed:
-        marks.needed.add(TESTS[test].fewest(1))
-    return marked, marks
-
-
-def _row(
-    title: str, line: Line, number: int, columns: Sequence[MetricSpec], best: set[tuple[int, str]], spread: Spread
-) -> Row:
-    failures = Counter(r.status.upper() for r in line.records if r.status != "ok")
-    total = len(line.records)
-    failed = ", ".join(f"{status} {count}/{total}" for status, count in failures.items())
-    done = total - failures.total()
+def _make_row(title: str, line: Line, columns: Sequence[MetricSpec], marks: Marks, spread: str) -> Row:
+    done, total = len(line.finished), len(line.records)
+    failed = _describe_failures(line)
     cells = []
     for metric in columns:
-        summary = summarise(list(values_of(line, metric.name).values()))
-        width = _width(summary, spread, metric, line)
-        cells.append(Cell(summary, failed if not done else "", (number, metric.name) in best, width))
-    trials = str(total) if not failures else f"{done}/{total}, {failed}" if done else f"0/{total}"
+        if not done:
+            cells.append(Cell(None, failed))
+        else:
+            cells.append(_make_cell(line, metric, marks, spread))
+    if done == total:
+        trials = str(total)
+    elif done:
+        trials = f"{done}/{total}, {failed}"
+    else:
+        trials = f"0/{total}"
     return Row(title, line.kind, trials, tuple(cells))
 
 
-def _width(summary: Summary | None, spread: Spread, metric: MetricSpec, line: Line) -> float | None:
-    """What stands behind the ± of a cell."""
-    if summary is None or spread == "sd" or (spread == "binomial" and metric.unit != "share"):
-        return summary.sd if summary else None
-    if spread == "t":
-        return t_half_width(summary)
-    n_test = next((r.n_test for r in line.records if r.status == "ok" and r.n_test), None)
-    return binomial_half_width(summary.mean, n_test) if n_test and 0 <= summary.mean <= 1 else None
+def _make_cell(line: Line, metric: MetricSpec, marks: Marks, spread: str) -> Cell:
+    summary = line.summary(metric.name)
+    if summary is None:
+        return Cell(None)
+    half_width = SPREADS[spread].half_width(summary, metric.unit, _test_rows(line))
+    return Cell(summary, best=marks.has(line, metric), spread=half_width)
 
 
-def _groups(
-    lines: Sequence[Line], columns: Sequence[MetricSpec], best: set[tuple[int, str]], by: By, spread: Spread
-) -> tuple[Group, ...]:
-    found: dict[tuple[str, str], list[Row]] = {}
-    prepared = Counter(dataset for dataset, _ in {(line.dataset, line.detail) for line in lines})
-    for number, line in enumerate(lines):
-        if by == "dataset":
-            heading, detail, title = line.dataset, line.detail, line.learner
-        else:  # a data set prepared in several ways says which
-            heading, detail = line.learner, line.kind
-            title = f"{line.dataset} [{line.detail}]" if prepared[line.dataset] > 1 else line.dataset
-        found.setdefault((heading, detail), []).append(_row(title, line, number, columns, best, spread))
-    return tuple(Group(heading, detail, tuple(rows)) for (heading, detail), rows in found.items())
+def _describe_failures(line: Line) -> str:
+    """How the trials failed that did, and how many of all."""
+    counts = Counter(record.status.upper() for record in line.records if record.status != "ok")
+    return ", ".join(f"{status} {count}/{len(line.records)}" for status, count in counts.items())
 
 
-# -- foot ------------------------------------------------------------------------------------------------------------
-
-
-def _condition(machine: str, threads: int, machines: Mapping[str, Any]) -> str:
-    facts = machines.get(machine, {})
-    name = f"{facts.get('processor', 'unknown processor')}, {counted(facts.get('cores', '?'), 'core')}"
-    return f"{name} ({machine}), {counted(threads, 'thread')}"
-
-
-def _marks(test: str, marks: _Marks) -> str:
-    """What a mark means, by whether marks rest on a test: none of them, all, or some."""
-    if not marks.pairs and not marks.needed:
-        return ""
-    few = f"fewer than {max(marks.needed)} paired trials" if marks.needed else ""
-    if not marks.pairs:
-        return f"; marked: the best mean ({few} are too few to test)"
-    fewest, most = min(marks.pairs), max(marks.pairs)
-    trials = f"{fewest} paired trials" if fewest == most else f"{fewest} to {most} paired trials"
-    some = f"; with {few}, the best mean alone" if few else ""
-    return f"; marked: the best, and all that {TESTS[test].words} cannot tell from it over {trials}{some}"
-
-
-def _foot(records: Sequence[Record], columns: Sequence[MetricSpec], machines: Mapping[str, Any]) -> list[str]:
-    """What a reader must know to trust the numbers."""
-    done = [r for r in records if r.status == "ok"]
-    foot: list[str] = []
-    absent = [m.name for m in columns if done and not any(m.name in r.scores for r in done)]
-    if absent:
-        foot.append(f"In none of the records: {', '.join(absent)}; `harness rescore` computes it where ranks suffice.")
-    foot += _chosen(done)
-    conditions = sorted({(r.machine, r.threads) for r in done})
-    if len(conditions) == 1:
-        foot.append(f"Measured on {_condition(*conditions[0], machines)}.")
-    if any(m.timed for m in columns) and any(r.jobs > 1 for r in done):
-        most = max(r.jobs for r in done)
-        foot.append(f"WARNING: up to {most} timed trials shared the machine (--jobs {most}): times are not clean.")
-    greedy = sorted({r.label for r in done if _over_threads(r)})
-    if greedy:
-        foot.append(f"WARNING: used more processors than allowed: {', '.join(greedy)}.")
-    by_coefficients = sorted({r.label for r in done if r.index_source == "coef_"})
-    if by_coefficients and any(m.unit == "count" for m in columns):
-        foot.append(f"Index size is the non-zeros of coef_: {', '.join(by_coefficients)}.")
-    pickled = sorted({r.label for r in done if r.index_source == "pickle"})
-    if pickled and any(m.unit == "bytes" for m in columns):
-        foot.append(f"Bytes are those of the serialised learner: {', '.join(pickled)}.")
-    notes = sorted({f"{r.label} on {r.dataset}: {_one_line(r.message)}" for r in records if r.message})
-    more = [f"... and {counted(len(notes) - 8, 'more message')} in the records."] if len(notes) > 8 else []
-    return foot + notes[:8] + more
-
-
-def _chosen(records: Sequence[Record]) -> list[str]:
-    """What tuning chose most often, for each learner and data set where there was any."""
-    found: dict[tuple[str, str], Counter[str]] = {}
-    for r in records:
-        if r.tuned:
-            words = ", ".join(f"{name}={value}" for name, value in sorted(r.tuned.items()))
-            found.setdefault((r.label, r.dataset), Counter())[words] += 1
-    lines = []
-    for (label, dataset), counts in found.items():
-        words, often = counts.most_common(1)[0]
-        trials = f"{often} of {counted(counts.total(), 'trial')}"
-        lines.append(f"{label} on {dataset}: chosen on validation rows, most often {words} ({trials}).")
-    return lines
-
-
-def _one_line(message: str) -> str:
-    """An error's text may hold anything; a foot is lines of print, in LaTeX comments."""
-    text = " ".join("".join(c if c.isprintable() else " " for c in message).split())
-    return text if len(text) <= 300 else f"{text[:300]} ..."
-
-
-def _over_threads(record: Record) -> bool:
-    """More processor time than the allowed threads could have spent; a short fit is too coarse to judge."""
-    wall, cpu = record.fit_seconds or 0.0, record.fit_cpu_seconds or 0.0
-    return wall > 0.5 and cpu > 1.2 * wall * record.threads
+def _test_rows(line: Line) -> int | None:
+    """The test rows of the first trial that tells them."""
+    for record in line.finished:
+        if record.n_test:
+            return record.n_test
+    return None

@@ -3,24 +3,49 @@
 import getpass
 import json
 import platform
+from dataclasses import asdict
 from importlib.metadata import version
 
-from harness.machine import describe_machine, describe_versions, read_commit
+import pytest
+
+from harness.machine import Machine, describe_machine, describe_versions, read_commit, read_machine
 
 
 def test_the_facts_of_a_machine_stay_the_same_and_can_be_written_down():
     first, second = describe_machine(), describe_machine()
-    assert first == second == json.loads(json.dumps(first))
-    assert first.keys() == {"id", "processor", "cores", "memory_bytes", "system"}
-    assert len(first["id"]) == 8
-    assert first["cores"] >= 1
-    assert first["memory_bytes"] > 2**20
+    assert first == second == read_machine(json.loads(json.dumps(asdict(first))))
+    assert len(first.id) == 8
+    assert first.cores >= 1
+    assert first.memory_bytes > 2**20
 
 
 def test_neither_the_host_nor_the_user_is_named():
-    words = json.dumps(describe_machine()).lower()
+    words = json.dumps(asdict(describe_machine())).lower()
     assert platform.node().lower() not in words
     assert f"/{getpass.getuser().lower()}" not in words
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (Machine("m1", "Fast", 8), "Fast, 8 cores (m1)"),
+        (Machine("m1", "Old", 1), "Old, 1 core (m1)"),
+        (Machine("m1"), "unknown processor, ? cores (m1)"),
+    ],
+)
+def test_a_machine_is_told_by_processor_cores_and_id(machine, words):
+    assert str(machine) == words
+
+
+@pytest.mark.parametrize("facts", [None, "m1", {}, {"id": 3, "cores": 2}])
+def test_what_has_no_id_is_no_machine(facts):
+    assert read_machine(facts) is None
+
+
+def test_facts_that_are_not_what_they_should_be_are_unknown():
+    assert read_machine({"id": "a", "cores": "many", "memory_bytes": None, "system": "Linux"}) == Machine(
+        "a", system="Linux"
+    )
 
 
 def test_versions_are_those_installed():

@@ -2,13 +2,29 @@
 
 import json
 import zlib
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.record import FORMAT, STATUSES, BadLine, Record, from_line, to_line
+from harness.record import (
+    FORMAT,
+    STATUSES,
+    BadLine,
+    Candidate,
+    Circumstances,
+    CurvePoint,
+    Measured,
+    Record,
+    TrialNames,
+    as_plain,
+    field_names,
+    from_line,
+    make_record,
+    to_line,
+)
+from harness.split import Split, parse_split
 
 numbers = st.floats(allow_nan=False)
 plain = st.none() | st.booleans() | st.integers() | numbers | st.text()
@@ -17,25 +33,37 @@ tables = st.dictionaries(st.text(max_size=8), values, max_size=3)
 counts = st.none() | st.integers(0, 2**60)
 seconds = st.none() | st.floats(0, allow_infinity=False)
 
+scores = st.dictionaries(st.text(), st.none() | numbers)
+splits = st.one_of(
+    st.builds(Split, st.sampled_from(["holdout", "stratified"]), share=st.floats(0.001, 0.999)),
+    st.builds(Split, st.sampled_from(["kfold", "stratified-kfold"]), folds=st.integers(2, 99)),
+    st.builds(Split, st.just("given"), name=st.text(st.characters(codec="ascii"), max_size=8)),
+)
+
 records = st.builds(
     Record,
     key=st.text(),
     status=st.sampled_from(STATUSES),
     label=st.text(),
+    family=st.text(),
     learner=st.text(),
     learner_kind=st.sampled_from(["flat", "tree", "other"]),
     learner_distribution=st.text(),
     learner_version=st.text(),
     params=tables,
     dataset=st.text(),
+    dataset_family=st.text(),
     dataset_params=tables,
     fingerprint=st.text(),
     representation=st.text(),
-    split=st.text(),
+    split=splits,
     number=st.integers(0),
     seed=st.integers(0),
     depth=st.integers(1),
-    scores=st.dictionaries(st.text(), st.none() | numbers),
+    scores=scores,
+    curve=st.lists(st.builds(CurvePoint, st.integers(1), scores), max_size=2).map(tuple),
+    tuning=st.lists(st.builds(Candidate, params=tables, score=st.none() | numbers), max_size=2).map(tuple),
+    tuned=tables,
     n_train=counts,
     index_source=st.none() | st.text(),
     fit_seconds=seconds,
@@ -53,16 +81,18 @@ SMALL = Record(
     key="k1",
     status="ok",
     label='a "b" ±, c',
+    family="a",
     learner="pa",
     learner_kind="flat",
     learner_distribution="manyclass-harness",
     learner_version="0.1.0",
     params={"C": 0.1, "text": ',"crc32":"00000000"}'},
     dataset="digits",
+    dataset_family="digits",
     dataset_params={},
     fingerprint="f",
     representation="tf",
-    split="holdout:0.1",
+    split=parse_split("holdout:0.1"),
     number=0,
     seed=7,
     depth=10,
@@ -160,12 +190,22 @@ def test_a_line_without_a_field_is_refused_or_takes_its_default(name):
     else:
         assert record == replace(SMALL, **{name: getattr(record, name)})
         return
-    assert reason == "fields are missing"
+    assert reason == f"fields are missing or wrong: {name}: Field required"
 
 
-def test_a_status_that_nobody_knows_is_refused():
-    with pytest.raises(BadLine, match="fields are missing"):
-        from_line(signed(content_of(SMALL) | {"status": "fine"}))
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("status", "fine", "status: Input should be 'ok', 'error', 'timeout', 'memory' or 'crash'"),
+        ("split", "thirds", "split 'thirds' is unknown: expected 'holdout:SHARE'"),
+        ("curve", [{"passes": 1}], "curve.0.scores: Field required"),
+        ("params", 3, "params: "),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_and_named(name, value, told):
+    with pytest.raises(BadLine) as raised:
+        from_line(signed(content_of(SMALL) | {name: value}))
+    assert str(raised.value).startswith(f"fields are missing or wrong: {told}")
 
 
 def test_a_field_of_a_later_release_is_passed_over():
@@ -175,3 +215,92 @@ def test_a_field_of_a_later_release_is_passed_over():
 def test_a_newer_format_is_refused_and_named():
     with pytest.raises(BadLine, match=f"written by a newer harness \\(format {FORMAT + 1}\\)"):
         from_line(signed(content_of(SMALL) | {"format": FORMAT + 1}))
+
+
+# -- what a record is made of ----------------------------------------------------------------------------------------
+
+
+def part_of(kind, record):
+    return kind(**{name: getattr(record, name) for name in field_names(kind)})
+
+
+@given(records)
+def test_names_measurements_and_circumstances_make_a_record(record):
+    parts = [part_of(kind, record) for kind in (TrialNames, Measured, Circumstances)]
+    assert make_record(*parts) == record
+
+
+def test_what_more_a_trial_knows_is_left_behind():
+    @dataclass(frozen=True, kw_only=True)
+    class Planned(TrialNames):
+        load: str
+
+    planned = Planned(load="a:b", **vars(part_of(TrialNames, SMALL)))
+    made = make_record(planned, part_of(Measured, SMALL), part_of(Circumstances, SMALL))
+    assert made == SMALL
+    assert not hasattr(made, "load")
+
+
+def test_a_record_in_plain_values_is_what_json_holds():
+    record = replace(SMALL, curve=(CurvePoint(1, {"r1": 0.5}),), tuning=(Candidate(params={"C": 1}, score=0.4),))
+    held = as_plain(record)
+    assert held["split"] == "holdout:0.1"
+    assert list(held["curve"]) == [{"passes": 1, "scores": {"r1": 0.5}}]
+    assert json.loads(json.dumps(held)).keys() == held.keys() == set(field_names(Record))
+
+
+def test_an_infinite_parameter_stays_infinite():
+    assert from_line(to_line(replace(SMALL, params={"C": float("inf")}))).params == {"C": float("inf")}
+
+
+# -- records of the first format -------------------------------------------------------------------------------------
+
+
+def first_format(**changes):
+    """A line as the first release wrote it: without families, and with `pass` in its curves."""
+    content = content_of(SMALL) | {"format": 1} | changes
+    del content["family"], content["dataset_family"]
+    return signed(content)
+
+
+def test_a_line_of_the_first_format_is_read_with_its_curve_and_its_tuning():
+    line = first_format(
+        label="pa",
+        curve=[{"pass": 1, "scores": {"r1": 0.25}}, {"pass": 2, "scores": {"r1": None}}],
+        tuning=[{"params": {"C": 1}, "score": 0.5, "fit_seconds": 0.1}, {"params": {"C": 2}, "trouble": "broke"}],
+        tuned={"C": 1},
+    )
+    record = from_line(line)
+    assert (record.family, record.dataset_family, record.split) == ("pa", "digits", parse_split("holdout:0.1"))
+    assert record.curve == (CurvePoint(1, {"r1": 0.25}), CurvePoint(2, {"r1": None}))
+    assert record.tuning == (
+        Candidate(params={"C": 1}, score=0.5, fit_seconds=0.1),
+        Candidate(params={"C": 2}, trouble="broke"),
+    )
+    assert record.format == FORMAT
+    assert from_line(to_line(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("label", "params", "family"),
+    [
+        ("pa", {"C": 1}, "pa"),
+        ("pa(C=1)", {"C": 1, "random_state": 0}, "pa"),
+        ("pa(C=1, passes=5)", {"C": 1, "passes": 5}, "pa"),
+        ("sparsified pa(share=0.7)", {"learner": "pa", "share": 0.7}, "sparsified pa"),
+        ("my pa (small)", {"C": 1}, "my pa (small)"),
+        ("committee(pa, size=3)", {"size": 3}, "committee(pa, size=3)"),
+    ],
+)
+def test_the_family_of_the_first_format_is_the_label_less_the_values_of_a_grid(label, params, family):
+    as_learner = from_line(first_format(label=label, params=params))
+    assert as_learner.family == family
+    as_dataset = from_line(first_format(dataset=label, dataset_params=params))
+    assert as_dataset.dataset_family == family
+
+
+def test_a_line_of_the_first_format_is_checked_like_any_other():
+    with pytest.raises(BadLine, match="fields are missing or wrong"):
+        from_line(first_format(curve=[{"scores": {}}]))
+    with pytest.raises(BadLine, match="fields are missing or wrong"):
+        from_line(first_format(params=None))

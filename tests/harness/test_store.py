@@ -13,23 +13,27 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
+from harness.machine import Machine
 from harness.record import Record, to_line
+from harness.split import parse_split
 from harness.store import open_store, read_incompatible, read_machines, read_ranks, read_records
 
 RECORD = Record(
     key="k0",
     status="ok",
     label="good",
+    family="good",
     learner="good",
     learner_kind="flat",
     learner_distribution="here",
     learner_version="1",
     params={"C": 0.1, "word": "é\u2028"},
     dataset="topics",
+    dataset_family="topics",
     dataset_params={},
     fingerprint="f",
     representation="tfidf",
-    split="holdout:0.1",
+    split=parse_split("holdout:0.1"),
     number=0,
     seed=0,
     depth=10,
@@ -102,19 +106,19 @@ def test_a_failed_record_keeps_its_words(tmp_path):
 
 def test_the_experiment_and_every_machine_are_written_down(tmp_path):
     with open_store(tmp_path) as store:
-        store.describe("trials = 1\n", {"id": "a", "cores": 2})
+        store.describe("trials = 1\n", Machine("a", cores=2))
     with open_store(tmp_path) as store:
-        store.describe("trials = 2\n", {"id": "b", "cores": 4})
+        store.describe("trials = 2\n", Machine("b", "Fast", 4, 2**34, "Linux"))
     assert (tmp_path / "experiment.toml").read_text() == "trials = 2\n"
-    assert read_machines(tmp_path) == {"a": {"id": "a", "cores": 2}, "b": {"id": "b", "cores": 4}}
+    assert read_machines(tmp_path) == {"a": Machine("a", cores=2), "b": Machine("b", "Fast", 4, 2**34, "Linux")}
 
 
 def test_what_could_not_run_is_kept_until_the_next_run_into_the_folder(tmp_path):
     incompatible = ("learner 'x' cannot run on data set 'größe': it has no taxonomy", "another line")
     with open_store(tmp_path) as store:
-        store.describe("", {"id": "a"}, incompatible)
+        store.describe("", Machine("a"), incompatible)
         assert read_incompatible(tmp_path) == incompatible
-        store.describe("", {"id": "a"})
+        store.describe("", Machine("a"))
         assert read_incompatible(tmp_path) == ()
 
 
@@ -185,8 +189,19 @@ def test_damaged_machines_are_no_obstacle(tmp_path):
         (tmp_path / "machine.json").write_bytes(text.encode("latin-1"))
         assert read_machines(tmp_path) == {}
     with open_store(tmp_path) as store:
-        store.describe("", {"id": "a"})
-    assert read_machines(tmp_path) == {"a": {"id": "a"}}
+        store.describe("", Machine("a"))
+    assert read_machines(tmp_path) == {"a": Machine("a")}
+
+
+def test_facts_of_a_machine_that_nobody_knows_are_passed_over_and_stay_in_the_file(tmp_path):
+    fill(tmp_path, 1)
+    written = {"a": {"id": "a", "cores": "many", "colour": "red"}, "b": ["no machine"]}
+    (tmp_path / "machine.json").write_text(json.dumps(written))
+    assert read_machines(tmp_path) == {"a": Machine("a")}
+    with open_store(tmp_path) as store:
+        store.describe("", Machine("c", "Fast"))
+    assert read_machines(tmp_path) == {"a": Machine("a"), "c": Machine("c", "Fast")}
+    assert written.items() <= json.loads((tmp_path / "machine.json").read_text()).items()
 
 
 # -- where writing fails ---------------------------------------------------------------------------------------------
@@ -263,7 +278,7 @@ def test_an_error_of_the_run_is_not_taken_for_one_of_the_folder(tmp_path):
 def test_a_description_that_cannot_be_written_is_a_clear_error(tmp_path):
     (tmp_path / "experiment.toml").mkdir()
     with pytest.raises(StoreError, match=f"cannot write to {tmp_path}: "), open_store(tmp_path) as store:
-        store.describe("", {"id": "a"})
+        store.describe("", Machine("a"))
 
 
 # -- one writer ------------------------------------------------------------------------------------------------------

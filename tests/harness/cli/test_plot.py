@@ -11,10 +11,10 @@ def results(tmp_path, make_record):
     """Two learners on two data sets of different size, with curves and a parameter that was swept."""
     folder = tmp_path / "results"
     with open_store(folder) as store:
-        store.describe("learners = 'pa'\n", Machine("m1", "Fast", 8, 2**33, "Linux"))
+        store.describe("learners = 'pa'\n", Machine("m1", "Fast", 8))
         for dataset, classes in (("small", 10), ("large", 100)):
             for label, C in (("pa(C=1)", 1), ("pa(C=2)", 2)):
-                curve = [{"pass": n, "scores": {"r1": n / 4, "train": n / 2}} for n in (1, 2, 3)]
+                curve = [{"passes": n, "scores": {"r1": n / 4, "train": n / 2}} for n in (1, 2, 3)]
                 scores = {"r1": 0.6 + C / 10, "train": classes / 10 * C}
                 place = {"dataset": dataset, "fingerprint": dataset, "n_classes": classes}
                 for seed in (0, 1):

@@ -9,7 +9,7 @@ import pytest
 from harness.machine import Machine
 from harness.store import open_store
 
-MACHINE = Machine("m1", "Fast", 8, 2**33, "Linux")
+MACHINE = Machine("m1", "Fast", 8)
 PUBLISHED = """dataset,learner,metric,value,interval,source
 digits,pa,r1,0.91,0.02,"Table 1, row 1"
 rcv1,pa,r1,0.847,,Table 1

@@ -11,8 +11,8 @@ import pytest
 from harness.machine import Machine
 from harness.store import open_store
 
-MACHINE = Machine("m1", "Fast", 8, 2**33, "Linux")
-OTHER = Machine("m2", "Slow", 2, 2**33, "Linux")
+MACHINE = Machine("m1", "Fast", 8)
+OTHER = Machine("m2", "Slow", 2)
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import HarnessError
-from harness.figures.diagram import Diagram, draw_diagram
-from harness.figures.draw import draw_panels, log_labels, log_ticks, save_figure
-from harness.figures.panels import Panel, Series
+from harness.figures.draw_diagram import draw_diagram
+from harness.figures.draw_panels import draw_panels
+from harness.figures.drawing import Diagram, Panel, Panels, Series
+from harness.figures.ticks import log_labels, log_ticks
 from harness.stats import average_ranks
 
 LINE = Series("pa", (1, 2, 3), (0.5, 0.6, 0.7), (0.1, 0.0, 0.1), trials=10)
@@ -30,13 +31,13 @@ SIGNS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 def test_a_figure_is_of_the_kind_that_its_name_says_and_always_the_same(tmp_path, form):
     first, second = tmp_path / f"new/a.{form}", tmp_path / f"b.{form}"
     for path in (first, second):
-        save_figure([PANEL, BARS], path)
+        Panels((PANEL, BARS)).save(path)
     assert first.read_bytes().startswith(SIGNS[form])
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_texts_of_a_figure_can_be_read_in_the_svg(tmp_path):
-    save_figure([PANEL], tmp_path / "a.svg")
+    Panels((PANEL,)).save(tmp_path / "a.svg")
     words = " ".join(ElementTree.parse(tmp_path / "a.svg").getroot().itertext())
     for text in ("digits", "passes", "R1", "pa", "lomtree (slope 0.10)", "over 4 to 10 trials"):
         assert text in words
@@ -44,7 +45,7 @@ def test_texts_of_a_figure_can_be_read_in_the_svg(tmp_path):
 
 def test_another_ending_is_refused(tmp_path):
     with pytest.raises(HarnessError, match=r"a\.gif: the file's ending must be one of png, svg, pdf"):
-        save_figure([PANEL], tmp_path / "a.gif")
+        Panels((PANEL,)).save(tmp_path / "a.gif")
 
 
 def test_learners_are_told_apart_without_colour():
@@ -132,7 +133,7 @@ def test_labels_of_a_logarithmic_axis_do_not_meet():
 
 def test_a_diagram_of_ranks_tells_ranks_and_the_critical_difference(tmp_path):
     for name in ("a.svg", "b.svg"):
-        save_figure(Diagram("R1", RANKS), tmp_path / name)
+        Diagram("R1", RANKS).save(tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     words = " ".join(ElementTree.parse(tmp_path / "a.svg").getroot().itertext())
     for text in (

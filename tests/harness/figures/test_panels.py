@@ -9,15 +9,10 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from harness.errors import HarnessError
-from harness.figures.panels import (
-    bar_panels,
-    curve_panels,
-    pareto_front,
-    pareto_panels,
-    scaling_panels,
-    slope_note,
-    sweep_panels,
-)
+from harness.figures.arithmetic import pareto_front, slope_note
+from harness.figures.panels import bar_panels, curve_panels, pareto_panels, scaling_panels
+from harness.figures.sweep import sweep_panels
+from harness.groups import group_records
 
 R1 = MetricSpec(name="r1", compute="a:b", title="R1")
 TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds")
@@ -25,12 +20,12 @@ POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, m
 
 
 def curve(*scores):
-    return [{"pass": n, "scores": {"r1": score, "train": n / 2}} for n, score in enumerate(scores, start=1)]
+    return [{"passes": n, "scores": {"r1": score, "train": n / 2}} for n, score in enumerate(scores, start=1)]
 
 
 def test_a_curve_has_mean_and_spread_of_each_pass(make_record):
     records = [make_record("pa", 0, r1=0.6, curve=curve(0.5, 0.6)), make_record("pa", 1, r1=0.8, curve=curve(0.7, 0.8))]
-    (panel,) = curve_panels(records, R1)
+    (panel,) = curve_panels(group_records(records), R1)
     (series,) = panel.series
     assert series.x == (1, 2)
     assert series.y == pytest.approx((0.6, 0.7))
@@ -40,36 +35,36 @@ def test_a_curve_has_mean_and_spread_of_each_pass(make_record):
 
 
 def test_a_curve_can_go_by_another_metric(make_record):
-    (panel,) = curve_panels([make_record("pa", 0, r1=0.6, curve=curve(0.5, 0.6))], R1, TRAIN)
+    (panel,) = curve_panels(group_records([make_record("pa", 0, r1=0.6, curve=curve(0.5, 0.6))]), R1, TRAIN)
     assert panel.series[0].x == (0.5, 1.0)
     assert panel.x_title == "train (s)"
 
 
 def test_without_curves_the_error_says_how_to_get_some(make_record):
     with pytest.raises(HarnessError, match="run with --curves"):
-        curve_panels([make_record("pa", 0, r1=0.6)], R1)
+        curve_panels(group_records([make_record("pa", 0, r1=0.6)]), R1)
 
 
 def test_curves_of_other_metrics_are_not_taken_for_none(make_record):
     records = [make_record("pa", 0, r1=0.6, r3=0.8, curve=curve(0.5, None))]
     r3 = MetricSpec(name="r3", compute="a:b")
     with pytest.raises(HarnessError, match="have curves, but not of r3: run with --curves, --metrics r3 and another"):
-        curve_panels(records, r3)
+        curve_panels(group_records(records), r3)
     with pytest.raises(HarnessError, match=r"but not of r3: .* --metrics r1,r3 and another --out"):
-        curve_panels(records, R1, r3)
+        curve_panels(group_records(records), R1, r3)
     with pytest.raises(HarnessError, match="no point of the curves has a value for r1"):
-        curve_panels([make_record("pa", 0, curve=curve(None))], R1)
+        curve_panels(group_records([make_record("pa", 0, curve=curve(None))]), R1)
 
 
 def test_every_data_set_has_its_panel_and_failed_trials_none(make_record):
     records = [make_record("pa", 0, r1=0.6), make_record("pa", 0, r1=0.7, dataset="other")]
     records.append(make_record("pa", 1, status="error", dataset="third"))
-    assert [panel.title for panel in bar_panels(records, R1)] == ["digits", "other"]
+    assert [panel.title for panel in bar_panels(group_records(records), R1)] == ["digits", "other"]
 
 
 def test_bars_stand_beside_each_other_by_learner(make_record):
     records = [make_record(label, seed, r1=0.5 + seed / 10) for label in ("pa", "ooz") for seed in (0, 2)]
-    (panel,) = bar_panels(records, R1)
+    (panel,) = bar_panels(group_records(records), R1)
     assert panel.names == ("pa", "ooz")
     assert [series.x for series in panel.series] == [(0,), (1,)]
     assert panel.series[0].y == pytest.approx((0.6,))
@@ -78,12 +73,12 @@ def test_bars_stand_beside_each_other_by_learner(make_record):
 def test_bars_stand_in_one_order_on_every_data_set(make_record):
     learners = {"one": ("pa", "ooz"), "two": ("ooz", "pa")}
     records = [make_record(label, 0, dataset=name, r1=0.5) for name in learners for label in learners[name]]
-    assert [panel.names for panel in bar_panels(records, R1)] == [("pa", "ooz"), ("pa", "ooz")]
+    assert [panel.names for panel in bar_panels(group_records(records), R1)] == [("pa", "ooz"), ("pa", "ooz")]
 
 
 def test_a_sweep_finds_the_parameter_and_leaves_it_out_of_the_label(make_record):
     records = [make_record(f"pa(C={c})", 0, r1=0.5 + c / 10, params={"C": c}) for c in (2, 1)]
-    (panel,) = sweep_panels(records, R1)
+    (panel,) = sweep_panels(group_records(records), R1)
     assert panel.x_title == "C"
     assert panel.series[0].label == "pa"
     assert panel.series[0].x == (1, 2)
@@ -92,15 +87,15 @@ def test_a_sweep_finds_the_parameter_and_leaves_it_out_of_the_label(make_record)
 
 def test_a_wide_sweep_gets_a_logarithmic_axis(make_record):
     records = [make_record(f"pa(C={c})", 0, r1=0.5, params={"C": c}) for c in (0.01, 0.1, 1.0)]
-    assert sweep_panels(records, R1)[0].x_scale == "log"
+    assert sweep_panels(group_records(records), R1)[0].x_scale == "log"
 
 
 def test_two_swept_parameters_must_be_told_apart(make_record):
     grid = [(c, n) for c in (1, 2) for n in (3, 4)]
     records = [make_record(f"pa(C={c}, passes={n})", 0, r1=0.5, params={"C": c, "passes": n}) for c, n in grid]
     with pytest.raises(HarnessError, match=r"several were \(C, passes\): name one with --x"):
-        sweep_panels(records, R1)
-    (panel,) = sweep_panels(records, R1, "C")
+        sweep_panels(group_records(records), R1)
+    (panel,) = sweep_panels(group_records(records), R1, "C")
     assert [series.label for series in panel.series] == ["pa(passes=3)", "pa(passes=4)"]
 
 
@@ -109,14 +104,14 @@ def test_scaling_goes_over_data_sets_and_tells_the_slope(make_record):
         make_record("pa", 0, dataset=f"d{n}", fingerprint=str(n), n_classes=n, train=0.5 * n**1.5)
         for n in (10, 100, 1000)
     ]
-    (panel,) = scaling_panels(records, TRAIN)
+    (panel,) = scaling_panels(group_records(records), TRAIN)
     assert panel.series[0].note == "slope 1.50"
     assert (panel.x_scale, panel.y_scale) == ("log", "log")
 
 
 def test_one_size_is_no_scaling(make_record):
     with pytest.raises(HarnessError, match="several sizes"):
-        scaling_panels([make_record("pa", 0, train=1.0)], TRAIN)
+        scaling_panels(group_records([make_record("pa", 0, train=1.0)]), TRAIN)
 
 
 @given(
@@ -143,13 +138,13 @@ def test_nothing_beats_the_front_and_everything_else_is_beaten(points, higher_y,
 def test_the_front_joins_the_cheap_and_the_good(make_record):
     figures = {"cheap": (0.5, 1.0), "good": (0.9, 9.0), "beaten": (0.4, 5.0)}
     records = [make_record(label, 0, r1=r1, train=train) for label, (r1, train) in figures.items()]
-    (panel,) = pareto_panels(records, R1, TRAIN)
+    (panel,) = pareto_panels(group_records(records), R1, TRAIN)
     assert panel.front == ((1.0, 0.5), (9.0, 0.9))
     assert len(panel.series) == 3
 
 
 def test_a_point_has_the_spread_of_score_and_of_cost(make_record):
     records = [make_record("pa", seed, r1=0.5 + seed / 10, train=1.0 + seed) for seed in (0, 2)]
-    ((series,),) = [panel.series for panel in pareto_panels(records, R1, TRAIN)]
+    ((series,),) = [panel.series for panel in pareto_panels(group_records(records), R1, TRAIN)]
     assert (series.x, series.x_spread) == ((2.0,), pytest.approx((2**0.5,)))
     assert (series.y, series.spread) == (pytest.approx((0.6,)), pytest.approx((0.02**0.5,)))

@@ -4,8 +4,8 @@ import pytest
 
 from harness import MetricSpec
 from harness.errors import HarnessError
-from harness.tables.groups import lines_of
-from harness.tables.pairwise import beaten_pairs, contests_of, count_contests, matrix_grid, rank_learners, ranks_grid
+from harness.groups import group_records, rank_learners
+from harness.tables.pairwise import Score, beaten_pairs, count_scores, matrix_grid, pair_up, ranks_grid
 
 R1 = MetricSpec(name="r1", compute="a:b", title="R1")
 TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds")
@@ -14,7 +14,7 @@ TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds
 @pytest.fixture
 def lines(make_record):
     def make(values, datasets=("one",)):
-        return lines_of(
+        return group_records(
             [
                 make_record(label, seed, r1=value, train=value, dataset=dataset)
                 for dataset in datasets
@@ -27,21 +27,21 @@ def lines(make_record):
 
 
 def test_trials_are_counted_for_both_sides_and_added_up(lines):
-    found = count_contests(contests_of(lines({"a": [3, 2, 1], "b": [1, 2, 2]}), R1) * 2)
-    assert found == {("a", "b"): (2, 2, 2), ("b", "a"): (2, 2, 2)}
+    found = count_scores(pair_up(lines({"a": [3, 2, 1], "b": [1, 2, 2]}), R1) * 2)
+    assert found == {("a", "b"): Score(2, 2, 2), ("b", "a"): Score(2, 2, 2)}
 
 
 def test_lower_wins_where_lower_is_better(lines):
-    assert count_contests(contests_of(lines({"a": [1, 1], "b": [2, 2]}), TRAIN))["a", "b"] == (2, 0, 0)
+    assert count_scores(pair_up(lines({"a": [1, 1], "b": [2, 2]}), TRAIN))["a", "b"] == Score(2, 0, 0)
 
 
 def test_only_trials_with_one_seed_are_paired(lines):
-    assert count_contests(contests_of(lines({"a": [1, 1, 1], "b": [0]}), R1))["a", "b"] == (1, 0, 0)
+    assert count_scores(pair_up(lines({"a": [1, 1, 1], "b": [0]}), R1))["a", "b"] == Score(1, 0, 0)
 
 
 def test_a_clear_winner_is_starred_and_a_rival_as_good_is_not(lines):
     made = lines({"a": [0.9] * 10, "b": [0.9] * 10, "c": [0.1] * 10})
-    assert beaten_pairs(contests_of(made, R1), "sign", 0.1) == {("a", "c"), ("b", "c")}
+    assert beaten_pairs(pair_up(made, R1), "sign", 0.1) == {("a", "c"), ("b", "c")}
     grid = matrix_grid(made, R1, "sign")
     assert grid.columns == ("learner", "a", "b", "c")
     assert grid.rows == (
@@ -61,7 +61,7 @@ def test_the_matrix_is_over_all_data_sets(lines):
 
 
 def test_too_few_trials_are_not_tested(lines):
-    assert beaten_pairs(contests_of(lines({"a": [1] * 5, "b": [0] * 5}), R1), "sign", 0.1) == set()
+    assert beaten_pairs(pair_up(lines({"a": [1] * 5, "b": [0] * 5}), R1), "sign", 0.1) == set()
 
 
 def test_average_ranks_are_those_of_the_means(lines):

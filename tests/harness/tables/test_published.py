@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from harness.errors import HarnessError
-from harness.tables.groups import lines_of
-from harness.tables.published import Published, against_grid, parse_published, read_published
+from harness.groups import group_records
+from harness.tables.against import against_grid
+from harness.tables.published import Published, parse_published, read_published
 
 METRICS = {
     "r1": MetricSpec(name="r1", compute="a:b", title="R1"),
@@ -95,7 +96,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 @pytest.fixture
 def lines(make_record):
     values = [0.90, 0.92, 0.94]
-    return lines_of([make_record("pa", seed, r1=value, index=80_000, train=2.0) for seed, value in enumerate(values)])
+    return group_records(
+        [make_record("pa", seed, r1=value, index=80_000, train=2.0) for seed, value in enumerate(values)]
+    )
 
 
 def against(lines, *numbers, reasons=None):
@@ -136,7 +139,7 @@ def test_a_lower_bound_has_no_difference_and_times_carry_a_warning(lines):
 def test_a_representation_picks_its_own_trials_and_set_ups_are_never_mixed(make_record):
     records = [make_record("pa", 0, r1=0.5), make_record("pa", 0, r1=0.7, representation="tfidf")]
     grid = against(
-        lines_of(records),
+        group_records(records),
         ("digits", "pa", "r1", "0.7", "", "T", "tfidf"),
         ("digits", "pa", "r1", "0.7", "", "T"),
     )
@@ -148,7 +151,7 @@ def test_a_published_data_set_may_stand_for_a_grid_of_draws(make_record):
     draws = [
         make_record("pa", 0, r1=r1, dataset=f"made(seed={n})", fingerprint=f"{n}") for n, r1 in enumerate((0.5, 0.7))
     ]
-    grid = against(lines_of(draws), ("made", "pa", "r1", "0.7", "", "T"))
+    grid = against(group_records(draws), ("made", "pa", "r1", "0.7", "", "T"))
     assert grid.rows[0][4] == "0.600 ± 0.141"
     assert grid.values[0]["n"] == 2
 

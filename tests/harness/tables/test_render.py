@@ -19,9 +19,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness import MetricSpec
+from harness.groups import group_records
+from harness.machine import Machine
 from harness.stats import Summary
-from harness.tables.format import format_value
-from harness.tables.render import RENDERERS, render_html, render_latex, render_markdown, render_terminal
+from harness.tables.formats import FORMATS
+from harness.tables.numbers import format_value
+from harness.tables.render_terminal import table_to_terminal
 from harness.tables.table import Cell, Group, Row, Table, make_table
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -31,7 +34,7 @@ COLUMNS = [
     MetricSpec(name="index", compute="a:b", title="|I|", direction="lower", unit="count", depth=0),
     MetricSpec(name="size", compute="a:b", title="index bytes", direction="lower", unit="bytes", depth=0),
 ]
-MACHINES = {"m1": {"processor": "Fast & Co. Model_1", "cores": 8}, "m2": {"processor": "Slow", "cores": 2}}
+MACHINES = {"m1": Machine("m1", "Fast & Co. Model_1", 8), "m2": Machine("m2", "Slow", 2)}
 
 
 # -- scenes ----------------------------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ class Scenes:
 def table_of(make_record):
     def make(scene):
         records, options = getattr(Scenes(make_record), scene)()
-        return make_table(records, COLUMNS, machines=MACHINES, **options)
+        return make_table(group_records(records), COLUMNS, machines=MACHINES, **options)
 
     return make
 
@@ -140,17 +143,17 @@ def assert_snapshot(name, text):
     assert text == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("form", RENDERERS)
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("scene", ["whole", "failures", "special"])
 def test_every_format_is_as_it_was(table_of, scene, form):
-    assert_snapshot(f"{scene}-{form}", RENDERERS[form](table_of(scene)))
+    assert_snapshot(f"{scene}-{form}", table_of(scene).render(form))
 
 
 @pytest.mark.parametrize(
     "scene", ["single", "missing", "two_set_ups", "jobs", "mixed_left_out", "mixed_shown", "by_learner"]
 )
 def test_the_terminal_is_as_it_was(table_of, scene):
-    assert_snapshot(f"{scene}-terminal", render_terminal(table_of(scene)))
+    assert_snapshot(f"{scene}-terminal", table_of(scene).render())
 
 
 def test_no_snapshot_is_left_over():
@@ -158,11 +161,11 @@ def test_no_snapshot_is_left_over():
     for path in SNAPSHOTS.iterdir():
         scene, _, form = path.stem.rpartition("-")
         assert f'"{scene}"' in source
-        assert form in RENDERERS
+        assert form in FORMATS
 
 
 def test_a_terminal_with_colour_has_bold_for_the_star(table_of):
-    plain, coloured = render_terminal(table_of("whole")), render_terminal(table_of("whole"), colour=True)
+    plain, coloured = table_to_terminal(table_of("whole")), table_to_terminal(table_of("whole"), colour=True)
     assert "\033" not in plain
     assert "*" not in coloured
     assert coloured.count("\033[1m") == coloured.count("\033[0m") == plain.count("*")
@@ -251,7 +254,7 @@ def markdown_page(text):
 @example("x<script>alert(1)</script>&amp;y")
 @example("x**y**_z_ ~~w~~ $a$ `b` [c](d) ![e](f)")
 def test_any_label_is_shown_as_it_is_in_markdown(label):
-    page = markdown_page(render_markdown(table_with(label)))
+    page = markdown_page(table_with(label).render("markdown"))
     assert page.texts["td"][0] == label
     assert page.texts["th"][-1] == label
     assert page.texts["h3"] == [label]
@@ -263,7 +266,7 @@ def test_any_label_is_shown_as_it_is_in_markdown(label):
 @given(words)
 @example("x<script>alert(1)</script>&amp;\"'y")
 def test_any_label_is_shown_as_it_is_in_html(label):
-    page = Page(render_html(table_with(label)))
+    page = Page(table_with(label).render("html"))
     assert page.texts["td"][0] == page.texts["th"][-1] == page.texts["h2"][0] == label
     assert page.texts["footer"][0].strip() == label
     assert page.texts["strong"] == ["0.500"]
@@ -284,7 +287,7 @@ LATEX = {
 @given(words)
 @example("x[y]")
 def test_any_label_is_escaped_in_latex(label):
-    line = render_latex(table_with(label)).splitlines()[-3]
+    line = table_with(label).render("latex").splitlines()[-3]
     assert line.endswith(r" & flat & 3 & \textbf{0.500} \\")
     shown = line.removesuffix(r" & flat & 3 & \textbf{0.500} \\")
     tokens = re.findall("|".join(map(re.escape, LATEX)) + "|.", shown)
@@ -293,16 +296,16 @@ def test_any_label_is_escaped_in_latex(label):
 
 
 def test_a_foot_cannot_leave_its_latex_comment(table_of):
-    for line in render_latex(table_of("special")).splitlines():
+    for line in table_of("special").render("latex").splitlines():
         assert "ValueError" not in line or line.startswith("% ")
 
 
 @given(words)
 @example('x"y,z')
 def test_any_label_comes_back_from_csv_and_json(label):
-    rows = list(csv.DictReader(io.StringIO(RENDERERS["csv"](table_with(label)))))
+    rows = list(csv.DictReader(io.StringIO(table_with(label).render("csv"))))
     assert rows[0]["learner"] == rows[0]["group"] == label
-    content = json.loads(RENDERERS["json"](table_with(label)))
+    content = json.loads(table_with(label).render("json"))
     assert content["groups"][0]["rows"][0]["learner"] == content["foot"][0] == label
 
 
@@ -310,7 +313,7 @@ def test_any_label_comes_back_from_csv_and_json(label):
 
 
 def test_csv_has_full_precision_and_says_what_failed(table_of):
-    rows = {row["learner"]: row for row in csv.DictReader(io.StringIO(RENDERERS["csv"](table_of("failures"))))}
+    rows = {row["learner"]: row for row in csv.DictReader(io.StringIO(table_of("failures").render("csv")))}
     assert float(rows["good"]["r1"]) == pytest.approx(0.85, abs=1e-15)
     assert (rows["good"]["r1_n"], rows["good"]["r1_best"]) == ("3", "1")
     assert (rows["never"]["r1"], rows["never"]["r1_sd"], rows["never"]["r1_n"]) == ("TIMEOUT 2/3, CRASH 1/3", "", "0")
@@ -322,14 +325,14 @@ def test_json_is_strict_json(table_of):
         raise AssertionError(constant)
 
     for scene in ("whole", "failures", "missing"):
-        assert json.loads(RENDERERS["json"](table_of(scene)), parse_constant=refuse)["groups"]
+        assert json.loads(table_of(scene).render("json"), parse_constant=refuse)["groups"]
 
 
 # -- the page --------------------------------------------------------------------------------------------------------
 
 
 def test_the_page_parses_and_loads_nothing(table_of):
-    text = render_html(table_of("special"))
+    text = table_of("special").render("html")
     page = Page(text)
     assert page.texts.keys() <= {
         *("html", "head", "title", "style", "body", "h2", "p", "table", "thead", "tbody", "tr", "th", "td", "strong"),
@@ -343,7 +346,7 @@ def test_a_browser_shows_the_table(table_of, tmp_path):
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("no chromium on PATH")
-    (tmp_path / "page.html").write_text(render_html(table_of("special")), encoding="utf-8")
+    (tmp_path / "page.html").write_text(table_of("special").render("html"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
     command = [browser, *options, (tmp_path / "page.html").as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout

@@ -1,7 +1,7 @@
 """Tuning and curves: what is chosen, from which rows, with what budget, and what a record tells of it."""
 
 import time
-from dataclasses import asdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,20 +10,27 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness.data.arrays import checked, keep, read_header
 from harness.errors import ContractError, HarnessError, SpecError
+from harness.experiment.building import build
 from harness.experiment.candidates import list_candidates
-from harness.experiment.plan import Trial, plan
+from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
-from harness.experiment.spec import Tuning, build
+from harness.experiment.schema import TuneTable
 from harness.host import discover
-from harness.trials.measure import Clock
-from harness.trials.split import split_rows
-from harness.trials.trial import run_trial
+from harness.metric import MetricCall
+from harness.split import parse_split
+from harness.trials.clock import Clock
+from harness.trials.running import run_trial
+from harness.trials.splitting import draw_split
+from harness.trials.trial import TrialJob, TuningPlan
 from harness.trials.tune import tune
+from trial_runs import keep_in, trial
 
-GRID = Tuning("holdout:0.25", "r1", "grid", None, None)
+ANY = {"pa": {"C": [1]}}
+GRID = TuneTable(params=ANY, split="holdout:0.25")
 NEIGHBOURS = "sklearn.neighbors:KNeighborsClassifier"
+R1 = MetricCall("r1", "harness_metrics.ranking:r1")
+SPLIT = parse_split("holdout:0.2")
 
 
 def drawn(rows=120, classes=4, seed=0):
@@ -34,31 +41,28 @@ def drawn(rows=120, classes=4, seed=0):
     return X.astype(np.float32), y
 
 
-def a_trial(folder, X, y, *, candidates, seconds=None, learner=NEIGHBOURS, **changes):
-    data = checked("drawn", Dataset(csr_array(X), y, ("a", "b", "c", "d")))
-    keep(data, folder)
-    tuning = {"split": "holdout:0.25", "metric": "r1", "compute": "harness_metrics.ranking:r1", "direction": "higher"}
-    fields = dict.fromkeys(Trial.__dataclass_fields__, "") | {
-        "learner_load": learner,
-        "params": {},
-        "inner": None,
-        "wants_dense": False,
-        "wants_taxonomy": False,
-        "data_folder": str(folder),
-        "fingerprint": read_header(folder).fingerprint,
-        "representation": "tfidf",
-        "split": "holdout:0.2",
-        "number": 0,
-        "seed": 0,
-        "depth": 4,
-        "curves": False,
-        "tune": {**tuning, "candidates": candidates, "seconds": seconds} if candidates else None,
-    }
-    return asdict(Trial(**{**fields, **changes}))
+def plan_of(candidates, seconds=None, direction="higher"):
+    return TuningPlan(
+        split=parse_split("holdout:0.25"),
+        judge=R1,
+        direction=direction,
+        candidates=tuple(candidates),
+        seconds=seconds,
+    )
+
+
+def a_trial(folder, X, y, *, learner=NEIGHBOURS, **changes):
+    header = keep_in(folder, Dataset(csr_array(X), y, ("a", "b", "c", "d")))
+    tuning = plan_of(candidates) if candidates else None
+    return trial(learner, header, **({"split": str(SPLIT), "seed": 0, "depth": 4, "tuning_plan": tuning} | changes))
+
+
+def silent(phase):
+    pass
 
 
 def run(trial):
-    return run_trial(trial, {"r1": "harness_metrics.ranking:r1"}, lambda phase: None)[0]
+    return run_trial(TrialJob(trial=trial, metrics=(R1,)), silent)[0]
 
 
 SIZES = [{"n_neighbors": n} for n in (1, 3, 9, 25)]
@@ -68,43 +72,43 @@ SIZES = [{"n_neighbors": n} for n in (1, 3, 9, 25)]
 @given(seed=st.integers(0, 1000), trial_seed=st.integers(0, 1000))
 def test_whatever_the_test_rows_hold_the_choice_is_the_same(tmp_path_factory, seed, trial_seed):
     X, y = drawn(seed=seed)
-    _, test = split_rows("holdout:0.2", len(y), trial_seed, {})
+    _, test = draw_split(SPLIT, len(y), trial_seed, {})
     other_X, other_y = X.copy(), y.copy()
     other_X[test] = np.random.default_rng(seed + 1).random((len(test), 12)) * 50
     other_y[test] = (y[test] + 1) % 4
     folders = tmp_path_factory.mktemp("kept")
     one = run(a_trial(folders / "one", X, y, candidates=SIZES, seed=trial_seed))
     two = run(a_trial(folders / "two", other_X, other_y, candidates=SIZES, seed=trial_seed))
-    assert one["tuned"] == two["tuned"]
-    assert [entry["score"] for entry in one["tuning"]] == [entry["score"] for entry in two["tuning"]]
+    assert one.tuned == two.tuned
+    assert [entry.score for entry in one.tuning] == [entry.score for entry in two.tuning]
 
 
 def test_the_best_on_the_validation_rows_is_chosen_and_trained_on_all_training_rows(tmp_path):
     X, y = drawn()
     measured = run(a_trial(tmp_path / "kept", X, y, candidates=SIZES))
-    scores = [entry["score"] for entry in measured["tuning"]]
-    assert measured["tuned"] == SIZES[scores.index(max(scores))]
-    fixed = run(a_trial(tmp_path / "kept", X, y, candidates=None, params=measured["tuned"]))
-    assert measured["scores"] == fixed["scores"]
-    assert measured["n_train"] == fixed["n_train"] == 96
-    assert measured["tune_seconds"] > 0
-    assert "tuned" not in fixed
+    scores = [entry.score for entry in measured.tuning]
+    assert measured.tuned == SIZES[scores.index(max(scores))]
+    fixed = run(a_trial(tmp_path / "kept", X, y, params=measured.tuned))
+    assert measured.scores == fixed.scores
+    assert measured.n_train == fixed.n_train == 96
+    assert measured.tune_seconds > 0
+    assert (fixed.tuned, fixed.tuning, fixed.tune_seconds) == ({}, (), None)
 
 
 def test_a_lower_score_is_better_where_the_metric_says_so(tmp_path):
     X, y = drawn()
     trial = a_trial(tmp_path / "kept", X, y, candidates=SIZES)
-    higher, lower = (run({**trial, "tune": {**trial["tune"], "direction": way}}) for way in ("higher", "lower"))
-    scores = [entry["score"] for entry in higher["tuning"]]
-    assert lower["tuned"] == SIZES[scores.index(min(scores))]
+    higher, lower = (run(replace(trial, tuning_plan=plan_of(SIZES, direction=way))) for way in ("higher", "lower"))
+    scores = [entry.score for entry in higher.tuning]
+    assert lower.tuned == SIZES[scores.index(min(scores))]
 
 
 def test_a_candidate_that_fails_is_out_of_the_race_and_says_why(tmp_path):
     X, y = drawn()
     measured = run(a_trial(tmp_path / "kept", X, y, candidates=[{"n_neighbors": -1}, {"n_neighbors": 3}]))
-    assert measured["tuned"] == {"n_neighbors": 3}
-    assert measured["tuning"][0]["score"] is None
-    assert "n_neighbors" in measured["tuning"][0]["trouble"]
+    assert measured.tuned == {"n_neighbors": 3}
+    assert measured.tuning[0].score is None
+    assert "n_neighbors" in measured.tuning[0].trouble
 
 
 def test_a_trial_whose_every_candidate_fails_says_so(tmp_path):
@@ -116,15 +120,14 @@ def test_a_trial_whose_every_candidate_fails_says_so(tmp_path):
 
 def test_no_candidate_begins_when_the_time_is_up_but_one_always_does(tmp_path):
     X, y = drawn()
-    trial = a_trial(tmp_path / "kept", X, y, candidates=SIZES, seconds=1e-9)
-    found = tune(trial, csr_array(X), y, 4, None, lambda phase: None)
-    assert [entry["params"] for entry in found.log] == SIZES[:1]
+    found = tune(a_trial(tmp_path / "kept", X, y), plan_of(SIZES, seconds=1e-9), silent)
+    assert [entry.params for entry in found.log] == SIZES[:1]
 
 
 def test_phases_tell_how_far_tuning_is(tmp_path):
     X, y = drawn()
     phases = []
-    tune(a_trial(tmp_path / "kept", X, y, candidates=SIZES), csr_array(X), y, 4, None, phases.append)
+    tune(a_trial(tmp_path / "kept", X, y), plan_of(SIZES), phases.append)
     assert phases == ["tune 1/4", "tune 2/4", "tune 3/4", "tune 4/4"]
 
 
@@ -134,16 +137,16 @@ def test_phases_tell_how_far_tuning_is(tmp_path):
 def test_a_curve_has_a_point_for_each_pass_and_ends_at_the_trials_own_score(tmp_path):
     X, y = drawn()
     params = {"passes": 4, "random_state": 0}
-    trial = a_trial(tmp_path / "kept", X, y, candidates=None, learner="harness_prototype.pa:PA", params=params)
-    plain, drawn_out = run(trial), run({**trial, "curves": True})
-    assert [point["pass"] for point in drawn_out["curve"]] == [1, 2, 3, 4]
-    assert drawn_out["curve"][-1]["scores"]["r1"] == drawn_out["scores"]["r1"] == plain["scores"]["r1"]
-    assert plain["curve"] == []
+    trial = a_trial(tmp_path / "kept", X, y, learner="harness_prototype.pa:PA", params=params)
+    plain, drawn_out = run(trial), run(replace(trial, curves=True))
+    assert [point.passes for point in drawn_out.curve] == [1, 2, 3, 4]
+    assert drawn_out.curve[-1].scores["r1"] == drawn_out.scores["r1"] == plain.scores["r1"]
+    assert plain.curve == ()
 
 
 def test_a_learner_without_passes_has_no_curve(tmp_path):
     X, y = drawn()
-    assert run(a_trial(tmp_path / "kept", X, y, candidates=None, curves=True))["curve"] == []
+    assert run(a_trial(tmp_path / "kept", X, y, curves=True)).curve == ()
 
 
 def test_a_paused_clock_counts_nothing_of_the_pause():
@@ -173,7 +176,7 @@ def test_a_grid_takes_no_range_and_has_a_limit():
 @given(seed=st.integers(0, 2**31 - 1), count=st.integers(1, 30))
 def test_random_candidates_lie_in_their_ranges_and_never_repeat(seed, count):
     ranges = {"C": {"low": 0.01, "high": 100.0, "log": True}, "passes": {"low": 1, "high": 9}, "loss": ["a", "b"]}
-    search = Tuning("holdout:0.1", "r1", "random", count, None)
+    search = TuneTable(params=ANY, search="random", candidates=count)
     candidates = list_candidates("pa", ranges, search, seed)
     assert len(candidates) == count
     assert all(a != b for i, a in enumerate(candidates) for b in candidates[:i])
@@ -183,15 +186,14 @@ def test_random_candidates_lie_in_their_ranges_and_never_repeat(seed, count):
 
 
 def test_a_small_list_is_not_drawn_from_more_often_than_it_has_values():
-    search = Tuning("holdout:0.1", "r1", "random", 50, None)
+    search = TuneTable(params=ANY, search="random", candidates=50)
     assert len(list_candidates("pa", {"C": [1, 2, 3]}, search, 0)) == 3
 
 
 @pytest.fixture(scope="module")
 def header(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data") / "kept"
-    keep(checked("digits", Dataset(csr_array(drawn()[0]), drawn()[1], ("a", "b", "c", "d"))), folder)
-    return read_header(folder)
+    return keep_in(folder, Dataset(csr_array(drawn()[0]), drawn()[1], ("a", "b", "c", "d")))
 
 
 def planned(header, tune, **other):
@@ -203,10 +205,11 @@ def planned(header, tune, **other):
 
 def test_a_learner_is_tuned_by_its_label_and_others_are_left_alone(header):
     trials = planned(header, {"params": {"small": {"passes": [1, 2]}}})
-    tuned = {(trial.label, trial.number): trial.tune for trial in trials}
+    tuned = {(trial.label, trial.number): trial.tuning_plan for trial in trials}
     assert tuned["pa", 0] is None
-    assert tuned["small", 1]["candidates"] == [{"passes": 1}, {"passes": 2}]
-    assert tuned["small", 0]["compute"] == "harness_metrics.ranking:r1"
+    assert tuned["small", 1].candidates == ({"passes": 1}, {"passes": 2})
+    assert tuned["small", 0].judge == R1
+    assert tuned["small", 0].direction == "higher"
 
 
 def test_what_is_tuned_decides_the_key_and_so_do_curves(header):

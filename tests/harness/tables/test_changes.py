@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import MetricSpec
-from harness.tables.compare import changes_grid, changes_of, pair_lines, settings_grid
-from harness.tables.groups import lines_of
+from harness.groups import group_records
+from harness.tables.changes import changes_grid, find_changes, pair_lines
+from harness.tables.settings import settings_grid
 
 R1 = MetricSpec(name="r1", compute="a:b", title="R1")
 TRAIN = MetricSpec(name="train", compute="a:b", title="train", direction="lower", unit="seconds", timed=True)
@@ -15,14 +16,14 @@ TRAIN = MetricSpec(name="train", compute="a:b", title="train", direction="lower"
 @pytest.fixture(scope="session")
 def lines(make_record):
     def make(values, label="pa", **fields):
-        return lines_of([make_record(label, seed, r1=v, train=v, **fields) for seed, v in enumerate(values)])
+        return group_records([make_record(label, seed, r1=v, train=v, **fields) for seed, v in enumerate(values)])
 
     return make
 
 
 def compared(before, after, metrics=(R1,), **options):
-    pairs, alone = pair_lines(before, after, **options)
-    return changes_of(pairs, metrics), alone
+    pairs = pair_lines(before, after, **options)
+    return find_changes(pairs.both, metrics), pairs.tell_alone()
 
 
 def verdicts(changes):
@@ -67,12 +68,12 @@ def test_what_stands_in_one_folder_only_is_told(lines):
 
 
 def test_two_learners_can_be_compared_by_name(lines):
-    changes, _ = compared(lines([0.5] * 8), lines([0.9] * 8, "ff"), names=("pa", "ff"))
+    changes, _ = compared(lines([0.5] * 8), lines([0.9] * 8, "ff"), learners=("pa", "ff"))
     assert [(change.learner, change.wins) for change in changes] == [("pa -> ff", (8, 0, 0))]
 
 
 def test_mcnemar_compares_the_rows_of_the_first_shared_trial(lines):
-    pairs, _ = pair_lines(lines([0.5, 0.5]), lines([0.6, 0.6]))
+    pairs = pair_lines(lines([0.5, 0.5]), lines([0.6, 0.6]))
     asked = []
 
     def hits(right):
@@ -82,7 +83,7 @@ def test_mcnemar_compares_the_rows_of_the_first_shared_trial(lines):
 
         return answer
 
-    (change,) = changes_of(pairs, [R1], (hits([False] * 9 + [True]), hits([True] * 10)))
+    (change,) = find_changes(pairs.both, [R1], (hits([False] * 9 + [True]), hits([True] * 10)))
     assert asked == [0, 0]
     assert change.instances_p == pytest.approx(2 / 2**9)
     assert "McNemar p" in changes_grid([change], "t", instances=True).columns

@@ -1,0 +1,99 @@
+"""What is to be drawn, as data: panels side by side, or a diagram of ranks. matplotlib comes in when one is drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from harness.stats import AverageRanks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Scale = Literal["linear", "log"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One learner's points, in the order of x, each with its spread over trials (one sample standard deviation)."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    spread: tuple[float, ...]
+    kind: str = "flat"
+    note: str = ""
+    """Said in the legend behind the label."""
+    trials: int = 1
+    """How many trials a point rests on, at most."""
+    x_spread: tuple[float, ...] = ()
+    """The spread of x, where x was measured too."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x_title: str
+    y_title: str
+    series: tuple[Series, ...]
+    x_scale: Scale = "linear"
+    y_scale: Scale = "linear"
+    front: tuple[tuple[float, float], ...] = field(default=())
+    """Points that no other one beats in both directions, joined by a line."""
+    names: tuple[str, ...] = ()
+    """What stands below bars instead of numbers."""
+    whole_x: bool = False
+    """Whether x counts something, and has no values between."""
+
+
+class Drawing(ABC):
+    """Something to be drawn, into a file or into a notebook."""
+
+    @abstractmethod
+    def draw(self) -> Figure:
+        """Draw it with matplotlib."""
+
+    def save(self, path: str | Path) -> Path:
+        """Draw it into a file, whose ending says which kind of file: png, svg or pdf."""
+        from harness.figures.files import save_figure
+
+        return save_figure(self, Path(path))
+
+    def _repr_png_(self) -> bytes:
+        from harness.figures.files import render_figure
+
+        return render_figure(self, "png")
+
+    def _repr_svg_(self) -> str:
+        from harness.figures.files import render_figure
+
+        return render_figure(self, "svg").decode()
+
+
+@dataclass(frozen=True)
+class Panels(Drawing):
+    """Panels side by side, with one legend for all of them."""
+
+    panels: tuple[Panel, ...]
+
+    def draw(self) -> Figure:
+        from harness.figures.draw_panels import draw_panels
+
+        return draw_panels(self.panels)
+
+
+@dataclass(frozen=True)
+class Diagram(Drawing):
+    """Average ranks over data sets, by a metric, with what cannot be told apart joined by bars."""
+
+    title: str
+    found: AverageRanks
+
+    def draw(self) -> Figure:
+        from harness.figures.draw_diagram import draw_diagram
+
+        return draw_diagram(self)

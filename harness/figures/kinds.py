@@ -1,0 +1,100 @@
+"""The kinds of figures by name: what each shows, what its x may be, and how lines become it.
+
+The only list of them. It imports nothing heavy: the command line reads it for its choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harness.contract import MetricSpec
+from harness.errors import HarnessError
+from harness.figures.drawing import Diagram, Drawing, Panels
+from harness.figures.panels import SIZES, bar_panels, curve_panels, pareto_panels, scaling_panels, title_of
+from harness.figures.sweep import sweep_panels
+from harness.groups import Line, rank_learners
+
+FindMetric = Callable[[str], MetricSpec]
+"""Looks a metric up by the name that a user gives it."""
+
+
+@dataclass(frozen=True)
+class FigureRequest:
+    """What is to be drawn of which lines."""
+
+    lines: Sequence[Line]
+    metric: MetricSpec
+    """What is judged by."""
+    x: str
+    """What stands along the bottom, as the user gave it; empty where neither the user nor the kind says."""
+    find_metric: FindMetric
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure."""
+
+    summary: str
+    """What it shows, in the words of the help."""
+    draw: Callable[[FigureRequest], Drawing]
+    metric: str = "r1"
+    """What is judged by unless the user says otherwise."""
+    x: str = ""
+    """What the user may choose as x, in the words of the help; empty where there is no choice."""
+    default_x: str = ""
+
+
+def make_drawing(
+    kind: str, lines: Sequence[Line], find_metric: FindMetric, *, metric: str | None = None, x: str | None = None
+) -> Drawing:
+    """The figure of some lines, its metrics looked up; HarnessError where there is nothing to draw."""
+    chosen = KINDS.get(kind)
+    if chosen is None:
+        raise HarnessError(f"expected one of {', '.join(KINDS)}", culprit=f"figure of kind {kind!r}")
+    if x and not chosen.x:
+        raise HarnessError(f"a figure of kind {kind!r} has no x to choose", culprit=f"--x {x}")
+    return chosen.draw(
+        FigureRequest(lines, find_metric(metric or chosen.metric), x or chosen.default_x, find_metric),
+    )
+
+
+def _curve(asked: FigureRequest) -> Drawing:
+    x = asked.find_metric(asked.x) if asked.x else None
+    return Panels(tuple(curve_panels(asked.lines, asked.metric, x)))
+
+
+def _sweep(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(sweep_panels(asked.lines, asked.metric, asked.x or None)))
+
+
+def _scaling(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(scaling_panels(asked.lines, asked.metric, asked.x)))
+
+
+def _pareto(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(pareto_panels(asked.lines, asked.metric, asked.find_metric(asked.x))))
+
+
+def _critical_difference(asked: FigureRequest) -> Drawing:
+    return Diagram(title_of(asked.metric), rank_learners(asked.lines, asked.metric))
+
+
+def _bar(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(bar_panels(asked.lines, asked.metric)))
+
+
+KINDS: dict[str, Kind] = {
+    "curve": Kind("by pass (run with --curves)", _curve, x="a metric instead of passes"),
+    "sweep": Kind("by a parameter", _sweep, x="the parameter, where several were swept"),
+    "scaling": Kind(
+        "by the size of the data, with the slope",
+        _scaling,
+        metric="train",
+        x=", ".join(SIZES),
+        default_x="classes",
+    ),
+    "pareto": Kind("score against cost", _pareto, x="the cost", default_x="train"),
+    "cd": Kind("mean ranks over data sets and their critical difference", _critical_difference),
+    "bar": Kind("side by side", _bar),
+}

@@ -1,0 +1,20 @@
+"""Records -> lines, the only grouping there is: tables, figures and tests all start from these. Pure."""
+
+from harness.groups.grouping import flat_first, group_records
+from harness.groups.line import Line, Prepared
+from harness.groups.rivals import held_out_ratio, pair_values, rank_learners, rivals_by_data
+from harness.groups.set_ups import SetUp, describe_params, title_set_ups
+
+__all__ = [
+    "Line",
+    "Prepared",
+    "SetUp",
+    "describe_params",
+    "flat_first",
+    "group_records",
+    "held_out_ratio",
+    "pair_values",
+    "rank_learners",
+    "rivals_by_data",
+    "title_set_ups",
+]

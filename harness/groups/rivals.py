@@ -1,0 +1,48 @@
+"""Lines that meet: which may be compared, in which trials, and who comes before whom over several data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.contract import MetricSpec
+from harness.errors import HarnessError
+from harness.groups.grouping import flat_first
+from harness.groups.line import Line, Prepared
+from harness.stats import USUAL_RATIO, AverageRanks, PairedValues, average_ranks, mean_of, pair_trials
+
+
+def rivals_by_data(lines: Iterable[Line]) -> dict[Prepared, list[Line]]:
+    """The lines that may be compared: those on one data set, prepared alike."""
+    found: dict[Prepared, list[Line]] = {}
+    for line in lines:
+        found.setdefault(line.prepared, []).append(line)
+    return found
+
+
+def pair_values(first: Line, second: Line, metric: MetricSpec) -> PairedValues:
+    """Both lines' values in the trials that both finished, turned so that larger is better."""
+    higher = metric.direction == "higher"
+    return pair_trials(first.values(metric.name), second.values(metric.name), higher=higher)
+
+
+def held_out_ratio(lines: Iterable[Line]) -> float:
+    """Test rows by training rows, as the first finished trial has them; the usual ratio where none tells."""
+    for line in lines:
+        for record in line.finished:
+            if record.n_train and record.n_test:
+                return record.n_test / record.n_train
+    return USUAL_RATIO
+
+
+def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
+    """The average ranks of learners by their mean on each data set, over the data sets that all of them finished."""
+    means: dict[str, dict[str, float]] = {}
+    for line in flat_first(lines):
+        on_data = means.setdefault(line.title, {})
+        values = line.values(metric.name)
+        if values:
+            on_data[f"{line.dataset} ({line.detail})"] = mean_of(values.values())
+    try:
+        return average_ranks(means, higher=metric.direction == "higher")
+    except ValueError as error:
+        raise HarnessError(f"{metric.name}: no average ranks: {error}") from None

@@ -1,0 +1,82 @@
+"""What a learner was set up with, in words, and the titles that tell several set-ups of one label apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from harness.wording import counted
+
+if TYPE_CHECKING:
+    from harness.record import Record  # brings pydantic, which nobody needs who only asks for names of choices
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A learner as it was set up: trials with one set-up, on the same data, differ by chance alone."""
+
+    label: str
+    learner: str
+    told_params: str
+    origin: str
+    tuned: str
+    params: Mapping[str, Any] = field(compare=False)
+    """Parameters that were set, without a random_state that follows the seed; `told_params` are these in words."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that can tell it from another set-up of its label, in the order in which it is told."""
+        return self.learner, self.told_params, self.origin, self.tuned
+
+    def without(self, name: str) -> SetUp:
+        """The set-up less one of its parameters."""
+        params = {key: value for key, value in self.params.items() if key != name}
+        return replace(self, told_params=describe_params(params), params=params)
+
+
+def set_up_of(record: Record, params: Mapping[str, Any]) -> SetUp:
+    """The set-up of a trial; `params` are its parameters without what only follows the seed."""
+    return SetUp(
+        label=record.label,
+        learner=record.learner,
+        told_params=describe_params(params),
+        origin=f"{record.learner_distribution} {record.learner_version}",
+        tuned=_describe_tuning(record),
+        params=params,
+    )
+
+
+def describe_params(params: Mapping[str, Any]) -> str:
+    """Parameters in words that are the same whatever the order in which they were given."""
+    parts = [f"{name}={value!r}" for name, value in sorted(params.items())]
+    return ", ".join(parts) or "defaults"
+
+
+def _describe_tuning(record: Record) -> str:
+    names: set[str] = set()
+    for candidate in record.tuning:
+        names.update(candidate.params)
+    if not names:
+        return "not tuned"
+    return f"tuned {', '.join(sorted(names))}, {counted(len(record.tuning), 'candidate')}"
+
+
+def title_set_ups(set_ups: Iterable[SetUp]) -> dict[SetUp, str]:
+    """A title for each: its label, and where one label stands for several set-ups, what tells them apart."""
+    by_label: dict[str, list[SetUp]] = {}
+    for set_up in dict.fromkeys(set_ups):
+        by_label.setdefault(set_up.label, []).append(set_up)
+    titles = {}
+    for label, alike in by_label.items():
+        telling = _telling_places(alike)
+        for set_up in alike:
+            told = "; ".join(set_up.words[place] for place in telling)
+            titles[set_up] = f"{label} [{told}]" if told else label
+    return titles
+
+
+def _telling_places(set_ups: list[SetUp]) -> list[int]:
+    """Where in their words some of them differ."""
+    columns = zip(*(set_up.words for set_up in set_ups), strict=True)
+    return [place for place, words in enumerate(columns) if len(set(words)) > 1]

@@ -1,0 +1,187 @@
+"""What stands below a table: all that a reader must know to trust its numbers, a small function for each note."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.contract import MetricSpec
+from harness.groups import Line
+from harness.machine import Machine
+from harness.wording import counted
+
+if TYPE_CHECKING:
+    from harness.record import Record
+
+MOST_MESSAGES = 8
+LONGEST_MESSAGE = 300
+Condition = tuple[str, int]
+"""A machine's id and the threads that were allowed: times are comparable under one condition only."""
+
+
+# -- conditions ------------------------------------------------------------------------------------------------------
+
+
+def list_conditions(lines: Iterable[Line]) -> list[Condition]:
+    """The conditions under which the finished trials ran."""
+    found: set[Condition] = set()
+    for line in lines:
+        for record in line.finished:
+            found.add((record.machine, record.threads))
+    return sorted(found)
+
+
+def tell_conditions(lines: Iterable[Line], machines: Mapping[str, Machine], *, shown: bool) -> str:
+    """A warning of times that were measured under several conditions, by whether the table shows them."""
+    conditions = list_conditions(lines)
+    where = "; ".join(_describe_condition(one, machines) for one in conditions)
+    if shown:
+        return f"TIMES ARE NOT COMPARABLE: measured under {len(conditions)} conditions: {where}."
+    return (
+        f"Times are left out, being measured under {len(conditions)} conditions ({where}); "
+        "--mixed-machines shows them all the same."
+    )
+
+
+def _describe_condition(condition: Condition, machines: Mapping[str, Machine]) -> str:
+    known_by, threads = condition
+    return f"{machines.get(known_by, Machine(known_by))}, {counted(threads, 'thread')}"
+
+
+# -- notes, in their order -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What notes are made from."""
+
+    lines: Sequence[Line]
+    done: Sequence[Record]
+    columns: Sequence[MetricSpec]
+    machines: Mapping[str, Machine]
+
+    @property
+    def units(self) -> set[str]:
+        """In which the columns are."""
+        return {metric.unit for metric in self.columns}
+
+
+def notes_on(lines: Sequence[Line], columns: Sequence[MetricSpec], machines: Mapping[str, Machine]) -> list[str]:
+    """The notes that these lines and columns call for."""
+    done: list[Record] = []
+    for line in lines:
+        done += line.finished
+    seen = _Seen(lines, done, columns, machines)
+    notes = []
+    for tell in _NOTES:
+        notes += tell(seen)
+    return notes
+
+
+def _tell_absent(seen: _Seen) -> list[str]:
+    measured: set[str] = set()
+    for record in seen.done:
+        measured.update(record.scores)
+    absent = [metric.name for metric in seen.columns if metric.name not in measured]
+    if not seen.done or not absent:
+        return []
+    return [f"In none of the records: {', '.join(absent)}; `harness rescore` computes it where ranks suffice."]
+
+
+def _tell_chosen(seen: _Seen) -> list[str]:
+    """What tuning chose most often, for each learner and data set where there was any."""
+    notes = []
+    for line in seen.lines:
+        chosen = Counter(_describe_choice(record) for record in line.finished if record.tuned)
+        if chosen:
+            ((words, often),) = chosen.most_common(1)
+            trials = f"{often} of {counted(chosen.total(), 'trial')}"
+            notes.append(f"{line.title} on {line.dataset}: chosen on validation rows, most often {words} ({trials}).")
+    return notes
+
+
+def _describe_choice(record: Record) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(record.tuned.items()))
+
+
+def _tell_machine(seen: _Seen) -> list[str]:
+    conditions = list_conditions(seen.lines)
+    if len(conditions) != 1:
+        return []
+    return [f"Measured on {_describe_condition(conditions[0], seen.machines)}."]
+
+
+def _tell_shared_machine(seen: _Seen) -> list[str]:
+    most = max((record.jobs for record in seen.done), default=1)
+    if most == 1 or not any(metric.timed for metric in seen.columns):
+        return []
+    return [f"WARNING: up to {most} timed trials shared the machine (--jobs {most}): times are not clean."]
+
+
+def _tell_greedy(seen: _Seen) -> list[str]:
+    greedy = {record.label for record in seen.done if _over_threads(record)}
+    if not greedy:
+        return []
+    return [f"WARNING: used more processors than allowed: {', '.join(sorted(greedy))}."]
+
+
+def _over_threads(record: Record) -> bool:
+    """More processor time than the allowed threads could have spent; a short fit is too coarse to judge."""
+    wall, cpu = record.fit_seconds or 0.0, record.fit_cpu_seconds or 0.0
+    return wall > 0.5 and cpu > 1.2 * wall * record.threads
+
+
+def _tell_coefficients(seen: _Seen) -> list[str]:
+    labels = _labels_by_source(seen, "coef_")
+    if labels and "count" in seen.units:
+        return [f"Index size is the non-zeros of coef_: {labels}."]
+    return []
+
+
+def _tell_pickled(seen: _Seen) -> list[str]:
+    labels = _labels_by_source(seen, "pickle")
+    if labels and "bytes" in seen.units:
+        return [f"Bytes are those of the serialised learner: {labels}."]
+    return []
+
+
+def _labels_by_source(seen: _Seen, source: str) -> str:
+    """The learners whose index size came from there, in a list of words."""
+    return ", ".join(sorted({record.label for record in seen.done if record.index_source == source}))
+
+
+def _tell_messages(seen: _Seen) -> list[str]:
+    """What trials said, each message once, and not without end."""
+    told = set()
+    for line in seen.lines:
+        for record in line.records:
+            if record.message:
+                told.add(f"{record.label} on {record.dataset}: {_one_line(record.message)}")
+    messages = sorted(told)
+    left = len(messages) - MOST_MESSAGES
+    if left <= 0:
+        return messages
+    return [*messages[:MOST_MESSAGES], f"... and {counted(left, 'more message')} in the records."]
+
+
+def _one_line(message: str) -> str:
+    """An error's text may hold anything; a foot is lines of print, in LaTeX comments."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in message)
+    text = " ".join(printable.split())
+    if len(text) <= LONGEST_MESSAGE:
+        return text
+    return f"{text[:LONGEST_MESSAGE]} ..."
+
+
+_NOTES: tuple[Callable[[_Seen], list[str]], ...] = (
+    _tell_absent,
+    _tell_chosen,
+    _tell_machine,
+    _tell_shared_machine,
+    _tell_greedy,
+    _tell_coefficients,
+    _tell_pickled,
+    _tell_messages,
+)

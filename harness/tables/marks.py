@@ -1,0 +1,84 @@
+"""Which cells of a table are marked as the best, and what these marks rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.contract import MetricSpec
+from harness.groups import Line, Prepared, held_out_ratio, rivals_by_data
+from harness.stats import TESTS, indistinguishable_from_best
+
+Place = tuple[Prepared, str, str]
+"""A cell, by data set as prepared, title of the line and name of the metric."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marked cells, and what the foot of the table says of them."""
+
+    places: frozenset[Place]
+    words: str
+
+    def has(self, line: Line, metric: MetricSpec) -> bool:
+        return (line.prepared, line.title, metric.name) in self.places
+
+
+def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -> Marks:
+    """Mark, on each data set, the best of each column and all that the test cannot tell from it."""
+    places: set[Place] = set()
+    tested: set[int] = set()
+    needed: set[int] = set()
+    for prepared, rivals in rivals_by_data(lines).items():
+        for metric in columns:
+            column = _mark_column(rivals, metric, test)
+            places.update((prepared, title, metric.name) for title in column.best)
+            tested.update(column.tested)
+            needed.update(column.needed)
+    if places and not tested and not needed:
+        needed.add(TESTS[test].fewest(1))
+    return Marks(frozenset(places), _describe_marks(test, tested, needed))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The best of one column on one data set, and what that rests on: one of the two, or neither."""
+
+    best: frozenset[str] = frozenset()
+    tested: tuple[int, ...] = ()
+    """Over how many paired trials there was a test."""
+    needed: tuple[int, ...] = ()
+    """How many it takes, where there were too few."""
+
+
+def _mark_column(rivals: Sequence[Line], metric: MetricSpec, test: str) -> _Column:
+    samples = {}
+    for line in rivals:
+        values = line.values(metric.name)
+        if values:
+            samples[line.title] = values
+    if len(samples) < 2:
+        return _Column()
+    higher, ratio = metric.direction == "higher", held_out_ratio(rivals)
+    winners, enough = indistinguishable_from_best(samples, higher=higher, test=test, ratio=ratio)
+    best = frozenset(winners)
+    least, needed = min(map(len, samples.values())), TESTS[test].fewest(len(samples) - 1)
+    if len(best) == len(samples) and least < needed:  # all are equal: nothing is claimed
+        return _Column(best)
+    if enough:
+        return _Column(best, tested=(least,))
+    return _Column(best, needed=(needed,))
+
+
+def _describe_marks(test: str, tested: set[int], needed: set[int]) -> str:
+    """What a mark means, by whether marks rest on a test: none of them, all, or some."""
+    if not tested and not needed:
+        return ""
+    few = f"fewer than {max(needed)} paired trials" if needed else ""
+    if not tested:
+        return f"; marked: the best mean ({few} are too few to test)"
+    trials = f"{max(tested)} paired trials"
+    if min(tested) < max(tested):
+        trials = f"{min(tested)} to {trials}"
+    some = f"; with {few}, the best mean alone" if few else ""
+    return f"; marked: the best, and all that {TESTS[test].words} cannot tell from it over {trials}{some}"
