@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels, as_instances
 from harness.sdk.kernels.rows import empty_rows

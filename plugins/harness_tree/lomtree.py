@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk import rules
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.lomtree import ENTRY, TALLY, VACANT, Growth, Tree, counts_of, make_room, new_tree, update
 from harness_tree.kernels.nodes import NODE, route

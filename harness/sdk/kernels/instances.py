@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int32, int64
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.compiling import frozen, named, reads
+from harness.sdk.kernels.arrays import frozen
 
 
 class Instances(NamedTuple):
@@ -29,10 +28,6 @@ class Labels(NamedTuple):
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-
-
-INSTANCES = named(Instances, reads(int64), reads(int32), reads(float32))
-LABELS = named(Labels, reads(int64), reads(int32))
 
 
 def as_instances(X: Any) -> Instances:
