@@ -103,7 +103,7 @@ def test_an_archive_whose_arrays_do_not_belong_together_is_refused(learner, name
     ("change", "message"),
     [
         ({"format": "another"}, "not a model file"),
-        ({"version": 99}, "version 99 of the format, this reads 1"),
+        ({"version": 99}, "version 99 of the format, this reads 2"),
         ({"learner": "somewhere:Else"}, "holds a model of somewhere:Else, not of"),
         ({"parameters": {"passes": 0}}, "passes=0: must be"),
         ({"parameters": {"surprise": 1}}, "surprise"),

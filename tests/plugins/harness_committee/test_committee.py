@@ -18,9 +18,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from harness.checks import learner_checks
 from harness_committee import Committee, Oversample, Sparsify
-from harness_committee.committee import best_of, count_votes, taken_passes
+from harness_committee.committee import taken_passes
 from harness_committee.oversample import drawn_rows
 from harness_committee.plugin import harness_learners
+from harness_committee.votes import best_of, count_votes
 from harness_prototype import PA
 
 
