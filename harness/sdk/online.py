@@ -1,4 +1,4 @@
-"""An online classifier but for its update: passes and batches, ranking, growing, sparsifying."""
+"""An online classifier but for its update: passes and batches, ranking, growing, leaving out the lightest weights."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class OnlineClassifier(IndexClassifier):
         self._train(instances, labels, np.arange(instances.n_instances), number=1)
         return self
 
-    def sparsify(self, share: float) -> Self:
+    def keep_largest(self, share: float) -> Self:
         """Keep the floor(share * index_size_) largest weights of the index, ties by feature, then class."""
         check_is_fitted(self)
         rules.enforce({"share": rules.share(share)}, {"share": share})

@@ -21,8 +21,8 @@ class Sparsify(OneInside):
 
     Parameters
     ----------
-    learner : any learner with `coef_`, whose smallest coefficients become 0, or with a method `sparsify(share)`, as the
-        online learners have; scikit-learn's perceptron where none is given.
+    learner : any learner with `coef_`, whose smallest coefficients become 0, or with a method `keep_largest(share)`, as
+        the online learners have; scikit-learn's perceptron where none is given.
     share : how much of the weights is kept, counted over the whole index.
     when : "end" once, after training; "pass" after each pass, so that later passes make up for what was lost. After
         each batch either way.
@@ -87,9 +87,9 @@ def keep_largest_weights(learner: Any, share: float) -> None:
         order = np.argsort(-np.abs(by_feature), kind="stable")
         by_feature[order[int(share * np.count_nonzero(by_feature)) :]] = 0
         learner.coef_ = np.ascontiguousarray(by_feature.reshape(weights.T.shape).T)
-    elif hasattr(learner, "sparsify"):
-        learner.sparsify(share)
+    elif hasattr(learner, "keep_largest"):
+        learner.keep_largest(share)
     else:
         raise ValueError(
-            f"{type(learner).__name__} has neither coef_ nor sparsify(share): its weights are out of reach"
+            f"{type(learner).__name__} has neither coef_ nor keep_largest(share): its weights are out of reach"
         )

@@ -95,9 +95,9 @@ class OVRPerceptron(OnlineClassifier):
         """Go once through a batch in the order given, on top of what was learned so far; not for a committee."""
         return super().partial_fit(X, y, classes)
 
-    def sparsify(self, share: float) -> Self:
+    def keep_largest(self, share: float) -> Self:
         """Keep the floor(share * index_size_) largest weights of the index, ties by feature, then class."""
-        super().sparsify(share)
+        super().keep_largest(share)
         self._measure()
         return self
 
