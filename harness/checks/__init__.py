@@ -1,6 +1,6 @@
 """The public conformance suite: what the host expects of a learner, a data set or a metric, as named checks.
 
-With pytest:
+With pytest, where a check that does not apply is shown as skipped:
 
     from harness.checks import learner_checks
 
@@ -16,16 +16,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.checks import datasets, learners, metrics
+from harness.checks import datasets, files, learners, manners, metrics
 from harness.checks.check import Check, CheckFailed, NotApplicable, checks_in
+from harness.checks.estimators import scikit_learn_checks
+from harness.checks.subject import Subject
 from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
 
-__all__ = ["Check", "CheckFailed", "NotApplicable", "dataset_checks", "learner_checks", "metric_checks"]
+__all__ = [
+    "Check",
+    "CheckFailed",
+    "NotApplicable",
+    "dataset_checks",
+    "learner_checks",
+    "metric_checks",
+    "scikit_learn_checks",
+]
 
 
-def learner_checks(spec: LearnerSpec) -> list[Check]:
-    """The checks of a learner."""
-    return checks_in(learners, spec)
+def learner_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
+    """The checks of a learner as it is by default; `learner_checks(spec, members=3)` sets it up otherwise."""
+    subject = Subject(spec, params)
+    return [*checks_in(learners, subject), *checks_in(manners, subject), *checks_in(files, subject)]
 
 
 def dataset_checks(spec: DatasetSpec) -> list[Check]:
@@ -41,10 +52,10 @@ def metric_checks(spec: MetricSpec) -> list[Check]:
 def run_job(payload: dict[str, Any], send: Callable[[str], None]) -> tuple[dict[str, str], None]:
     """A job: one check by name, in a process of its own; gives the reason of a failure, or none."""
     spec, make = _spec_from(payload)
-    check = next(check for check in make(spec) if check.name == payload["check"])
+    (check,) = [check for check in make(spec) if check.name == payload["check"]]
     send(check.name)
     try:
-        check.run()
+        check()
     except NotApplicable as reason:
         return {"skipped": str(reason)}, None
     except CheckFailed as error:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import TypeVar
+from unittest import SkipTest
 
 PREFIX = "check_"
+Checked = TypeVar("Checked")
+"""What a check is about."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One named check; calling it raises where the promise is broken."""
+    """One named check: calling it raises CheckFailed, or whatever else went wrong, where the promise is broken.
+
+    Where it asks about something that is not claimed, it raises NotApplicable, which pytest and unittest show as
+    skipped.
+    """
 
     name: str
     run: Callable[[], None]
@@ -23,12 +29,11 @@ class Check:
         return self.name
 
     def __call__(self) -> None:
-        with contextlib.suppress(NotApplicable):
-            self.run()
+        self.run()
 
 
-class NotApplicable(Exception):  # it is no error
-    """The check asks about something that this plugin does not claim."""
+class NotApplicable(SkipTest):
+    """The check asks about something that this plugin does not claim; the message says what."""
 
 
 class CheckFailed(AssertionError):
@@ -41,7 +46,10 @@ def require(condition: bool, message: str) -> None:
         raise CheckFailed(message)
 
 
-def checks_in(module: ModuleType, spec: Any) -> list[Check]:
+def checks_in(module: ModuleType, checked: Checked) -> list[Check]:
     """The functions of a module whose names say that they check, each bound to what it checks."""
-    functions = [(name, function) for name, function in vars(module).items() if name.startswith(PREFIX)]
-    return [Check(name.removeprefix(PREFIX), partial(function, spec)) for name, function in functions]
+    found = []
+    for name, function in vars(module).items():
+        if name.startswith(PREFIX):
+            found.append(Check(name.removeprefix(PREFIX), partial(function, checked)))
+    return found

@@ -1,24 +1,71 @@
-"""What built-in and third-party plugins share; the host itself uses only its reading of files.
+"""What built-in and third-party plugins share; `docs/sdk.md` shows how to build a learner on it.
 
-`OnlineClassifier` and `rules` are for learners, `reading` for data sets, `kernels` for both. Names are loaded when they
-are asked for: a data set that reads a file must not wait for compiled kernels.
+For learners: `Classifier`, the base of all; `IndexClassifier` and `OnlineClassifier` on top of it; `rules` for their
+parameters; `archive` for what `save` writes. For compiled code: `kernel` and `helper`, the types of what they take, and
+the building blocks in `harness.sdk.kernels`. For data sets: `harness.sdk.reading`. Names are loaded when they are asked
+for: a data set that reads a file must not wait for a compiler.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harness.sdk.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from harness.sdk import rules
+    from harness.sdk import archive, rules
+    from harness.sdk.estimator import Classifier, Matrix
+    from harness.sdk.index import IndexClassifier
+    from harness.sdk.kernels.arrays import Array, frozen
+    from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+    from harness.sdk.kernels.instances import Instances, Labels, as_instances
+    from harness.sdk.kernels.signatures import INSTANCES, LABELS
     from harness.sdk.online import OnlineClassifier
 
-__all__ = ["OnlineClassifier", "rules"]
+__all__ = [
+    "INSTANCES",
+    "LABELS",
+    "LEAN",
+    "Array",
+    "Classifier",
+    "IndexClassifier",
+    "Instances",
+    "Labels",
+    "Matrix",
+    "OnlineClassifier",
+    "archive",
+    "as_instances",
+    "frozen",
+    "helper",
+    "kernel",
+    "lazy_names",
+    "named",
+    "reads",
+    "rules",
+    "writes",
+]
 
-
-def __getattr__(name: str) -> Any:
-    if name == "OnlineClassifier":
-        return import_module("harness.sdk.online").OnlineClassifier
-    if name == "rules":
-        return import_module("harness.sdk.rules")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "INSTANCES": "harness.sdk.kernels.signatures",
+        "LABELS": "harness.sdk.kernels.signatures",
+        "LEAN": "harness.sdk.kernels.compiling",
+        "Array": "harness.sdk.kernels.arrays",
+        "Classifier": "harness.sdk.estimator",
+        "IndexClassifier": "harness.sdk.index",
+        "Instances": "harness.sdk.kernels.instances",
+        "Labels": "harness.sdk.kernels.instances",
+        "Matrix": "harness.sdk.estimator",
+        "OnlineClassifier": "harness.sdk.online",
+        "archive": "harness.sdk.archive",
+        "as_instances": "harness.sdk.kernels.instances",
+        "frozen": "harness.sdk.kernels.arrays",
+        "helper": "harness.sdk.kernels.compiling",
+        "kernel": "harness.sdk.kernels.compiling",
+        "named": "harness.sdk.kernels.compiling",
+        "reads": "harness.sdk.kernels.compiling",
+        "rules": "harness.sdk.rules",
+        "writes": "harness.sdk.kernels.compiling",
+    },
+)

@@ -8,9 +8,13 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-FORMAT, VERSION = "harness model", 1
+Arrays = dict[str, NDArray[Any]]
+Record = type[tuple[Any, ...]]
+"""The class of a named tuple of arrays."""
+
+FORMAT, VERSION = "harness model", 2
 HEADER = "arr_0"
 """What numpy calls an array without a name."""
 
@@ -18,28 +22,75 @@ HEADER = "arr_0"
 def write(path: str | PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write the arrays under their names; those of Python strings become fixed-width text."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **header})
-    objects = [name for name, array in arrays.items() if array.dtype.hasobject]
-    for name in objects:
-        if not all(isinstance(value, str) for value in arrays[name].flat):
-            raise ValueError(f"{name} holds objects that are not text: only numbers and text can be saved")
-    plain = {name: array.astype(str) if name in objects else array for name, array in arrays.items()}
+    plain: Arrays = {}
+    objects: list[str] = []
+    for name, array in arrays.items():
+        plain[name] = array
+        if array.dtype.hasobject:
+            objects.append(name)
+            plain[name] = _as_text(name, array)
     with open(path, "wb") as file:  # a file, so that numpy adds no ending to the name
         np.savez(file, np.array([text, *objects]), **plain)  # type: ignore[arg-type]  # none is called allow_pickle
 
 
-def read(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays; ValueError when the file is damaged or no model."""
+    arrays: Arrays = {}
     with open(path, "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+                for name in archive.files:
+                    arrays[name] = archive[name]
             text, *objects = arrays.pop(HEADER).tolist()
             header = json.loads(text)
-            arrays |= {name: arrays[name].astype(object) for name in objects}
+            for name in objects:
+                arrays[name] = arrays[name].astype(object)
         except Exception as error:  # a damaged file can fail anywhere on the way
             raise ValueError(f"{path}: not a model file, or damaged ({error})") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{path}: not a model file")
-    if header.get("version") != VERSION:
-        raise ValueError(f"{path}: written in version {header.get('version')} of the format, this reads {VERSION}")
+    version = header.get("version")
+    if version != VERSION:
+        raise ValueError(f"{path}: written in version {version} of the format, this reads {VERSION}: train it again")
     return header, arrays
+
+
+def _as_text(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    if not all(isinstance(value, str) for value in array.flat):
+        raise ValueError(f"{name} holds objects that are not text: only numbers and text can be saved")
+    return array.astype(str)
+
+
+def as_arrays(values: Mapping[str, Any]) -> Arrays:
+    """Arrays, numbers and named tuples of arrays, all as arrays: field f of a tuple t becomes `t.f`."""
+    arrays: Arrays = {}
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            for field, array in value._asdict().items():  # type: ignore[attr-defined]  # it is a named tuple
+                arrays[f"{name}.{field}"] = array
+        else:
+            arrays[name] = np.asarray(value)
+    return arrays
+
+
+def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, Record]) -> dict[str, Any]:
+    """The opposite: `records` names the tuples and their classes; what has no dimension is a number again."""
+    values: dict[str, Any] = {}
+    for name, array in arrays.items():
+        if "." not in name:
+            values[name] = array if array.ndim else array.item()
+    for name, record in records.items():
+        fields = record._fields  # type: ignore[attr-defined]  # it is a named tuple
+        values[name] = record(*[arrays[f"{name}.{field}"] for field in fields])
+    return values
+
+
+def expect(holds: bool, what: str) -> None:
+    """Raise ValueError when something that came from a file does not hold."""
+    if not holds:
+        raise ValueError(f"{what} does not fit")
+
+
+def expect_array(array: NDArray[Any], shape: tuple[int, ...], dtype: DTypeLike, name: str) -> None:
+    """Raise ValueError when an array that came from a file is not of this shape and type."""
+    expect(array.shape == shape and array.dtype == np.dtype(dtype), name)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import is_multilabel
 
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Labels
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array
 from sklearn.exceptions import DataConversionWarning
 
 
-def warn_of_negative(X: Any, learner: object) -> None:
-    """Say how many values are ignored because they are negative; for `_validated`, in the name of who called `fit`."""
-    values = X.data if issparse(X) else X
-    ignored = np.count_nonzero(values < 0)
+def warn_of_negative(rows: csr_array, learner: object) -> None:
+    """Say how many values are ignored because they are negative; for `fit`, in the name of who called that."""
+    ignored = np.count_nonzero(rows.data < 0)
     if ignored:
         warnings.warn(
             f"{type(learner).__name__} ignores {ignored:,} negative values in X: scale the features to 0 and above",
             DataConversionWarning,
-            stacklevel=4,
+            stacklevel=3,
         )

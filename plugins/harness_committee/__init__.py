@@ -5,7 +5,9 @@ The classes are loaded when they are asked for; until then this package costs no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harness.sdk import lazy_names
 
 if TYPE_CHECKING:
     from harness_committee.committee import Committee
@@ -14,10 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Committee", "Oversample", "Sparsify"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{name.lower()}"), name)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Committee": "harness_committee.committee",
+        "Oversample": "harness_committee.oversample",
+        "Sparsify": "harness_committee.sparsify",
+    },
+)

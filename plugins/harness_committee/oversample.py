@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
+from harness import AfterPass
+from harness.sdk import rules
+from harness.sdk.estimator import Matrix
 from harness_committee.wrapped import OneInside, fresh, seeds
 
 
@@ -24,26 +24,29 @@ class Oversample(OneInside):
     random_state : seed of the draws, and of the learner inside where that one has none of its own.
     """
 
-    def __init__(self, learner: Any = None, *, least: int = 10, random_state: Any = None) -> None:
+    def __init__(
+        self, learner: Any = None, *, least: int = 10, random_state: int | np.random.RandomState | None = None
+    ) -> None:
         self.learner = learner
         self.least = least
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, after_pass: Callable[[int], None] | None = None) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
         """Draw, then train the learner inside; `after_pass(n)` is called after each of its passes."""
-        if isinstance(self.least, bool) or not isinstance(self.least, int | np.integer) or self.least < 1:
-            raise ValueError(f"least={self.least!r}: must be an integer of at least 1")
-        X, y = validate_data(self, X, y, accept_sparse="csr")
-        check_classification_targets(y)
+        X, labels = self._start_over(X, y)
         seed, draws = seeds(self.random_state, 2)
         learner = fresh(self.learner, seed)
-        rows = drawn_rows(y, self.least, draws)
-        names = getattr(self, "feature_names_in_", None)
-        self._fit_inside(learner, X[rows], y[rows], after_pass or (lambda number: None))
+        rows = drawn_rows(labels, self.least, draws)
+        self._fit_inside(learner, X[rows], labels[rows], after_pass or _say_nothing)
         self._take_over(learner)
-        if names is not None:  # the learner inside was given none
-            self.feature_names_in_ = names
         return self
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {"least": rules.count(self.least)}
+
+
+def _say_nothing(number: int) -> None:
+    """What is called after a pass where nobody asked."""
 
 
 def drawn_rows(y: NDArray[Any], least: int, seed: int) -> NDArray[np.intp]:

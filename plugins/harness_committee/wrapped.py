@@ -1,27 +1,28 @@
-"""What the wrappers share: a learner inside that they seed and fit, and sizes that are its own."""
+"""What the wrappers share: learners inside that they seed and fit, and sizes that are those of all of them."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from os import PathLike
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.linear_model import Perceptron
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from harness_committee import files
+from harness import AfterPass
+from harness.sdk.estimator import Classifier, Matrix
+from harness_committee.files import pack_models, unpack_models
 
 BLOCK_VALUES = 4_000_000
 """Scores held at once when a learner without `rank` is asked for ranks."""
 
 
-def seeds(random_state: Any, count: int) -> list[int]:
+def seeds(random_state: int | np.random.RandomState | None, count: int) -> list[int]:
     """Seeds for the learners inside, all different from each other with the same generator."""
     return [int(seed) for seed in check_random_state(random_state).randint(2**31 - 1, size=count)]
 
@@ -29,7 +30,8 @@ def seeds(random_state: Any, count: int) -> list[int]:
 def fresh(learner: Any, seed: int) -> Any:
     """A copy of the learner inside, unfitted, with this seed; scikit-learn's perceptron where none was given."""
     copy = clone(learner) if learner is not None else Perceptron()
-    if "random_state" in copy.get_params(deep=False) and copy.get_params(deep=False)["random_state"] is None:
+    parameters = copy.get_params(deep=False)
+    if "random_state" in parameters and parameters["random_state"] is None:
         copy.set_params(random_state=seed)
     return copy
 
@@ -39,17 +41,18 @@ def tells_passes(learner: Any) -> bool:
     return "after_pass" in inspect.signature(learner.fit).parameters
 
 
-def tells_edges(wrapper: Any) -> bool:
+def tells_edges(wrapper: Wrapper) -> bool:
     """Whether the learner inside counts the edges it reads."""
     return hasattr(wrapper.learner, "edges_touched")
 
 
-def learns_in_batches(wrapper: Any) -> bool:
+def learns_in_batches(wrapper: Wrapper) -> bool:
     """Whether the learner inside does."""
-    return hasattr(Perceptron if wrapper.learner is None else wrapper.learner, "partial_fit")
+    inside = Perceptron if wrapper.learner is None else wrapper.learner
+    return hasattr(inside, "partial_fit")
 
 
-def ranks_of(learner: Any, X: Any, k: int) -> NDArray[np.int32]:
+def ranks_of(learner: Any, X: Matrix, k: int) -> NDArray[np.int32]:
     """The k best classes of each row by position in `classes_`, from whatever the learner has; -1 pads."""
     if hasattr(learner, "rank"):
         ranks: NDArray[np.int32] = learner.rank(X, k)
@@ -59,7 +62,8 @@ def ranks_of(learner: Any, X: Any, k: int) -> NDArray[np.int32]:
     return np.pad(np.concatenate(blocks).astype(np.int32), ((0, 0), (0, k - kept)), constant_values=-1)
 
 
-def _scores(learner: Any, X: Any) -> Iterator[NDArray[Any]]:
+def _scores(learner: Any, X: Matrix) -> Iterator[NDArray[Any]]:
+    """The scores of each class, some rows at a time; two columns where scikit-learn gives one for two classes."""
     method = "decision_function" if hasattr(learner, "decision_function") else "predict_proba"
     step = max(1, BLOCK_VALUES // len(learner.classes_))
     for start in range(0, X.shape[0], step):
@@ -74,44 +78,73 @@ def index_size(learner: Any) -> int | None:
     return int(np.count_nonzero(learner.coef_)) if hasattr(learner, "coef_") else None
 
 
-class OneInside(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A classifier that trains one learner in its own way and answers as that one does: `learner_`."""
+class Wrapper(Classifier):
+    """A classifier that trains others, of one kind, in its own way.
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """What the learner inside predicts."""
-        check_is_fitted(self)
-        return np.asarray(self.learner_.predict(X))
+    Attributes
+    ----------
+    models_ : the learners inside, fitted.
+    index_size_ : the non-zero weights of all of them; there where each tells its own.
+    """
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """Positions in `classes_` of the k best classes of each row, best first, -1 pads."""
-        check_is_fitted(self)
-        return ranks_of(self.learner_, X, k)
+    values: ClassVar[Any] = "numeric"  # what they become is for the learner inside to say
+    learned: ClassVar[str] = "models_"
+
+    learner: Any
+    random_state: int | np.random.RandomState | None
+    models_: list[Any]
+    index_size_: int
+
+    def _measure(self) -> None:
+        sizes = [index_size(model) for model in self.models_]
+        known = [size for size in sizes if size is not None]
+        if len(known) == len(sizes):  # a sum of what is known would pass for the whole
+            self.index_size_ = sum(known)
 
     @available_if(tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def edges_touched(self, X: Any) -> float:
-        """Edges read per active feature; there where the learner inside tells its own."""
+    def edges_touched(self, X: Matrix) -> float:
+        """Edges read per active feature by all models together; there where the learner inside tells its own."""
         check_is_fitted(self)
-        return float(self.learner_.edges_touched(X))
+        return float(sum(model.edges_touched(X) for model in self.models_))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted learner to a numpy archive without pickle; the learner inside must have `save` itself."""
+    # -- files
+
+    def _fitted(self) -> dict[str, Any]:
+        fitted = super()._fitted()
+        fitted.update(pack_models(fitted.pop("models_")))
+        return fitted
+
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        models = unpack_models(fitted)
+        super()._take_up(fitted)
+        alike = all(np.array_equal(model.classes_, self.classes_) for model in models)
+        if not (models and alike):
+            raise ValueError("its members do not belong together")
+        self.models_ = models
+
+
+class OneInside(Wrapper):
+    """A classifier that trains one learner in its own way and answers as that one does."""
+
+    @property
+    def learner_(self) -> Any:
+        """The learner inside, fitted."""
         check_is_fitted(self)
-        names = {"feature_names_in_": self.feature_names_in_} if hasattr(self, "feature_names_in_") else {}
-        files.save(path, self, names, [self.learner_])
+        (learner,) = self.models_
+        return learner
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """A learner as `save` wrote it; ValueError when the file is damaged, foreign or another learner's."""
-        wrapper, fitted, models = files.load(path, cls)
-        if len(models) != 1 or fitted.keys() - {"feature_names_in_"}:
-            raise ValueError(f"{path}: damaged (it holds something else than one learner)")
-        wrapper._take_over(models[0])
-        for name, value in fitted.items():
-            setattr(wrapper, name, value)
-        own: Self = wrapper
-        return own
+    def predict(self, X: Matrix) -> NDArray[Any]:
+        """What the learner inside predicts."""
+        return np.asarray(self.learner_.predict(X))
 
-    def _fit_inside(self, learner: Any, X: Any, y: Any, after_pass: Callable[[int], None]) -> None:
+    def _known(self, X: Matrix) -> Matrix:
+        check_is_fitted(self)
+        return X  # which the learner inside checks
+
+    def _rank(self, X: Matrix, k: int) -> NDArray[np.int32]:
+        return ranks_of(self.learner_, X, k)
+
+    def _fit_inside(self, learner: Any, X: Matrix, y: Any, after_pass: AfterPass) -> None:
         """Train it; where it does not tell its passes, the whole training counts as one."""
         if tells_passes(learner):
             learner.fit(X, y, after_pass=after_pass)
@@ -121,16 +154,9 @@ class OneInside(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def _take_over(self, learner: Any) -> None:
         """What scikit-learn and the host ask a fitted learner for."""
-        self.learner_ = learner
+        self.models_ = [learner]
         self.classes_ = learner.classes_
         self.n_features_in_ = learner.n_features_in_
         if hasattr(learner, "feature_names_in_"):
             self.feature_names_in_ = learner.feature_names_in_
-        size = index_size(learner)
-        if size is not None:
-            self.index_size_ = size
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        self._measure()

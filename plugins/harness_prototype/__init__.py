@@ -5,8 +5,9 @@ A learner's module is imported when its name is first asked for, so that listing
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harness.sdk import lazy_names
 
 if TYPE_CHECKING:
     from harness_prototype.mmp import MMP
@@ -17,20 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MMP", "PA", "OVRPerceptron", "Perceptron", "Winnow"]
 
-_MODULES = {
-    "MMP": "harness_prototype.mmp",
-    "OVRPerceptron": "harness_prototype.ovr_perceptron",
-    "PA": "harness_prototype.pa",
-    "Perceptron": "harness_prototype.perceptron",
-    "Winnow": "harness_prototype.winnow",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "MMP": "harness_prototype.mmp",
+        "OVRPerceptron": "harness_prototype.ovr_perceptron",
+        "PA": "harness_prototype.pa",
+        "Perceptron": "harness_prototype.perceptron",
+        "Winnow": "harness_prototype.winnow",
+    },
+)

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from harness.contract import AfterPass
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update
@@ -81,7 +82,7 @@ class OVRPerceptron(OnlineClassifier):
         self.members = members
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
         """Train from nothing. `after_pass(n)` is called after pass n = 1, 2, ...; the learner may rank meanwhile."""
         self._committee: list[Member] = []
         try:
@@ -90,13 +91,13 @@ class OVRPerceptron(OnlineClassifier):
             del self._committee
 
     @available_if(_can_learn_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Go once through a batch in the order given, on top of what was learned so far; not for a committee."""
         return super().partial_fit(X, y, classes)
 
-    def sparsify(self, share: float) -> Self:
+    def keep_largest(self, share: float) -> Self:
         """Keep the floor(share * index_size_) largest weights of the index, ties by feature, then class."""
-        super().sparsify(share)
+        super().keep_largest(share)
         self._measure()
         return self
 
@@ -120,10 +121,7 @@ class OVRPerceptron(OnlineClassifier):
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
         return {"norms_": np.zeros(n_classes)}
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first, ties by position; -1 pads."""
-        instances = self._known_instances(X)
-        rules.enforce({"k": rules.count(k)}, {"k": k})
+    def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_scaled(self.rows_, instances, self.base_, inverse(self.norms_), k)
 
     def _rules(self) -> dict[str, rules.Rule]:

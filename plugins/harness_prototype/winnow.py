@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,10 +68,7 @@ class Winnow(OnlineClassifier):
             self.theta_ = total / instances.n_instances or 1.0  # without a feature any threshold does
         return self.theta_
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first, ties by position; -1 pads."""
-        instances = self._known_instances(X)
-        rules.enforce({"k": rules.count(k)}, {"k": k})
+    def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_powers(self.rows_, instances, self.base_, self.alpha, k)
 
     def _rules(self) -> dict[str, rules.Rule]:

@@ -5,8 +5,9 @@ A learner's module is imported when its name is first asked for, so that listing
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harness.sdk import lazy_names
 
 if TYPE_CHECKING:
     from harness_svm.crammer_singer import CrammerSinger
@@ -17,20 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["HSVM", "SVM", "CrammerSinger", "TopDownPerceptron", "TopDownSVM"]
 
-_MODULES = {
-    "CrammerSinger": "harness_svm.crammer_singer",
-    "HSVM": "harness_svm.hierarchical",
-    "SVM": "harness_svm.ovr",
-    "TopDownPerceptron": "harness_svm.topdown_perceptron",
-    "TopDownSVM": "harness_svm.topdown_svm",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "CrammerSinger": "harness_svm.crammer_singer",
+        "HSVM": "harness_svm.hierarchical",
+        "SVM": "harness_svm.ovr",
+        "TopDownPerceptron": "harness_svm.topdown_perceptron",
+        "TopDownSVM": "harness_svm.topdown_svm",
+    },
+)

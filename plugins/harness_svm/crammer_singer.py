@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.sdk import rules
+from harness.sdk.estimator import Matrix
 from harness.sdk.ranking import load_kernel
-from harness_svm.classifier import IndexClassifier, threshold
+from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.kernels.flat_sweeps import sweep_flat
 from harness_svm.kernels.structured import Goal, as_tree
 from harness_svm.training import Kernels, begin
@@ -18,7 +19,7 @@ load_kernel(ranks_untouched=True)
 KERNELS = Kernels(sweep_flat, "harness_svm.kernels.flat_rows")
 
 
-class CrammerSinger(IndexClassifier):
+class CrammerSinger(LinearMachine):
     """Multi-class support vector machine of Crammer and Singer, solved in the dual row by row.
 
     It minimises sum_y ||w_y||^2 / 2 + C sum_i max(0, 1 - min over y != y_i of <w_{y_i} - w_y, x_i>). There is no bias.
@@ -60,16 +61,16 @@ class CrammerSinger(IndexClassifier):
         self.prune = prune
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike) -> Self:
         """Train from nothing."""
         X, labels = self._begin(X, y)
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)
         tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
         training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), KERNELS)
-        self.sweeps_ = training.run(np.random.default_rng(self._seed()), int(self.max_sweeps))
+        self.sweeps_ = training.run(np.random.default_rng(draw_seed(self.random_state)), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
-        self.base_ = self._unknown(labels)
+        self.base_ = self._base_of_seen(labels)
         self.rows_ = training.index(self.prune_)
         return self
 

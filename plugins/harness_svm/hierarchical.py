@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness import Taxonomy
 from harness.errors import DataError
-from harness.sdk import rules
-from harness.sdk.kernels.edges import Edges
+from harness.sdk import archive, rules
+from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances
-from harness_svm.classifier import IndexClassifier, threshold
+from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
 from harness_svm.kernels.structured import Goal, Tree, as_tree
 from harness_svm.kernels.structured_sweeps import rank_by_tree, sweep_matrix
@@ -25,7 +25,7 @@ ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
 
 
-class HSVM(IndexClassifier):
+class HSVM(LinearMachine):
     """Hierarchical support vector machine of Cai and Hofmann (CIKM 2004), solved in the dual row by row.
 
     F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, the root left out; a mistake costs
@@ -60,7 +60,7 @@ class HSVM(IndexClassifier):
     n_features_in_ : the number of features.
     """
 
-    records: ClassVar[Mapping[str, type[tuple[Any, ...]]]] = {"tree_": Tree}
+    records: ClassVar[Mapping[str, archive.Record]] = {**LinearMachine.records, "tree_": Tree}
 
     tree_: Tree
     prune_: float
@@ -91,10 +91,10 @@ class HSVM(IndexClassifier):
         self.prune = prune
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from nothing; y holds class positions where a taxonomy is given."""
         X, labels = self._begin(X, y)
-        positions, seed = labels.indices, self._seed()
+        positions, seed = labels.indices, draw_seed(self.random_state)
         if self.unseen and taxonomy is not None and self.taxonomy is None:
             positions, self.classes_ = self.classes_[positions], np.arange(taxonomy.class_node.size)
         hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, positions, self.classes_, seed)
@@ -108,17 +108,20 @@ class HSVM(IndexClassifier):
         self.rows_ = training.index(self.prune_)
         return self
 
-    def _ranks(self, instances: Instances, k: int) -> NDArray[np.int32]:
+    def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_by_tree(self.rows_, self.tree_, instances, self.base_, k)
 
-    def _check_restored(self, edges: Edges) -> None:
-        super()._check_restored(edges)
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        super()._take_up(fitted)
         parent, leaf = self.tree_.parent, self.tree_.leaf
-        wanted = [np.uint32, np.uint32, *[np.float64] * 5]
-        sizes = [parent.size, self.classes_.size, parent.size, self.classes_.size, *[parent.size] * 3]
-        if [array.dtype for array in self.tree_] != wanted or [array.size for array in self.tree_] != sizes:
-            raise ValueError("tree_ does not fit")
-        if np.any(parent[1:] >= np.arange(1, parent.size)) or parent[0] != 0 or np.any(leaf >= parent.size):
+        by_node, by_class = (parent.size,), (self.classes_.size,)
+        archive.expect_array(parent, by_node, np.uint32, "tree_")
+        archive.expect_array(leaf, by_class, np.uint32, "tree_")
+        archive.expect_array(self.tree_.scale, by_class, np.float64, "tree_")
+        for values in (self.tree_.weight, self.tree_.shared, self.tree_.missed, self.tree_.false):
+            archive.expect_array(values, by_node, np.float64, "tree_")
+        parents_first = parent[0] == 0 and np.all(parent[1:] < np.arange(1, parent.size))
+        if not parents_first or np.any(leaf >= parent.size):
             raise ValueError("tree_ is no tree")
 
     def _rules(self) -> dict[str, rules.Rule]:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk import rules
+from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.edges import as_rows
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.ranking import load_kernel
-from harness_svm.classifier import IndexClassifier, threshold
+from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.kernels.dual import LOSSES, pose
 from harness_svm.kernels.one_vs_rest import train
 
 load_kernel(ranks_untouched=True)
 
 
-class SVM(IndexClassifier):
+class SVM(LinearMachine):
     """One-vs-rest linear support vector machines, by coordinate descent in the dual (Hsieh and others, 2008).
 
     Classes are trained on their own, on as many threads as numba has been given (`harness run --threads` does it);
@@ -72,7 +73,7 @@ class SVM(IndexClassifier):
         self.prune = prune
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike) -> Self:
         """Train from nothing."""
         X, labels = self._begin(X, y)
         n_features, n_classes = X.shape[1], self.classes_.size
@@ -84,9 +85,11 @@ class SVM(IndexClassifier):
             most_sweeps=int(self.max_sweeps),
         )
         self.prune_ = threshold(self.prune, n_features, n_classes)
-        machines = train(as_instances(X), labels, n_features, n_classes, problem, self._seed(), self.prune_)
+        machines = train(
+            as_instances(X), labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_
+        )
         self.sweeps_ = np.minimum(machines.sweeps, self.max_sweeps)
-        self.base_ = self._unknown(labels) + machines.bias
+        self.base_ = self._base_of_seen(labels) + machines.bias
         self.rows_ = as_rows(machines.edges)
         late = int((machines.sweeps > self.max_sweeps).sum())
         if late:

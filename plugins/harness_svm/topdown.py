@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
 from harness import Taxonomy
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk import archive
+from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels, as_instances
-from harness.sdk.kernels.rows import empty_rows
-from harness_svm.classifier import IndexClassifier
+from harness_svm.classifier import draw_seed
 from harness_svm.hierarchy import Hierarchy, choose_hierarchy
 from harness_svm.kernels.descent import Branches, rank_by_descent
 
@@ -28,7 +30,14 @@ class Choice(NamedTuple):
     bias: NDArray[np.float64]
 
 
-class TopDown(IndexClassifier):
+class Below(NamedTuple):
+    """The training rows below a node, in their order, and the node's child that each is below."""
+
+    rows: NDArray[np.int64]
+    children: NDArray[np.int64]
+
+
+class TopDown(Classifier):
     """A class tree with a flat learner at each node; a learner supplies `_learn`.
 
     Attributes
@@ -39,80 +48,92 @@ class TopDown(IndexClassifier):
     n_features_in_ : the number of features.
     """
 
-    records: ClassVar[Mapping[str, type[tuple[Any, ...]]]] = {"branches_": Branches}
+    learned: ClassVar[str] = "branches_"
+    records: ClassVar[Mapping[str, archive.Record]] = {"branches_": Branches}
 
     taxonomy: str | None
+    random_state: int | np.random.RandomState | None
     branches_: Branches
 
     @abstractmethod
     def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
         """Learn to choose among the children of one node, from the rows below it."""
 
-    def fit(self, X: Any, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
+    def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from nothing; y holds class positions where a taxonomy is given."""
-        X, labels = self._begin(X, y)
-        seed = self._seed()
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, labels.indices, self.classes_, seed)
-        at = hierarchy.leaf[labels.indices]  # where each row is, on its way up to the root
-        below: dict[int, list[tuple[NDArray[np.int64], NDArray[np.int64]]]] = {}
-        rows = np.arange(at.size)
-        while rows.size:
-            above = hierarchy.parent[at]
-            for z in np.unique(above).tolist():
-                here = above == z
-                below.setdefault(z, []).append((rows[here], at[here]))
-            up = above > 0
-            rows, at = rows[up], above[up]
+        rows, labels = self._begin(X, y)
+        seed = draw_seed(self.random_state)
+        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels.indices, self.classes_, seed)
         child = first_children(hierarchy)
         choices = {}
-        for z, parts in below.items():
-            if child[z + 1] - child[z] > 1:
-                below_z, to = (np.concatenate(part) for part in zip(*parts, strict=True))
-                order = np.argsort(below_z, kind="stable")
-                choices[z] = self._choose(
-                    X[below_z[order]], to[order] - child[z], child[z + 1] - child[z], (seed + z) % 2**31
-                )
+        for z, below in rows_below(hierarchy, labels.indices).items():
+            n_children = int(child[z + 1] - child[z])
+            if n_children > 1:
+                numbers = below.children - child[z]
+                choices[z] = self._choose(rows[below.rows], numbers, n_children, (seed + z) % 2**31)
         self.branches_ = assemble(hierarchy, child, choices)
-        self.base_ = np.zeros(self.classes_.size)
-        self.rows_ = empty_rows(self.n_features_in_, 0)
         return self
 
     def _choose(self, X: csr_array, labels: NDArray[np.int64], n_children: int, seed: int) -> Choice:
+        """Learn from rows that have the features of this node only, so that a node costs what it knows."""
         features, places = np.unique(X.indices, return_inverse=True)
         narrow = csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(1, features.size)))
         by_row = Labels(frozen(np.arange(labels.size + 1), np.int64), frozen(labels, np.int32))
         found = self._learn(as_instances(narrow), by_row, features.size, n_children, seed)
         return found._replace(features=features)
 
-    def _ranks(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        return rank_by_descent(self.branches_, instances, k)[0]
+    # -- asking
+
+    def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
+        ranked, _ = rank_by_descent(self.branches_, as_instances(X), k)
+        return ranked
 
     @property
     def index_size_(self) -> int:
         """The number of stored weights, none of them 0."""
-        return super().index_size_ + self.branches_.weights.size
+        check_is_fitted(self)
+        return self.branches_.weights.size
 
-    def edges_touched(self, X: Any) -> float:
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes that the tree takes, with its weights."""
+        check_is_fitted(self)
+        return sum(array.nbytes for array in self.branches_)
+
+    def edges_touched(self, X: Matrix) -> float:
         """Edges read per active feature on the way to one class; features that no node knows count, with no edge."""
-        instances = self._known_instances(X)
+        instances = as_instances(self._known(X))
         active = int(np.count_nonzero(instances.data))
-        return rank_by_descent(self.branches_, instances, 1)[1] / active if active else 0.0
+        _, read = rank_by_descent(self.branches_, instances, 1)
+        return read / active if active else 0.0
 
-    def _check_restored(self, edges: Edges) -> None:
-        super()._check_restored(edges)
-        child, own, _, first, features, edge, children, weights = self.branches_
-        wanted = [np.uint32, np.int32, np.float64, np.uint32, np.uint32, np.int64, np.uint32, np.float32]
-        nodes = own.size
-        sizes = [nodes + 1, nodes, nodes, nodes + 1, features.size, features.size + 1, weights.size, weights.size]
-        if [array.dtype for array in self.branches_] != wanted or [array.size for array in self.branches_] != sizes:
-            raise ValueError("branches_ does not fit")
-        ascending = all(np.all(np.diff(array.astype(np.int64)) >= 0) for array in (child, first, edge))
-        ends = child[-1] <= nodes and first[-1] == features.size and edge[-1] == weights.size
-        inner = own < 0
-        if not (ascending and ends and np.all(child[:-1][inner] > np.flatnonzero(inner)) and np.all(children < nodes)):
-            raise ValueError("branches_ is no tree")
-        if np.any(own >= self.classes_.size) or np.any(child[1:][inner] <= child[:-1][inner]):
-            raise ValueError("branches_ leads nowhere")
+    # -- files
+
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        super()._take_up(fitted)
+        check_branches(self.branches_, self.classes_.size)
+
+
+def rows_below(hierarchy: Hierarchy, labels: NDArray[np.int32]) -> dict[int, Below]:
+    """By inner node that has any: the rows whose classes are below it."""
+    rows = np.arange(labels.size)
+    at = hierarchy.leaf[labels]  # where each row is, on its way up to the root
+    levels: dict[int, list[Below]] = {}
+    while rows.size:
+        above = hierarchy.parent[at]
+        for z in np.unique(above).tolist():
+            here = above == z
+            levels.setdefault(z, []).append(Below(rows[here], at[here]))
+        up = above > 0
+        rows, at = rows[up], above[up]
+    return {z: _in_order(parts) for z, parts in levels.items()}
+
+
+def _in_order(parts: list[Below]) -> Below:
+    rows = np.concatenate([part.rows for part in parts])
+    children = np.concatenate([part.children for part in parts])
+    order = np.argsort(rows, kind="stable")
+    return Below(rows[order], children[order])
 
 
 def first_children(hierarchy: Hierarchy) -> NDArray[np.int64]:
@@ -126,23 +147,57 @@ def assemble(hierarchy: Hierarchy, child: NDArray[np.int64], choices: Mapping[in
     nodes = hierarchy.parent.size
     own, base = np.full(nodes, -1, np.int32), np.zeros(nodes)
     own[hierarchy.leaf] = np.arange(hierarchy.leaf.size)
-    order = sorted(choices)
-    known, lengths = np.zeros(nodes, np.int64), [np.zeros(0, np.int64)]
-    for z in order:
-        base[child[z] : child[z + 1]] = choices[z].bias
-        known[z] = choices[z].features.size
-        lengths.append(np.diff(choices[z].edges.indptr)[: known[z]])
-
-    def joined(parts: list[Any], dtype: Any) -> NDArray[Any]:
-        return frozen(np.concatenate([np.zeros(0, dtype), *parts]), dtype)
-
+    n_known = np.zeros(nodes, np.int64)
+    features, lengths, children, weights = [], [], [], []
+    for z in sorted(choices):
+        choice = choices[z]
+        base[child[z] : child[z + 1]] = choice.bias
+        n_known[z] = choice.features.size
+        features.append(choice.features)
+        lengths.append(np.diff(choice.edges.indptr)[: n_known[z]])
+        children.append(choice.edges.classes + np.uint32(child[z]))
+        weights.append(choice.edges.weights)
     return Branches(
         child=frozen(child, np.uint32),
         own=frozen(own),
         base=frozen(base),
-        first=frozen(np.concatenate([[0], np.cumsum(known)]), np.uint32),
-        features=joined([choices[z].features for z in order], np.uint32),
-        edge=frozen(np.concatenate([[0], np.cumsum(np.concatenate(lengths))]), np.int64),
-        children=joined([choices[z].edges.classes + np.uint32(child[z]) for z in order], np.uint32),
-        weights=joined([choices[z].edges.weights for z in order], np.float32),
+        first=frozen(_starts(n_known), np.uint32),
+        features=_joined(features, np.uint32),
+        edge=frozen(_starts(_joined(lengths, np.int64)), np.int64),
+        children=_joined(children, np.uint32),
+        weights=_joined(weights, np.float32),
     )
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each stretch begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _joined(parts: list[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
+    return frozen(np.concatenate([np.zeros(0, dtype), *parts]), dtype)
+
+
+def check_branches(branches: Branches, n_classes: int) -> None:
+    """Raise ValueError for a tree, from wherever it came, that would be left while going down."""
+    child, own, base, first, features, edge, children, weights = branches
+    n_nodes, n_features, n_weights = own.size, features.size, weights.size
+    for array, size, dtype in (
+        (child, n_nodes + 1, np.uint32),
+        (own, n_nodes, np.int32),
+        (base, n_nodes, np.float64),
+        (first, n_nodes + 1, np.uint32),
+        (features, n_features, np.uint32),
+        (edge, n_features + 1, np.int64),
+        (children, n_weights, np.uint32),
+        (weights, n_weights, np.float32),
+    ):
+        archive.expect_array(array, (size,), dtype, "branches_")
+    ascending = all(np.all(np.diff(array.astype(np.int64)) >= 0) for array in (child, first, edge))
+    ends = child[-1] <= n_nodes and first[-1] == n_features and edge[-1] == n_weights
+    inner = own < 0
+    down = np.all(child[:-1][inner] > np.flatnonzero(inner)) and np.all(children < n_nodes)
+    if not (ascending and ends and down):
+        raise ValueError("branches_ is no tree")
+    if np.any(own >= n_classes) or np.any(child[1:][inner] <= child[:-1][inner]):
+        raise ValueError("branches_ leads nowhere")

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, square_lengths
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.moves import no_moves

@@ -5,8 +5,9 @@ A learner's module is imported when its name is first asked for, so that listing
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harness.sdk import lazy_names
 
 if TYPE_CHECKING:
     from harness_tree.filter_tree import FilterTree
@@ -16,19 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OAA", "FilterTree", "LOMtree", "RandomTree"]
 
-_MODULES = {
-    "FilterTree": "harness_tree.filter_tree",
-    "LOMtree": "harness_tree.lomtree",
-    "OAA": "harness_tree.oaa",
-    "RandomTree": "harness_tree.random_tree",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "FilterTree": "harness_tree.filter_tree",
+        "LOMtree": "harness_tree.lomtree",
+        "OAA": "harness_tree.oaa",
+        "RandomTree": "harness_tree.random_tree",
+    },
+)

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk import rules
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.archive import expect, expect_array
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.lomtree import ENTRY, TALLY, VACANT, Growth, Tree, counts_of, make_room, new_tree, update
 from harness_tree.kernels.nodes import NODE, route
 from harness_tree.kernels.ranking import Lists, as_lists
 from harness_tree.kernels.regressor import Step
-from harness_tree.learner import BatchLearner, Positions, expect, expect_array
+from harness_tree.learner import BatchLearner, Positions
 from harness_tree.tree import TreeLearner, count_pairs
 
 RANKINGS = ("nodes", "leaves")
@@ -115,11 +116,12 @@ class LOMtree(TreeLearner, BatchLearner):
 
     # -- learning
 
-    def _begin(self, generator: np.random.Generator) -> None:
+    def _set_up(self, generator: np.random.Generator) -> None:
         self.nodes_, self.entries_, self.tally_ = new_tree(0)
         self._begin_weights(self._budget())
 
-    def _grow(self, n_features: int, n_classes: int) -> None:
+    def _grow(self) -> None:
+        n_features = self.places_.size
         new = self.n_features_in_ - n_features
         self.places_ = np.append(self.places_, np.arange(n_features, self.n_features_in_, dtype=np.int32))
         if new and not self.hashed_:

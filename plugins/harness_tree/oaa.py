@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
+from harness.sdk.archive import expect_array
+from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.one_against_all import rank, update
 from harness_tree.kernels.regressor import Step
-from harness_tree.learner import BatchLearner, Positions, expect_array
+from harness_tree.learner import BatchLearner, Positions
 
 
 class OAA(BatchLearner):
@@ -38,6 +40,8 @@ class OAA(BatchLearner):
     n_features_in_ : the number of features.
     """
 
+    learned: ClassVar[str] = "W_"
+
     W_: NDArray[np.float32]
     base_: NDArray[np.float64]
 
@@ -59,15 +63,16 @@ class OAA(BatchLearner):
     def _rules(self) -> dict[str, rules.Rule]:
         return {}
 
-    def _begin(self, generator: np.random.Generator) -> None:
+    def _set_up(self, generator: np.random.Generator) -> None:
         self.W_ = np.zeros((self.n_features_in_ + 1, self.classes_.size), np.float32)
         self.base_ = np.full(self.classes_.size, -np.inf)
 
-    def _grow(self, n_features: int, n_classes: int) -> None:
-        new = (self.n_features_in_ - n_features, self.classes_.size - n_classes)
-        if any(new):
-            self.W_ = np.pad(self.W_, ((0, new[0]), (0, new[1])))
-            self.base_ = np.pad(self.base_, (0, new[1]), constant_values=-np.inf)
+    def _grow(self) -> None:
+        new_features = self.n_features_in_ + 1 - self.W_.shape[0]
+        new_classes = self.classes_.size - self.W_.shape[1]
+        if new_features or new_classes:
+            self.W_ = np.pad(self.W_, ((0, new_features), (0, new_classes)))
+            self.base_ = np.pad(self.base_, (0, new_classes), constant_values=-np.inf)
 
     def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
         n_classes = self.classes_.size
@@ -77,7 +82,7 @@ class OAA(BatchLearner):
             raise ValueError("weights outgrew float32: scale X down, or lower eta")
         self.base_[labels] = 0.0
 
-    def _rank(self, instances: Instances, k: int) -> NDArray[np.int32]:
+    def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank(self.W_, instances, self.base_, k)
 
     @property
@@ -92,7 +97,7 @@ class OAA(BatchLearner):
         check_is_fitted(self)
         return self.W_.nbytes + self.base_.nbytes
 
-    def edges_touched(self, X: Any) -> float:
+    def edges_touched(self, X: Matrix) -> float:
         """Weights read per active feature: one for each class."""
         return float(self.classes_.size) if self._known_instances(X).data.any() else 0.0
 

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk import rules
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.archive import expect
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.ranking import Lists
 from harness_tree.kernels.regressor import Step
 from harness_tree.kernels.static_tree import build, update
-from harness_tree.learner import Positions, expect
+from harness_tree.learner import Positions
 from harness_tree.tree import TreeLearner
 
 
@@ -31,7 +32,7 @@ class StaticTree(TreeLearner):
     def _rules(self) -> dict[str, rules.Rule]:
         return self._tree_rules()
 
-    def _begin(self, generator: np.random.Generator) -> None:
+    def _set_up(self, generator: np.random.Generator) -> None:
         self.nodes_, self.leaf_of_ = build(generator.permutation(self.classes_.size))
         self._begin_weights(self.classes_.size - 1)
 
@@ -54,9 +55,6 @@ class StaticTree(TreeLearner):
 
     def _check_restored(self) -> None:
         self._check_tree(self.classes_.size - 1)
-        leaves = np.sort(self.leaf_of_)
-        expect(
-            self.leaf_of_.dtype == np.int64 and np.array_equal(leaves, np.flatnonzero(self.nodes_["left"] < 0)),
-            "leaf_of_",
-        )
+        leaves = np.flatnonzero(self.nodes_["left"] < 0)
+        expect(self.leaf_of_.dtype == np.int64 and np.array_equal(np.sort(self.leaf_of_), leaves), "leaf_of_")
         expect(np.array_equal(self.nodes_["maxl"][self.leaf_of_], np.arange(self.classes_.size)), "leaf_of_")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.compiling import Array
+from harness.sdk.kernels.arrays import Array
 
 
 @dataclass(frozen=True)

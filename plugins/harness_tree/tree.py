@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +11,14 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
+from harness.sdk.archive import expect, expect_array
+from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.nodes import NODE, route, tree_depth
 from harness_tree.kernels.ranking import Lists, rank_nodes
 from harness_tree.kernels.regressor import Weights, dense_weights, hashed_weights
-from harness_tree.learner import PassLearner, expect, expect_array
+from harness_tree.learner import PassLearner
 from harness_tree.statistics import TreeStatistics, draw, measure
 
 STORES = ("auto", "dense", "hashed")
@@ -27,6 +29,8 @@ DENSE_BYTES = 2**30
 
 class TreeLearner(PassLearner):
     """A classifier that sends an instance down a binary tree, left where h(x) < 0 and else right, to a leaf."""
+
+    learned: ClassVar[str] = "table_"
 
     step: str
     store: str
@@ -80,7 +84,7 @@ class TreeLearner(PassLearner):
 
     # -- asking
 
-    def _rank(self, instances: Instances, k: int) -> NDArray[np.int32]:
+    def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         n_leaves = self._n_leaves_read(k) if k > 1 else 0
         lists, n_classes = self._lists(), self.classes_.size
         return rank_nodes(self.nodes_, self.root_, self._weights(), lists, instances, k, n_classes, n_leaves)
@@ -97,7 +101,7 @@ class TreeLearner(PassLearner):
         check_is_fitted(self)
         return sum(value.nbytes for name, value in vars(self).items() if name.endswith("_") and _is_array(value))
 
-    def edges_touched(self, X: Any) -> float:
+    def edges_touched(self, X: Matrix) -> float:
         """Weights read per active feature while predicting X: the decisions on the way of its row."""
         instances = self._known_instances(X)
         _, steps = route(self.nodes_, self.root_, self._weights(), instances)
@@ -111,17 +115,17 @@ class TreeLearner(PassLearner):
         check_is_fitted(self)
         return tree_depth(self.nodes_, self.root_)
 
-    def statistics(self, X: Any = None, y: ArrayLike | None = None) -> TreeStatistics:
+    def statistics(self, X: Matrix = None, y: ArrayLike | None = None) -> TreeStatistics:
         """Depth, balance, purity and quality of the tree, on these instances or else on those of training."""
         return measure(self.nodes_, self.root_, self._counts(X, y)[0])
 
-    def picture(self, X: Any = None, y: ArrayLike | None = None, *, depth: int = 4) -> str:
+    def picture(self, X: Matrix = None, y: ArrayLike | None = None, *, depth: int = 4) -> str:
         """The tree in text, down to a depth, with what becomes of these instances or else of those of training."""
         rules.enforce({"depth": rules.count(depth, 0)}, {"depth": depth})
         counts, names = self._counts(X, y)
         return draw(self.nodes_, self.root_, counts, names.tolist(), depth)
 
-    def _counts(self, X: Any, y: ArrayLike | None) -> tuple[csr_array, NDArray[Any]]:
+    def _counts(self, X: Matrix, y: ArrayLike | None) -> tuple[csr_array, NDArray[Any]]:
         """Instances by node and class, and the names of these classes."""
         check_is_fitted(self)
         if X is None:

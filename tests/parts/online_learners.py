@@ -24,24 +24,10 @@ LEARNERS = [
     Winnow(theta=3.0, random_state=0),
     OVRPerceptron(random_state=0),
 ]
-EXPECTED_FAILURES = {
-    "check_sparsify_coefficients": "sparsify leaves out the lightest weights of the index; there is no coef_",
-}
 
 several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
 every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 ignoring = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.ignores_not_positive], ids=repr)
-
-
-def data(seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12) -> tuple[csr_array, np.ndarray]:
-    """Instances near the prototype of their class, sparse, of length 1, each class at least once."""
-    rng = np.random.default_rng(seed)
-    prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
-    y = rng.permutation(np.arange(n) % n_classes)
-    X = (prototypes[y] + 0.3 * rng.random((n, n_features))) * (rng.random((n, n_features)) < 0.7)
-    X[:, 0] += 0.01
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return csr_array(X.astype(np.float32)), y
 
 
 def state(learner: OnlineClassifier) -> dict[str, np.ndarray]:

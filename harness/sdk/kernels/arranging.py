@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from numba import float32, float64, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import AHEAD, LINE_EDGES, prefetch
 from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
+from harness.sdk.kernels.signatures import INSTANCES
 
 MOST_CLASSES = 64
 MOST_BYTES = 256_000_000

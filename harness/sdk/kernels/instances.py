@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int32, int64
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.compiling import frozen, named, reads
+from harness.sdk.kernels.arrays import frozen
 
 
 class Instances(NamedTuple):
@@ -31,17 +30,19 @@ class Labels(NamedTuple):
     indices: NDArray[np.int32]
 
 
-INSTANCES = named(Instances, reads(int64), reads(int32), reads(float32))
-LABELS = named(Labels, reads(int64), reads(int32))
+def as_rows(X: Any) -> csr_array:
+    """A dense or sparse matrix as rows with each feature once, in order; not a copy where it is that already."""
+    rows = X if isinstance(X, csr_array) else csr_array(X)
+    if not rows.has_canonical_format:  # a repeated feature would grow its row twice where the kernels count once
+        rows = rows.copy()  # the original is not ours to change
+        rows.sum_duplicates()
+    return rows
 
 
 def as_instances(X: Any) -> Instances:
     """Convert a dense or sparse matrix, without a copy where it fits already, and without touching the original."""
-    X = csr_array(X)
-    if not X.has_canonical_format:  # a repeated feature would grow its row twice where the kernels count once
-        X = X.copy()
-        X.sum_duplicates()
-    return Instances(frozen(X.indptr, np.int64), frozen(X.indices, np.int32), frozen(X.data, np.float32))
+    rows = as_rows(X)
+    return Instances(frozen(rows.indptr, np.int64), frozen(rows.indices, np.int32), frozen(rows.data, np.float32))
 
 
 def positive_only(instances: Instances) -> Instances:

@@ -9,12 +9,14 @@ from numba import float64, int32, int64, void
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows
-from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all, plan
 from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze
 from harness.sdk.kernels.scoring import score, squared_norm
+from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.topk import top_k
 
 

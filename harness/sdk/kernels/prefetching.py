@@ -13,7 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from harness.sdk.kernels.compiling import Array, helper
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import Rows
 

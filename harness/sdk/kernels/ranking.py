@@ -6,10 +6,12 @@ import numpy as np
 from numba import float64, int32, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.sdk.kernels.scoring import score, squared_norm
+from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import top_k
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from numba import float32, uint8, uint32
 from numpy.typing import DTypeLike, NDArray
 
-from harness.sdk.kernels.compiling import Array, frozen, helper, named, reads, writes
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import helper, named, reads, writes
 
 NONE = np.uint32(0xFFFFFFFF)
 """Ends a free list."""

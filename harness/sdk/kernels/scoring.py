@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.sdk.kernels.compiling import Array, helper
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_ahead
 from harness.sdk.kernels.rows import Rows

@@ -12,10 +12,12 @@ import numpy as np
 from numba import float64, int32, int64, uint32, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_ahead
 from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
+from harness.sdk.kernels.signatures import INSTANCES
 
 CLASSES_PER_EDGE = 4
 """From one edge for that many classes on, the dense array is faster (measured)."""

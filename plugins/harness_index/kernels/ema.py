@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads
-from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads
+from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
+from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear, touch
 from harness_index.kernels.upkeep import gain, settle, weaken
 

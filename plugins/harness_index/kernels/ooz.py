@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int32, int64
 
-from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.prefetching import fetch_each
 from harness.sdk.kernels.rows import ROWS, Rows, append, has_room
 from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear, touch
 from harness_index.kernels.upkeep import close_gaps, gain, restore_order
 

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numba import boolean, float64, int64
 
-from harness.sdk.kernels.compiling import Array, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget, mark, move_all, plan
 from harness.sdk.kernels.rows import ROWS, Rows
 from harness.sdk.kernels.scoring import score
+from harness.sdk.kernels.signatures import INSTANCES, LABELS
 
 
 @helper()

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64
 
-from harness.sdk.kernels.compiling import Array, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
 from harness.sdk.kernels.scoring import score
+from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import best_class
 
 

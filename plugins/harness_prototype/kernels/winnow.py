@@ -10,11 +10,13 @@ import numpy as np
 from numba import float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import Array, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, LABELS, Instances, Labels
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move, plan
 from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
 from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.topk import top_k
 
 

@@ -12,8 +12,10 @@ import numpy as np
 from numba import float32, float64, int32, int64, uint32
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, frozen, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.signatures import INSTANCES
 
 
 class Branches(NamedTuple):

@@ -17,8 +17,10 @@ import numpy as np
 from numba import float64, int8, int64, uint32, uint64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.signatures import INSTANCES
 
 IDLE = 0.1
 """An instance rests whose projected gradient is below this share of the tolerance."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import float64, int64
 
-from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
 from harness.sdk.kernels.rows import ROWS, Rows, has_room

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numba import float64, int64
 
-from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, writes
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, plan
 from harness.sdk.kernels.prefetching import fetch_instance, fetch_row

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.sdk.kernels.compiling import Array, helper
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import Moves
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, square_lengths
-from harness.sdk.kernels.compiling import Array
+from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
 from harness_svm.kernels.dual import Problem, Space, empty_space, move_over, solve

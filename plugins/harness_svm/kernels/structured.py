@@ -20,10 +20,11 @@ import numpy as np
 from numba import boolean, float64, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import Array, frozen, helper, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import helper, named, reads, writes
 from harness.sdk.kernels.moves import Moves
 from harness.sdk.kernels.rows import Rows, append
+from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import best_class
 
 MOST_STEPS = 50

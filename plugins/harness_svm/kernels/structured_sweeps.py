@@ -10,12 +10,14 @@ import numpy as np
 from numba import float64, int32, int64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, frozen, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget
 from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze, has_room
 from harness.sdk.kernels.scoring import score, squared_norm
+from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import top_k
 from harness_svm.kernels.matrix import move_densely, score_densely
 from harness_svm.kernels.structured import (

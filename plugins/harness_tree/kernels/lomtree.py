@@ -13,9 +13,11 @@ import numpy as np
 from numba import float32, float64, from_dtype, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_instance
+from harness.sdk.kernels.signatures import INSTANCES
 from harness_tree.kernels.nodes import NODE, NODES
 from harness_tree.kernels.regressor import STEP, WEIGHTS, Step, Weights, clear, move, offset, score
 

@@ -8,8 +8,10 @@ import numpy as np
 from numba import from_dtype, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.signatures import INSTANCES
 from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score
 
 NODE = np.dtype(

@@ -8,10 +8,12 @@ import numpy as np
 from numba import float32, float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, frozen, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_instance
 from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import top_k
 from harness_tree.kernels.regressor import STEP, Step, limit, slope
 

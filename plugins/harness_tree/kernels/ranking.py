@@ -9,8 +9,10 @@ import numpy as np
 from numba import float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, frozen, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.signatures import INSTANCES
 from harness_tree.kernels.nodes import FROZEN_NODES, descend, freeze_weights, tree_depth
 from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score
 

@@ -13,7 +13,8 @@ import numpy as np
 from numba import boolean, float32, float64, int64, uint64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import Array, helper, named, reads, writes
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import helper, named, reads, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.scoring import squared_norm
 

@@ -6,9 +6,11 @@ import numpy as np
 from numba import boolean, float32, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import LEAN, Array, kernel, reads, writes
-from harness.sdk.kernels.instances import INSTANCES, Instances
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_instance
+from harness.sdk.kernels.signatures import INSTANCES
 from harness_tree.kernels.nodes import FROZEN_NODES, NODE
 from harness_tree.kernels.regressor import STEP, WEIGHTS, Step, Weights, move, offset, score
 

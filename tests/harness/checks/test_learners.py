@@ -1,197 +1,29 @@
 """The checks of learners: a good one passes whole; each check is failed, alone, by what it is there for."""
 
-import itertools
+import subprocess
+import sys
+import unittest
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from scipy.sparse import csr_array, issparse
 
 from checking import answer_of, cases, failed
 from harness import LearnerSpec
-from harness.checks import Check, CheckFailed, NotApplicable, learner_checks
-
-HERE = __name__
+from harness.checks import Check, CheckFailed, NotApplicable, learner_checks, scikit_learn_checks
 
 
-class Good:
-    """Scores a class by the product of a row with the sum of the class's rows; has all that a learner may have."""
-
-    def __init__(self, *, C=1.0, random_state=None):
-        self.C = C
-        self.random_state = random_state
-
-    def get_params(self, deep=True):
-        return {"C": self.C, "random_state": self.random_state}
-
-    def set_params(self, **params):
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
-
-    def fit(self, X, y, after_pass=None):
-        y = csr_array(np.eye(y.max() + 1)[y]) if not issparse(y) else y
-        self.classes_ = np.flatnonzero(np.asarray(y.sum(axis=0)).ravel())
-        self.sums_ = np.asarray((y.T @ X).todense() if issparse(y.T @ X) else y.T @ X)[self.classes_] * self.C
-        self.index_size_ = int(np.count_nonzero(self.sums_))
-        self.index_bytes_ = self.sums_.nbytes
-        if after_pass is not None:
-            after_pass(1)
-        return self
-
-    def rank(self, X, k):
-        scores = np.asarray(X @ self.sums_.T)
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return np.pad(order, ((0, 0), (0, max(0, k - order.shape[1]))), constant_values=-1)
-
-    def predict(self, X):
-        return self.classes_[self.rank(X, 1)[:, 0]]
-
-    def edges_touched(self, X):
-        return 2.5
+def learner(name, *, module="checked_learners", **fields):
+    return LearnerSpec(name="mine", load=f"{module}:{name}", supports=frozenset({"multilabel"}), **fields)
 
 
-class IgnoresItsParameters(Good):
-    def set_params(self, **params):
-        self.C = 7.0
-        return self
-
-
-class HasNoParameters(Good):
-    get_params = None
-
-
-class CutsItsRanks(Good):
-    def rank(self, X, k):
-        return super().rank(X, min(k, 6))
-
-
-class NeverLearns(Good):
-    def rank(self, X, k):
-        return np.zeros_like(super().rank(X, k)) + np.arange(k) if k <= len(self.classes_) else super().rank(X * 0, k)
-
-    def predict(self, X):
-        return np.full(X.shape[0], self.classes_[0])
-
-
-class PredictsOtherwise(Good):
-    def predict(self, X):
-        return self.classes_[self.rank(X, 2)[:, 1]]
-
-
-class ChangesItsInput(Good):
-    def rank(self, X, k):
-        ranks = super().rank(X, k)
-        X.data *= 2  # which no ranking of this learner notices
-        return ranks
-
-
-class ChangesItsInputInFit(Good):
-    def fit(self, X, y, after_pass=None):
-        super().fit(X, y, after_pass)
-        X.data *= 2
-        return self
-
-
-class CountsItsFits(Good):
-    """Every other fit ends otherwise: what an unseeded random choice does, made certain."""
-
-    fits = itertools.count()
-
-    def fit(self, X, y, after_pass=None):
-        super().fit(X, y, after_pass)
-        if next(self.fits) % 2:
-            self.sums_[1] *= 1.5
-        return self
-
-
-class Remembers(Good):
-    def fit(self, X, y, after_pass=None):
-        before = getattr(self, "sums_", 0)
-        super().fit(X, y, after_pass)
-        self.sums_ = self.sums_ + 3 * before
-        return self
-
-
-class InventsClasses(Good):
-    def fit(self, X, y, after_pass=None):
-        super().fit(X, y, after_pass)
-        seen, self.classes_ = self.classes_, np.arange(self.classes_.max() + 1)
-        sums = np.zeros((len(self.classes_), X.shape[1]))
-        sums[seen] = self.sums_
-        self.sums_ = sums
-        return self
-
-
-class NeedsAFeature(Good):
-    def rank(self, X, k):
-        if X.nnz == 0:
-            raise ValueError("nothing to go by")
-        return super().rank(X, k)
-
-
-class TakesOneLabel(Good):
-    def fit(self, X, y, after_pass=None):
-        if issparse(y):
-            raise ValueError("one label a row, please")
-        return super().fit(X, y, after_pass)
-
-
-class OwesItsIndex(Good):
-    def fit(self, X, y, after_pass=None):
-        super().fit(X, y, after_pass)
-        self.index_size_ = -1
-        return self
-
-
-class OwesItsBytes(Good):
-    def fit(self, X, y, after_pass=None):
-        super().fit(X, y, after_pass)
-        self.index_bytes_ = -1
-        return self
-
-
-class TouchesNothingKnown(Good):
-    def edges_touched(self, X):
-        return float("nan")
-
-
-class CountsFromZero(Good):
-    def fit(self, X, y, after_pass=None):
-        super().fit(X, y)
-        if after_pass is not None:
-            after_pass(0)
-        return self
-
-
-class TellsNoPass(Good):
-    def fit(self, X, y, after_pass=None):
-        return super().fit(X, y)
-
-
-class Minimal:
-    """The least that a learner must have."""
-
-    def __init__(self):
-        pass
-
-    get_params, set_params = (lambda self, deep=True: {}), (lambda self: self)
-
-    def fit(self, X, y):
-        self.inner = Good().fit(X, y)
-
-    def predict(self, X):
-        return self.inner.predict(X)
-
-
-def learner(name, **fields):
-    return LearnerSpec(name="mine", load=f"{HERE}:{name}", supports=frozenset({"multilabel"}), **fields)
+def rude(name):
+    return learner(name, module="ill_mannered_learners")
 
 
 def test_a_good_learner_passes_every_check():
     assert failed(learner_checks(learner("Good"))) == set()
     for check in learner_checks(learner("Good")):
-        check.run()  # and none of them is passed over
+        check()  # and none of them is passed over
 
 
 def test_a_minimal_learner_passes_every_check():
@@ -215,32 +47,40 @@ BAD_LEARNERS = {
     "takes_several_labels_if_it_says_so": [learner("TakesOneLabel")],
     "measures_its_index": [learner("OwesItsIndex"), learner("OwesItsBytes"), learner("TouchesNothingKnown")],
     "tells_its_passes": [learner("CountsFromZero"), learner("TellsNoPass")],
+    "takes_read_only_input": [rude("WritesWhatItGets")],
+    "takes_labels_of_any_kind": [rude("NeedsPositions"), rude("CountsClasses")],
+    "survives_sklearns_clone": [rude("MakesNewParameters"), rude("IsBornFitted")],
+    "learns_in_batches": [rude("KeepsOneBatch")],
+    "goes_on_from_what_fit_learned": [rude("StartsOverInASmallBatch")],
+    "saves_and_loads": [
+        rude("ComesBackOtherwise"),
+        rude("LosesItsParameters"),
+        rude("LosesItsIndex"),
+        rude("LearnsOtherwiseOnceLoaded"),
+    ],
+    "refuses_a_damaged_file": [rude("TrustsAnyFile"), rude("TrustsAWholeFile"), rude("FailsOnDamage")],
 }
+
+
+IMPLIED = {
+    "leaves_its_input_alone": {"takes_read_only_input"},
+    "learns_an_easy_problem": {"takes_labels_of_any_kind", "learns_in_batches", "goes_on_from_what_fit_learned"},
+    "predicts_what_it_ranks_first": {"takes_labels_of_any_kind"},
+}
+"""What nobody can do who fails another check."""
 
 
 @pytest.mark.parametrize(("check", "spec"), cases(BAD_LEARNERS))
 def test_a_bad_learner_fails_exactly_the_check_that_is_there_for_it(check, spec):
-    assert failed(learner_checks(spec)) == {check}
+    assert failed(learner_checks(spec)) == {check} | IMPLIED.get(check, set())
+
+
+def test_a_learner_that_saves_nothing_fails_whatever_asks_for_a_file():
+    assert failed(learner_checks(rude("SavesNothing"))) == {"saves_and_loads", "refuses_a_damaged_file"}
 
 
 def test_every_check_of_a_learner_has_its_bad_learner():
     assert {check.name for check in learner_checks(learner("Good"))} == set(BAD_LEARNERS)
-
-
-class OnlyDense(Good):
-    def fit(self, X, y, after_pass=None):
-        assert isinstance(X, np.ndarray)
-        return super().fit(X, y, after_pass)
-
-    def rank(self, X, k):
-        assert isinstance(X, np.ndarray)
-        return super().rank(X, k)
-
-
-class WantsTree(Good):
-    def fit(self, X, y, *, taxonomy):
-        assert taxonomy.class_node.shape == (6,)
-        return super().fit(X, y)
 
 
 def test_a_learner_gets_the_data_in_the_form_it_needs():
@@ -248,13 +88,53 @@ def test_a_learner_gets_the_data_in_the_form_it_needs():
     assert failed(learner_checks(learner("WantsTree", needs=frozenset({"taxonomy"})))) == set()
 
 
-def test_a_check_that_does_not_apply_passes_when_called_and_says_so_when_run():
+def test_a_check_that_does_not_apply_says_so_in_the_way_that_test_runners_show_as_skipped():
     plain = replace(learner("Good"), supports=frozenset())
     (check,) = [check for check in learner_checks(plain) if check.name == "takes_several_labels_if_it_says_so"]
     assert str(check) == check.name
+    with pytest.raises(NotApplicable, match="takes one label a row") as error:
+        check()
+    assert isinstance(error.value, unittest.SkipTest)
+
+
+CONFORMANCE = """
+import pytest
+from harness import LearnerSpec
+from harness.checks import learner_checks
+
+SPEC = LearnerSpec(name="bayes", load="sklearn.naive_bayes:MultinomialNB")
+
+@pytest.mark.parametrize("check", learner_checks(SPEC), ids=str)
+def test_conformance(check):
     check()
-    with pytest.raises(NotApplicable, match="takes one label a row"):
-        check.run()
+"""
+
+
+def test_pytest_shows_it_as_skipped_with_its_reason(tmp_path):
+    (tmp_path / "test_bayes.py").write_text(CONFORMANCE)
+    command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "test_bayes.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "15 passed, 5 skipped" in ended.stdout
+    for reason in ("takes one label a row", "fit takes no after_pass", "has no save and load"):
+        assert reason in ended.stdout
+
+
+def test_a_learner_is_checked_as_it_is_set_up():
+    wrong_way_round = {"learns_an_easy_problem", "learns_in_batches", "goes_on_from_what_fit_learned"}
+    assert failed(learner_checks(learner("Good"), C=-1.0)) == {*wrong_way_round, "takes_labels_of_any_kind"}
+
+
+def test_a_wrapper_is_given_a_learner_to_wrap():
+    spec = replace(learner("Around", wraps="inner"), supports=frozenset())
+    assert failed(learner_checks(spec)) == set()
+
+
+def test_scikit_learns_own_checks_come_by_their_names():
+    checks = scikit_learn_checks(LearnerSpec(name="bayes", load="sklearn.naive_bayes:MultinomialNB"))
+    names = [check.name for check in checks]
+    assert "estimators_unfitted" in names
+    assert len(set(names)) == len(names) > 40
+    assert failed(checks) == set()
 
 
 def test_a_failure_says_what_to_do():

@@ -13,17 +13,12 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from harness.sdk import online as classifier
 from harness.sdk.kernels.edges import as_edges
-from online_learners import EXPECTED_FAILURES, LEARNERS, assert_same, data, every, ignoring, in_batches, several
-
-
-@parametrize_with_checks(LEARNERS, expected_failed_checks=lambda _: EXPECTED_FAILURES)
-def test_it_is_a_scikit_learn_classifier(estimator, check):
-    check(estimator)
-
+from online_learners import LEARNERS, assert_same, every, ignoring, in_batches, several
+from problems import as_indicator
+from problems import near_prototypes as data
 
 # -- batches
 
@@ -110,13 +105,15 @@ def test_fewer_features_are_refused_and_change_nothing(learner):
 
 
 @every
-def test_classes_of_another_kind_are_refused_and_what_was_learned_stays_usable(learner):
+def test_a_batch_with_classes_of_another_kind_is_refused_and_changes_nothing(learner):
     X, y = data()
-    fitted = clone(learner).partial_fit(csr_array(X[:, :20]), y)
+    narrow = csr_array(X[:, :20])
+    fitted, same = (clone(learner).partial_fit(narrow, y) for _ in range(2))
     with pytest.raises(ValueError, match=r"\['7'\] are of another kind than \[0, 1, 2\]"):
         fitted.partial_fit(X, np.full(200, "7"))
-    assert fitted.rank(X, 2).shape == (200, 2)
-    assert fitted.classes_.tolist() == list(range(12))
+    assert_same(fitted, same)
+    assert fitted.n_features_in_ == 20
+    assert_same(fitted.partial_fit(X, y), same.partial_fit(X, y))
 
 
 @every
@@ -130,10 +127,6 @@ def test_a_fit_that_fails_leaves_nothing_half_learned(learner):
 
 
 # -- several labels
-
-
-def as_indicator(y: np.ndarray, n_classes: int = 12) -> csr_array:
-    return csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, n_classes))
 
 
 @several
@@ -173,7 +166,7 @@ def test_the_largest_weights_stay_and_smaller_shares_keep_a_part_of_them(learner
     pairs = list(zip(edges.features.tolist(), edges.classes.tolist(), strict=True))
     kept = []
     for share in shares:
-        thin = as_edges(clone(learner).fit(X, y).sparsify(share).rows_)
+        thin = as_edges(clone(learner).fit(X, y).keep_largest(share).rows_)
         kept.append(set(zip(thin.features.tolist(), thin.classes.tolist(), strict=True)))
         assert kept[-1] == {pairs[e] for e in order[: int(share * order.size)]}
     assert kept[0] <= kept[1]
@@ -182,17 +175,22 @@ def test_the_largest_weights_stay_and_smaller_shares_keep_a_part_of_them(learner
 @every
 def test_the_whole_share_keeps_all_and_none_keeps_nothing(learner):
     X, y = data()
-    full, whole = clone(learner).fit(X, y), clone(learner).fit(X, y).sparsify(1.0)
+    full, whole = clone(learner).fit(X, y), clone(learner).fit(X, y).keep_largest(1.0)
     assert_same(whole, full)
-    assert whole.sparsify(0).index_size_ == 0
+    assert whole.keep_largest(0).index_size_ == 0
     assert whole.partial_fit(X, y).rank(X, 2).shape == (200, 2)
+
+
+def test_an_unfitted_learner_cannot_be_thinned_out():
+    with pytest.raises(NotFittedError):
+        LEARNERS[0].keep_largest(0.5)
 
 
 @every
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), "half", True])
 def test_a_bad_share_is_named(learner, share):
     with pytest.raises(ValueError, match=rf"^share={share!r}: must be a number from 0 to 1"):
-        clone(learner).fit(*data()).sparsify(share)
+        clone(learner).fit(*data()).keep_largest(share)
 
 
 @every

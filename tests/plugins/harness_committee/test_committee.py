@@ -11,40 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from harness.checks import learner_checks
 from harness_committee import Committee, Oversample, Sparsify
-from harness_committee.committee import best_of, count_votes, taken_passes
+from harness_committee.committee import taken_passes
 from harness_committee.oversample import drawn_rows
-from harness_committee.plugin import harness_learners
+from harness_committee.votes import best_of, count_votes
 from harness_prototype import PA
-
-
-def data(seed=0, n=300, n_features=40, n_classes=8):
-    rng = np.random.default_rng(seed)
-    prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
-    y = rng.integers(0, n_classes, n)
-    X = (prototypes[y] + 0.4 * rng.random((n, n_features))) * (rng.random((n, n_features)) < 0.7)
-    return csr_array(X.astype(np.float32)), y
-
-
-SPECS = {spec.name: spec for spec in harness_learners()}
-
-
-@pytest.mark.parametrize("name", SPECS)
-def test_it_keeps_the_contract(name):
-    for check in learner_checks(SPECS[name]):
-        check()
-
-
-@parametrize_with_checks([Committee(members=2), Sparsify(share=0.8), Oversample(least=3)])
-def test_it_is_a_scikit_learn_classifier(estimator, check):
-    check(estimator)
-
+from problems import near_prototypes as data
 
 # -- votes -----------------------------------------------------------------------------------------------------------
 
@@ -177,7 +152,7 @@ def test_bad_passes_are_named(passes):
         (Committee(learner=MultinomialNB(), passes=2), "MultinomialNB does not tell its passes"),
         (Sparsify(share=2), "share=2: must be a number from 0 to 1"),
         (Sparsify(when="never"), "when='never': must be one of end, pass"),
-        (Sparsify(learner=MultinomialNB()), "MultinomialNB has neither coef_ nor sparsify"),
+        (Sparsify(learner=MultinomialNB()), "MultinomialNB has neither coef_ nor keep_largest"),
         (Oversample(least=0), "least=0: must be an integer"),
     ],
     ids=str,

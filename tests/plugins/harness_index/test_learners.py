@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -15,10 +12,10 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from harness.checks import learner_checks
-from harness.contract import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
 from harness.sdk.kernels.edges import as_edges
-from harness_index import EMA, FF, OOZ, plugin
+from harness_index import EMA, FF, OOZ
+from problems import as_indicator
+from problems import near_prototypes as data
 
 LEARNERS = [
     OOZ(passes=3, random_state=0),
@@ -27,18 +24,6 @@ LEARNERS = [
     FF(random_state=0),
 ]
 every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-CHECKS = [(spec.name, check) for spec in plugin.harness_learners() for check in learner_checks(spec)]
-
-
-def data(seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12) -> tuple[csr_array, np.ndarray]:
-    """Instances near the prototype of their class, sparse, of length 1, each class at least once."""
-    rng = np.random.default_rng(seed)
-    prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
-    y = rng.permutation(np.arange(n) % n_classes)
-    X = (prototypes[y] + 0.3 * rng.random((n, n_features))) * (rng.random((n, n_features)) < 0.7)
-    X[:, 0] += 0.01
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return csr_array(X.astype(np.float32)), y
 
 
 def weights(learner) -> np.ndarray:
@@ -48,35 +33,6 @@ def weights(learner) -> np.ndarray:
     W[edges.features, edges.classes] = edges.weights
     factors = learner._factors()
     return W * factors[:, None] if factors.size else W
-
-
-@pytest.mark.parametrize(("name", "check"), CHECKS, ids=[f"{name}-{check}" for name, check in CHECKS])
-def test_they_keep_the_contract(name, check):
-    check()
-
-
-@every
-def test_they_learn(learner):
-    X, y = data(n=1000)
-    assert clone(learner).fit(X[:800], y[:800]).score(X[800:], y[800:]) > 0.75
-
-
-@every
-def test_they_have_what_the_contract_rewards(learner):
-    fitted = clone(learner).fit(*data())
-    assert isinstance(fitted, Ranks)
-    assert isinstance(fitted, HasIndexSize)
-    assert isinstance(fitted, HasIndexBytes)
-    assert isinstance(fitted, TouchesEdges)
-
-
-@every
-def test_equal_seeds_give_equal_bits_and_other_seeds_do_not(learner):
-    X, y = data()
-    one, two, other = (clone(learner).set_params(random_state=seed).fit(X, y) for seed in (3, 3, 4))
-    for a, b in zip(as_edges(one.rows_), as_edges(two.rows_), strict=True):
-        assert_array_equal(a, b)
-    assert not np.array_equal(weights(one), weights(other))
 
 
 @every
@@ -141,24 +97,6 @@ def test_a_limit_that_no_row_reaches_changes_nothing(learner):
 
 
 @every
-def test_after_each_pass_the_learner_can_be_used(learner):
-    X, y = data()
-    fitted, seen = clone(learner).set_params(passes=3), []
-    fitted.fit(X, y, after_pass=lambda n: seen.append((n, fitted.score(X, y), fitted.index_size_)))
-    assert [n for n, *_ in seen] == [1, 2, 3]
-    for n, accuracy, size in seen:
-        alone = clone(learner).set_params(passes=n).fit(X, y)
-        assert (accuracy, size) == (alone.score(X, y), alone.index_size_)
-
-
-@every
-def test_a_pickled_learner_ranks_alike(learner):
-    X, y = data()
-    fitted = clone(learner).fit(X, y)
-    assert_array_equal(pickle.loads(pickle.dumps(fitted)).rank(X, 5), fitted.rank(X, 5))
-
-
-@every
 def test_the_index_is_counted(learner):
     fitted = clone(learner).fit(*data())
     assert fitted.index_size_ == np.count_nonzero(weights(fitted))
@@ -169,10 +107,6 @@ def test_the_index_is_counted(learner):
 
 
 several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
-
-
-def as_indicator(y: np.ndarray, n_classes: int = 12) -> csr_array:
-    return csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, n_classes))
 
 
 @several
@@ -295,26 +229,3 @@ def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, na
 
 
 # -- the plugin
-
-
-def test_the_plugin_names_the_learners_it_brings():
-    specs = {spec.name: spec for spec in plugin.harness_learners()}
-    for name, learner in (("ooz", OOZ), ("ema", EMA), ("ff", FF)):
-        assert specs[name].load == f"{learner.__module__}:{learner.__name__}"
-        assert specs[name].preload == (learner.__module__,)
-        assert ("multilabel" in specs[name].supports) == learner.takes_several
-        assert (specs[name].kind, specs[name].needs) == ("flat", frozenset())
-
-
-def test_listing_the_plugin_imports_no_learner():
-    heavy = "[name for name in ('numba', 'numpy', 'scipy', 'sklearn') if name in sys.modules]"
-    code = f"import sys, harness_index.plugin; print({heavy}, dir(harness_index).count('OOZ'))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[] 1"
-
-
-def test_the_package_has_no_other_names():
-    import harness_index
-
-    with pytest.raises(AttributeError, match=r"harness_index.*'ZOO'"):
-        _ = harness_index.ZOO

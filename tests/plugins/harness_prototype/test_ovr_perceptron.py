@@ -31,7 +31,7 @@ def weights(learner: OVRPerceptron) -> np.ndarray:
 @given(seed=st.integers(0, 2**32 - 1), passes=st.integers(1, 3), share=st.floats(0.2, 1))
 def test_ranks_are_those_of_vectors_scaled_to_length_one(seed, passes, share):
     X, y = data(seed, n=60)
-    learner = OVRPerceptron(passes=passes, random_state=0).fit(X, y).sparsify(share)
+    learner = OVRPerceptron(passes=passes, random_state=0).fit(X, y).keep_largest(share)
     W = weights(learner)
     lengths = np.linalg.norm(W, axis=0)
     np.testing.assert_allclose(learner.norms_, lengths, rtol=1e-9)
@@ -86,7 +86,7 @@ def test_a_committee_can_be_saved_and_thinned_out_but_does_not_learn_in_batches(
     committee.save(tmp_path / "model")
     assert_array_equal(OVRPerceptron.load(tmp_path / "model").rank(X, 6), committee.rank(X, 6))
     size = committee.index_size_
-    assert committee.sparsify(0.5).index_size_ == size // 2
+    assert committee.keep_largest(0.5).index_size_ == size // 2
     assert not hasattr(committee, "partial_fit")
     with pytest.raises(AttributeError) as error:
         committee.partial_fit(X, y)

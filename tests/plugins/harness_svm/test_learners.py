@@ -8,34 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from harness import HarnessError, Taxonomy
-from harness.checks import learner_checks
 from harness_svm import HSVM, SVM, CrammerSinger, TopDownPerceptron, TopDownSVM
-from harness_svm.plugin import harness_learners
 
 FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
 CHAIN = Taxonomy(np.array([-1, *[0] * 6, *range(1, 7)]), np.arange(7, 13))
-LEARNERS = [
-    SVM(),
-    SVM(loss="hinge", bias=0.0),
-    CrammerSinger(),
-    HSVM(taxonomy="cluster"),
-    TopDownSVM(taxonomy="cluster"),
-    TopDownPerceptron(taxonomy="cluster", members=2),
-]
 TREES = [HSVM, TopDownSVM, TopDownPerceptron]
-
-
-@parametrize_with_checks(LEARNERS)
-def test_it_is_a_scikit_learn_classifier(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("check", [c for spec in harness_learners() for c in learner_checks(spec)], ids=str)
-def test_it_is_what_the_host_expects(check):
-    check()
 
 
 @pytest.fixture(scope="module")
@@ -119,34 +98,6 @@ def test_labels_that_are_no_positions_are_refused(learner, data, tree):
         learner().fit(X, y + 3, taxonomy=tree)
 
 
-@pytest.mark.parametrize(
-    "learner", [SVM(), CrammerSinger(), *(kind() for kind in TREES)], ids=lambda one: type(one).__name__
-)
-def test_what_is_saved_is_what_is_loaded_and_damage_is_told(learner, data, tree, tmp_path):
-    X, y = data()
-    fitted = learner.set_params(random_state=0).fit(X, y, **({"taxonomy": tree} if type(learner) in TREES else {}))
-    fitted.save(tmp_path / "model")
-    loaded = type(learner).load(tmp_path / "model")
-    assert_array_equal(loaded.rank(X, 6), fitted.rank(X, 6))
-    assert (loaded.index_size_, loaded.get_params()) == (fitted.index_size_, fitted.get_params())
-    other = CrammerSinger if type(learner) is SVM else SVM
-    with pytest.raises(ValueError, match="holds a model of"):
-        other.load(tmp_path / "model")
-    (tmp_path / "torn").write_bytes((tmp_path / "model").read_bytes()[:-200])
-    with pytest.raises(ValueError, match="damaged"):
-        type(learner).load(tmp_path / "torn")
-
-
-@pytest.mark.parametrize("learner", [SVM, CrammerSinger, *TREES])
-def test_classes_that_training_never_met_are_not_ranked(learner, data, tree):
-    X, y = data()
-    y = np.where(y == 2, 0, y)
-    fitted = learner(random_state=0).fit(X, y, **({"taxonomy": tree} if learner in TREES else {}))
-    assert_array_equal(fitted.classes_, [0, 1, 3, 4, 5])
-    assert fitted.rank(X, 6).max() == 4
-    assert np.all(fitted.rank(X, 6)[:, 5] == -1)
-
-
 def test_unseen_classes_take_part_when_asked_for(data, tree):
     X, y = data()
     y = np.where(y == 2, 0, y)
@@ -154,14 +105,6 @@ def test_unseen_classes_take_part_when_asked_for(data, tree):
     assert_array_equal(fitted.classes_, np.arange(6))
     ranked = fitted.rank(X, 6)
     assert np.all(np.sort(ranked[ranked[:, 0] >= 0], axis=1) == np.arange(6))
-
-
-@pytest.mark.parametrize("learner", [SVM, CrammerSinger, *TREES])
-def test_one_class_is_what_everything_is(learner, data, tree):
-    X, _ = data()
-    y = np.full(X.shape[0], 3)
-    fitted = learner(random_state=0).fit(X, y, **({"taxonomy": tree} if learner in TREES else {}))
-    assert set(fitted.predict(X).tolist()) == {3}
 
 
 def test_a_row_without_features_is_ranked_by_the_biases(data):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from harness import Taxonomy
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.rows import Rows

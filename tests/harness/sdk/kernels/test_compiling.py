@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import harness.sdk.kernels
-from harness.sdk.kernels import compiling, dense, ranking, touched
+from harness.sdk.kernels import dense, ranking, touched
+from harness.sdk.kernels.freshness import stamp_of
 from harness_index.kernels import ema, ff, ooz
 from harness_prototype.kernels import passive_aggressive
 from harness_svm.kernels import flat_sweeps
@@ -29,14 +28,16 @@ KERNELS = [
     ranking.fill_ranks,
     touched.fill_touched_ranks,
 ]
-FOLDER = Path(harness.sdk.kernels.__file__).parent
+
+
+def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # numpy's and scipy's own threads are not the question
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
 
 
 def python(code: str, folder: Path) -> str:
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # numpy's and scipy's own threads are not the question
-    command = [sys.executable, "-c", code]
-    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    return ran.stdout.strip()
+    return run(code, folder).stdout.strip()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -46,41 +47,72 @@ def test_kernels_are_compiled_for_one_signature_and_for_no_other(kernel):
         kernel(*[0.5] * len(kernel.signatures[0]))
 
 
-def test_an_edit_to_a_helper_reaches_the_kernels_of_other_files(tmp_path):
-    shutil.copy(FOLDER / "compiling.py", tmp_path)
-    (tmp_path / "outer.py").write_text(
-        "from compiling import kernel\nfrom inner import answer\nfrom numba import int64\n\n"
-        "@kernel(int64())\ndef ask():\n    return answer()\n"
-    )
-    for said in (1, 2):
-        (tmp_path / "inner.py").write_text(
-            f"from compiling import helper\n\n@helper()\ndef answer():\n    return {said}\n"
-        )
-        assert python("import outer; print(outer.ask())", tmp_path) == str(said)
-    again = "import outer; outer.ask(); print(sum(outer.ask.stats.cache_hits.values()))"
-    (tmp_path / "beside.py").write_text("nothing = 'that the others import'\n")
-    assert python(again, tmp_path) == "1"
+SHARED = "from harness.sdk.kernels.compiling import helper\n\n@helper()\ndef answer():\n    return {said}\n"
+PLUGINS = """
+from numba import int64
+from harness.sdk.kernels.compiling import kernel
+from shared.kernels.inner import answer
+
+@kernel(int64())
+def ask():
+    return answer()
+"""
 
 
-def test_the_stamp_covers_what_a_file_imports_however_far_and_nothing_else(tmp_path):
-    files = {
-        "a": "from b import x\nimport other.c\n",
-        "b": "import d as e\n",
-        "c": "",
-        "d": "from . import a\n",
-        "f": "",
-    }
-    for name, text in files.items():
-        (tmp_path / f"{name}.py").write_text(text)
+@pytest.fixture
+def packages(tmp_path):
+    """A plugin's kernel that calls a helper of another package's kernels."""
+    for package in ("shared", "plugin"):
+        (tmp_path / package / "kernels").mkdir(parents=True)
+        (tmp_path / package / "__init__.py").touch()
+        (tmp_path / package / "kernels" / "__init__.py").touch()
+    (tmp_path / "shared" / "kernels" / "inner.py").write_text(SHARED.format(said=1))
+    (tmp_path / "shared" / "kernels" / "beside.py").touch()
+    (tmp_path / "plugin" / "kernels" / "outer.py").write_text(PLUGINS)
+    return tmp_path
 
-    def stamp() -> bytes:
-        compiling._stamp.cache_clear()
-        return compiling._stamp(str(tmp_path / "a.py"))
 
-    for name, text in files.items():
-        before = stamp()
-        (tmp_path / f"{name}.py").write_text(f"{text}# edited\n")
-        assert (stamp() != before) is (name != "f")
+ASK = "from plugin.kernels import outer; print(outer.ask(), sum(outer.ask.stats.cache_hits.values()))"
+
+
+def test_an_edit_to_a_shared_helper_reaches_the_plugins_kernel_that_imports_it(packages):
+    assert python(ASK, packages) == "1 0"
+    assert python(ASK, packages) == "1 1"
+    (packages / "shared" / "kernels" / "inner.py").write_text(SHARED.format(said=2))
+    assert python(ASK, packages) == "2 0"
+
+
+def test_an_edit_that_a_kernel_cannot_reach_has_nothing_compiled_again(packages):
+    assert python(ASK, packages) == "1 0"
+    (packages / "shared" / "kernels" / "beside.py").write_text("nothing = 'that the others import'\n")
+    (packages / "plugin" / "learner.py").write_text("from plugin.kernels.outer import ask\n")
+    assert python(ASK, packages) == "1 1"
+
+
+def test_numba_has_the_insides_that_the_stamp_is_put_into():
+    """Where this fails after the bound on numba was raised, `compiling._cached` must learn where the stamp is now."""
+    own, ours = passive_aggressive.update._cache._cache_file._source_stamp
+    assert ours == stamp_of(passive_aggressive.__file__)
+    assert own == passive_aggressive.update._cache._impl.locator.get_source_stamp()
+
+
+ANOTHER_NUMBA = """
+import numba.core.caching as caching
+made = caching.Cache.__init__
+
+def make(self, function):
+    made(self, function)
+    self._kept_elsewhere = self.__dict__.pop("_cache_file")
+
+caching.Cache.__init__ = make
+"""
+
+
+def test_without_these_insides_kernels_compile_in_each_process_and_that_is_said(packages):
+    for _ in range(2):
+        said = run(ANOTHER_NUMBA + ASK, packages)
+        assert said.stdout.strip() == "1 0"
+        assert "keeps its cache in a way not known here: kernels compile in each process" in said.stderr
 
 
 def test_import_starts_no_thread(tmp_path):
@@ -93,3 +125,8 @@ def test_import_starts_no_thread(tmp_path):
 def test_the_folder_itself_imports_nothing_heavy(tmp_path):
     code = "import sys, harness.sdk.kernels; print([m for m in ('numba', 'scipy', 'sklearn') if m in sys.modules])"
     assert python(code, tmp_path) == "[]"
+
+
+def test_who_only_converts_data_needs_no_compiler(tmp_path):
+    code = "import sys, harness.sdk.kernels.instances; print('numba' in sys.modules)"
+    assert python(code, tmp_path) == "False"

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from harness.sdk.kernels.compiling import frozen, helper
+from harness.sdk.kernels.arrays import frozen
+from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, empty_rows, enlarge
 from harness.sdk.kernels.touched import empty_space

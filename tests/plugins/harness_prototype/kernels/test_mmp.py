@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.compiling import frozen, helper
+from harness.sdk.kernels.arrays import frozen
+from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 from harness.sdk.kernels.arranging import square_lengths
-from harness.sdk.kernels.compiling import frozen
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness_svm.kernels.dual import empty_space, move_over, pose, solve
 from harness_svm.kernels.one_vs_rest import train

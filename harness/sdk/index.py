@@ -1,0 +1,91 @@
+"""Learners that are an index once they are fitted: feature -> (class, weight) edges, to rank by, count and save."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from harness.sdk import archive
+from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check
+from harness.sdk.kernels.instances import Instances, as_instances
+from harness.sdk.kernels.rows import Rows
+from harness.sdk.ranking import rank_all
+
+
+class IndexClassifier(Classifier):
+    """A classifier that scores class c of an instance x by sum_f x_f W[f, c] + base_c.
+
+    Attributes
+    ----------
+    rows_ : the index, W.
+    base_ : what each class scores before any feature counts; -inf for those that take no part.
+    """
+
+    learned: ClassVar[str] = "rows_"
+    records: ClassVar[Mapping[str, archive.Record]] = {"rows_": Edges}
+
+    rows_: Rows
+    base_: NDArray[np.float64]
+
+    # -- what a learner may change
+
+    def _as_instances(self, rows: csr_array) -> Instances:
+        """The rows as the kernels want them, with the features that count."""
+        return as_instances(rows)
+
+    def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
+        return rank_all(self.rows_, instances, self.base_, k)
+
+    def _n_bytes_beside(self) -> int:
+        """The bytes of what ranking needs beside `rows_`."""
+        return self.base_.nbytes
+
+    # -- asking
+
+    def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
+        return self._rank_instances(self._as_instances(X), k)
+
+    def _known_instances(self, X: Matrix) -> Instances:
+        return self._as_instances(self._known(X))
+
+    @property
+    def index_size_(self) -> int:
+        """The number of stored weights, none of them 0."""
+        check_is_fitted(self)
+        return self.rows_.n_edges
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes that the index takes, with what the learner keeps beside it."""
+        check_is_fitted(self)
+        return self.rows_.n_bytes + self._n_bytes_beside()
+
+    def edges_touched(self, X: Matrix) -> float:
+        """Edges read per active feature while scoring X; features that training never met count, with no edge."""
+        instances = self._known_instances(X)
+        active = instances.indices[instances.data != 0]
+        if not active.size:
+            return 0.0
+        return float(self._n_edges_read(active).mean())
+
+    def _n_edges_read(self, features: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """How many edges of each of these features are read while scoring."""
+        return self.rows_.length[features]
+
+    # -- files
+
+    def _fitted(self) -> dict[str, Any]:
+        return {**super()._fitted(), "rows_": as_edges(self.rows_)}  # without the gaps of its arena
+
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        edges: Edges = fitted.pop("rows_")
+        super()._take_up(fitted)
+        check(edges, self.n_features_in_, self.classes_.size)
+        archive.expect_array(self.base_, self.classes_.shape, np.float64, "base_")
+        self.rows_ = as_rows(edges)
