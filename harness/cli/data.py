@@ -20,7 +20,7 @@ from harness.host import discover
 from harness.wording import counted
 
 if TYPE_CHECKING:
-    from harness.data.fetch import Watcher
+    from harness.data.downloading import Watcher
     from harness.data.importing import Intake
     from harness.executors.local import LocalExecutor
 
@@ -108,8 +108,8 @@ def fetch(
     debug: bool,
 ) -> None:
     """Download a data set into the data home. The same command again goes on where it broke off."""
-    from harness.data.fetch import Patience
-    from harness.data.importing import fetch as fetch_all
+    from harness.data.downloading import Patience
+    from harness.data.importing import fetch_dataset
     from harness.home import raw_folder
 
     entry = discover(folders, disabled).dataset(name)
@@ -120,7 +120,9 @@ def fetch(
     patience = Patience(connect_seconds=min(seconds, 15.0), silence_seconds=seconds, attempts=attempts)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with _executor(folders) as executor, _watching() as watcher:
-        intake = fetch_all(entry, executor, patience=patience, watcher=watcher, accept_differences=accept_differences)
+        intake = fetch_dataset(
+            entry, executor, patience=patience, watcher=watcher, accept_differences=accept_differences
+        )
     _show_intake(intake, entry.spec)
 
 
@@ -173,7 +175,7 @@ def _watching() -> Iterator[Watcher]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    from harness.data.fetch import Watcher
+    from harness.data.downloading import Watcher
 
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(24), DownloadColumn(), TransferSpeedColumn())
@@ -235,7 +237,8 @@ def clear(
     debug: bool,
 ) -> None:
     """Remove data sets, all or some, from the data home; never anything outside of it."""
-    from harness.data.inventory import belongings, names_at_hand, remove, size_of
+    from harness.data.folders import remove
+    from harness.data.inventory import belongings, names_at_hand, size_of
     from harness.home import data_home
 
     catalog = discover(folders, disabled)

@@ -34,7 +34,7 @@ class Job:
     """
 
     target: str
-    payload: dict[str, Any]
+    payload: Any
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
 
