@@ -33,8 +33,7 @@ _RAW_NAMES = re.compile(rf"{_MADE}|(.+)-{_CONTENT}|(.+)\.current|\.(.+)\.(?:befo
 
 def data_home() -> Path:
     """The folder that holds all data: HARNESS_DATA_HOME, or the platform's cache folder."""
-    given = os.environ.get(HOME_VARIABLE)
-    home = Path(given) if given else Path(platformdirs.user_cache_dir("harness"))
+    home = Path(os.environ.get(HOME_VARIABLE) or platformdirs.user_cache_dir("harness"))
     if os.path.exists(home) and not home.is_dir():
         raise DataError(f"the data home {home} is a file: --data-home or {HOME_VARIABLE} must name a folder")
     return home
@@ -87,7 +86,10 @@ def owner_of(path: Path) -> str | None:
     """The data set that something in the data home belongs to, which its name tells; None for what is nobody's."""
     names = _PARSED_NAMES if path.parent == parsed_root() else _RAW_NAMES
     match = names.fullmatch(path.name)
-    return match[match.lastindex] if match and match.lastindex else None
+    if match is None:
+        return None
+    owner: str = next(filter(None, match.groups()))
+    return owner
 
 
 # -- how data is to be had -------------------------------------------------------------------------------------------
@@ -102,7 +104,10 @@ def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
     """The error for data that is not at hand: what it is made from, where that is, and the command that brings it."""
     addresses = []
     for file in spec.files:
-        addresses += [f"  {file.name} from {url}" for url in file.urls] or [f"  {file.name}"]
+        for url in file.urls:
+            addresses.append(f"  {file.name} from {url}")
+        if not file.urls:
+            addresses.append(f"  {file.name}")
     command = f"harness data import {spec.name} FILE..."
     next_step = f"`{command}` takes files that you have"
     if can_be_fetched(spec):

@@ -75,7 +75,11 @@ def size_of(path: Path) -> int:
         return 0
     if path.is_file():
         return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+    n_bytes = 0
+    for file in path.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            n_bytes += file.stat().st_size
+    return n_bytes
 
 
 # -- verifying -------------------------------------------------------------------------------------------------------
@@ -89,9 +93,11 @@ def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
     header = default_form(entry)
     if header is not None:
         manifest = home.read_manifest(home.raw_folder(entry.spec.name))
-        accepted = manifest.differences if manifest else ()
-        wrong = [text for text in differences(entry.spec.facts, header) if text not in accepted]
-        yield Finding(Path(header.folder), f"is not as described: {'; '.join(wrong)}" if wrong else "")
+        wrong = differences(entry.spec.facts, header)
+        if manifest is not None:
+            wrong = tuple(text for text in wrong if text not in manifest.differences)
+        trouble = f"is not as described: {'; '.join(wrong)}" if wrong else ""
+        yield Finding(Path(header.folder), trouble)
 
 
 def verify_raw(dataset: str) -> Iterator[Finding]:
@@ -120,7 +126,9 @@ def _trouble_with(path: Path, n_bytes: int, sha256: str) -> str:
     if path.stat().st_size != n_bytes:
         return f"has {path.stat().st_size:,} bytes, the manifest says {n_bytes:,}"
     found = hash_file(path)
-    return "" if found == sha256 else f"has changed: SHA-256 {found}, the manifest says {sha256}"
+    if found != sha256:
+        return f"has changed: SHA-256 {found}, the manifest says {sha256}"
+    return ""
 
 
 def _unknown_files(folder: Path, manifest: home.Manifest) -> Iterator[Finding]:
@@ -158,13 +166,13 @@ def names_at_hand(known: Iterable[str]) -> list[str]:
 
 def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True) -> list[Path]:
     """What belongs to these data sets in the data home, but for what another process may be making of them."""
-    places = []
+    names = list(datasets)
+    found = []
     if parsed:
-        places += [home.parsed_root()]
+        found += _owned_in(home.parsed_root(), names)
     if raw:
-        places += [home.raw_root(), home.downloads_root()]
-    chosen = list(datasets)
-    found = [path for place in places for path in _owned_in(place, chosen)]
+        found += _owned_in(home.raw_root(), names)
+        found += _owned_in(home.downloads_root(), names)
     if is_anybody_at_work():
         found = [path for path in found if not path.name.startswith(".")]
     return found

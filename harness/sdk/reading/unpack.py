@@ -65,7 +65,9 @@ class _Zstandard(RawIOBase):
         return size
 
 
-_UNPACKERS: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
+Unpacker = Callable[[IO[bytes]], Any]
+
+_UNPACKERS: tuple[tuple[bytes, Unpacker], ...] = (
     (b"\x1f\x8b\x08", lambda packed: gzip.GzipFile(fileobj=packed)),
     (b"BZh", bz2.BZ2File),
     (b"\xfd7zXZ\x00", lzma.LZMAFile),
@@ -121,17 +123,28 @@ def open_raw(
             raise unreadable(name, error) from error
         packed = opened if isinstance(opened, BufferedReader) else BufferedReader(cast(Any, opened))
         start = packed.peek(16)[:16]
-        unpacker = next((unpacker for magic, unpacker in _UNPACKERS if start.startswith(magic)), None)
+        unpacker = _unpacker_for(start)
         if unpacker is None:
             yield packed
             return
-        counted = _Unpacked(unpacker(packed), packed, name, MOST_BYTES if most_bytes is None else most_bytes)
+        limit = MOST_BYTES if most_bytes is None else most_bytes
+        counted = _Unpacked(unpacker(packed), packed, name, limit)
         yield stack.enter_context(BufferedReader(counted, 2**18))
+
+
+def _unpacker_for(start: bytes) -> Unpacker | None:
+    for magic, unpacker in _UNPACKERS:
+        if start.startswith(magic):
+            return unpacker
+    return None
 
 
 def without_suffix(name: str) -> str:
     """A file's name without what its packing added: "emma.txt" of "emma.txt.gz"."""
-    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    for suffix in SUFFIXES:
+        if name.endswith(suffix):
+            return name.removesuffix(suffix)
+    return name
 
 
 def kind_of(path: Path, *, name: str = "") -> Kind:
