@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import pickle
 import random
 import statistics
 import subprocess
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.arrays import open_dataset
+from harness.data.parsing import ParseJob
 from harness.experiment.dataset_ref import choice_of
 from harness.experiment.resolve import resolve_dataset
 from harness.host import discover
@@ -32,18 +34,20 @@ PARTS = ("news", "counting", "zipf", "cached", "csv")
 AIMS = {"news": 5.0, "counting": 5.0, "zipf": 20.0, "cached": 0.1}
 ZIPF = {"rows": 120_000, "classes": 12_000}
 CHILD = """
-import json, sys, time
+import json, pickle, sys, time
 import sklearn.base, harness.trials.running  # as the host's fork server has them
-from harness.data.arrays import parse_job
-payload = json.loads(sys.argv[1])
+from harness.data.parsing import run_parse_job
+job = pickle.loads(sys.stdin.buffer.read())
 level = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 begun, cpu = time.perf_counter(), time.process_time()
 times = {}
-answer, _ = parse_job(payload, lambda phase: times.setdefault(phase, time.perf_counter() - begun))
+_, error = run_parse_job(job, lambda phase: times.setdefault(phase, time.perf_counter() - begun))
+if error is not None:
+    raise SystemExit(str(pickle.loads(error)))
 seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 kilobytes = [int(line.split()[1]) for line in (level, peak)]
-print(json.dumps({**answer, "seconds": seconds, "load_seconds": times.get("checking"), "cpu_seconds": cpu_seconds,
+print(json.dumps({"seconds": seconds, "load_seconds": times.get("checking"), "cpu_seconds": cpu_seconds,
                   "level_bytes": kilobytes[0] * 1024, "peak_bytes": kilobytes[1] * 1024}))
 """
 
@@ -75,16 +79,9 @@ def main() -> None:
 def parse(name: str, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Load, check and keep a data set in a process of its own; gives times and memory."""
     dataset = resolve_dataset(choice_of(name), discover())
-    payload = {
-        "name": dataset.choice.name,
-        "load": dataset.entry.spec.load,
-        "params": {**dataset.choice.params, **params},
-        "folder": str(folder),
-    }
-    command = [sys.executable, "-c", CHILD, json.dumps(payload)]
-    measured: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    if "error" in measured:
-        raise SystemExit(measured["error"])
+    job = ParseJob(dataset.choice.name, dataset.entry.spec.load, {**dataset.choice.params, **params}, folder)
+    ended = subprocess.run([sys.executable, "-c", CHILD], input=pickle.dumps(job), stdout=subprocess.PIPE, check=True)
+    measured: dict[str, Any] = json.loads(ended.stdout)
     return measured
 
 
@@ -206,7 +203,7 @@ def write_page(lines: Mapping[str, str]) -> None:
             "processor seconds with checking and writing the arrays, which happens once for each data set. Peak memory",
             "is that of the process that does all this (VmHWM), the interpreter and its libraries included.",
             "",
-            f"Measured on {machine.processor}, {machine.cores} cores, which other work may have shared.",
+            f"Measured on {machine['processor']}, {machine['cores']} cores, which other work may have shared.",
             "",
             "| what | seconds | processor | aim | peak memory | made |",
             "|---|---:|---:|---:|---:|---|",

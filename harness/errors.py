@@ -20,8 +20,12 @@ class HarnessError(Exception):
         """What to do now; empty where the trouble says it itself."""
 
     def __str__(self) -> str:
-        text = f"{self.culprit}: {self.trouble}" if self.culprit else self.trouble
-        return f"{text}: {self.next_step}" if self.next_step else text
+        return f"{self.complaint}: {self.next_step}" if self.next_step else self.complaint
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong and with what, without what to do about it."""
+        return f"{self.culprit}: {self.trouble}" if self.culprit else self.trouble
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.fields())
@@ -34,12 +38,21 @@ class HarnessError(Exception):
         """The same error with a culprit, unless it names one already."""
         if self.culprit:
             return self
-        return type(self)(self.trouble, culprit=culprit, next_step=self.next_step)
+        return self._with(culprit=culprit)
 
     def within(self, source: str) -> Self:
         """The same error, its culprit found inside of something larger: a key of a file, a row of a table."""
         culprit = f"{source}: {self.culprit}" if self.culprit else source
-        return type(self)(self.trouble, culprit=culprit, next_step=self.next_step)
+        return self._with(culprit=culprit)
+
+    def adding(self, line: str) -> Self:
+        """The same error with a line more at its end: what became of things on the way, or what else to do."""
+        if self.next_step:
+            return self._with(next_step=f"{self.next_step}\n{line}")
+        return self._with(trouble=f"{self.trouble}\n{line}")
+
+    def _with(self, **changes: str) -> Self:
+        return type(self)(**(self.fields() | changes))
 
 
 def _rebuild(kind: type[HarnessError], fields: dict[str, str]) -> HarnessError:
@@ -60,6 +73,25 @@ class SpecError(HarnessError):
 
 class DataError(HarnessError):
     """A data set that cannot be used: not to be had, malformed, or unfit for the learner it was given to."""
+
+
+class MissingData(DataError):
+    """A data set that is not at hand, and the command that brings it."""
+
+    def __init__(
+        self, trouble: str, *, culprit: str = "", next_step: str = "", command: str = "", addresses: str = ""
+    ) -> None:
+        super().__init__(trouble, culprit=culprit, next_step=next_step)
+        self.command = command
+        """What to type, such as "harness data fetch rcv1": short enough for a cell of a table."""
+        self.addresses = addresses
+        """Where its files can be had, a line each; empty where nobody knows an address."""
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [self.complaint, self.addresses, self.next_step]))
+
+    def fields(self) -> dict[str, str]:
+        return super().fields() | {"command": self.command, "addresses": self.addresses}
 
 
 class StoreError(HarnessError):

@@ -1,35 +1,39 @@
 """Where data is kept: the data home, in it the raw files of each data set with their manifest, and how to get them.
 
-Raw files are exchanged for others by renaming two folders. Whoever asks for them after a kill between the two finds
-the old ones put back.
+Raw files lie in a folder that is named by its content and never changed. Which one is current stands in a file of one
+line, replaced by a rename: whoever reads needs no lock, and finds the old files or the new ones, whole.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
 
 import platformdirs
 
 from harness.contract import DatasetSpec
-from harness.errors import DataError
+from harness.errors import DataError, MissingData
 
 HOME_VARIABLE = "HARNESS_DATA_HOME"
 MANIFEST = "manifest.json"
+_CONTENT, _CHANCE = "[0-9a-f]{16}", "[a-z0-9_]{8}"
+_MADE = rf"\.(.+?)(?:-{_CONTENT})?-{_CHANCE}"
+"""How a folder is called in which something is made; what is kept is named by the beginning of a SHA-256."""
+_PARSED_NAMES = re.compile(rf"{_MADE}|(.+)-{_CONTENT}(?:{_CHANCE})?")
+_RAW_NAMES = re.compile(rf"{_MADE}|(.+)-{_CONTENT}|(.+)\.current|\.(.+)\.(?:before|lock)|([^.].*)")
+"""In both, what stands last are names that releases before 0.2 gave."""
+
+
+# -- places ----------------------------------------------------------------------------------------------------------
 
 
 def data_home() -> Path:
     """The folder that holds all data: HARNESS_DATA_HOME, or the platform's cache folder."""
-    given = os.environ.get(HOME_VARIABLE)
-    home = Path(given) if given else Path(platformdirs.user_cache_dir("harness"))
+    home = Path(os.environ.get(HOME_VARIABLE) or platformdirs.user_cache_dir("harness"))
     if os.path.exists(home) and not home.is_dir():
         raise DataError(f"the data home {home} is a file: --data-home or {HOME_VARIABLE} must name a folder")
     return home
@@ -42,59 +46,9 @@ def not_writable(error: OSError) -> DataError:
     )
 
 
-def raw_folder(dataset: str) -> Path:
-    """Where the raw files of a data set are, once they were fetched or imported.
-
-    Where files wait to be put back and nothing can be written, they count as absent: reading goes on without them.
-    """
-    folder = data_home() / "raw" / dataset
-    if os.path.isdir(before_of(folder)) and not folder.exists():
-        with contextlib.suppress(DataError, OSError), exchanging(folder):
-            put_back(folder)
-    return folder
-
-
-def import_folders(dataset: str) -> list[Path]:
-    """The folders in which imports of a data set work, or worked until they were killed."""
-    name = re.compile(rf"\.{re.escape(dataset)}-[a-z0-9_]{{8}}")
-    return [path for path in sorted((data_home() / "raw").glob(".*")) if name.fullmatch(path.name)]
-
-
-def before_of(folder: Path) -> Path:
-    """Where raw files wait while others take their place; there is nothing there at any other time."""
-    return folder.with_name(f".{folder.name}.before")
-
-
-def lock_of(folder: Path) -> Path:
-    """What whoever exchanges raw files holds meanwhile."""
-    return folder.with_name(f".{folder.name}.lock")
-
-
-def open_lock(path: Path) -> IO[str]:
-    """A file in the data home to hold a lock on."""
-    try:
-        return open(path, "w")
-    except OSError as error:
-        raise not_writable(error) from error
-
-
-@contextlib.contextmanager
-def exchanging(folder: Path) -> Iterator[None]:
-    """Hold the lock under which raw files are exchanged, waiting for whoever has it."""
-    with open_lock(lock_of(folder)) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def put_back(folder: Path) -> None:
-    """Undo an exchange that was killed half-way; to be called under the lock."""
-    if before_of(folder).exists() and not folder.exists():
-        os.rename(before_of(folder), folder)
-
-
-def download_folder(dataset: str) -> Path:
-    """Where downloads of a data set grow, and where what was refused is kept aside."""
-    return data_home() / "downloads" / dataset
+def raw_root() -> Path:
+    """The folder that holds the raw files of all data sets."""
+    return data_home() / "raw"
 
 
 def parsed_root() -> Path:
@@ -102,16 +56,73 @@ def parsed_root() -> Path:
     return data_home() / "parsed"
 
 
-def how_to_get(spec: DatasetSpec) -> str:
-    """What a data set is made from, where it can be had, and the command that brings it into the data home."""
-    lines = [f"  {file.name} from {url}" for file in spec.files for url in file.urls]
-    lines += [f"  {file.name}" for file in spec.files if not file.urls]
-    fetchable = bool(spec.files) and all(file.urls for file in spec.files)
-    text = f"it is made from {spec.obtain}\n" if spec.obtain else "it is made from these files:\n"
-    text += "".join(f"{line}\n" for line in lines)
-    if fetchable:
-        text += f"`harness data fetch {spec.name}` downloads them, "
-    return text + f"`harness data import {spec.name} FILE...` takes files that you have"
+def downloads_root() -> Path:
+    """The folder that holds what is being downloaded."""
+    return data_home() / "downloads"
+
+
+def download_folder(dataset: str) -> Path:
+    """Where downloads of a data set grow, and where what was refused is kept aside."""
+    return downloads_root() / dataset
+
+
+def current_file(dataset: str) -> Path:
+    """The file of one line that names the folder with the current raw files of a data set."""
+    return raw_root() / f"{dataset}.current"
+
+
+def raw_folder(dataset: str) -> Path:
+    """Where the raw files of a data set are; a folder that does not exist where there are none."""
+    try:
+        name = current_file(dataset).read_text().strip()
+    except OSError:
+        name = ""
+    if name.startswith(f"{dataset}-"):
+        return raw_root() / name
+    return raw_root() / dataset  # where releases before 0.2 kept them
+
+
+def owner_of(path: Path) -> str | None:
+    """The data set that something in the data home belongs to, which its name tells; None for what is nobody's."""
+    names = _PARSED_NAMES if path.parent == parsed_root() else _RAW_NAMES
+    match = names.fullmatch(path.name)
+    if match is None:
+        return None
+    owner: str = next(filter(None, match.groups()))
+    return owner
+
+
+# -- how data is to be had -------------------------------------------------------------------------------------------
+
+
+def can_be_fetched(spec: DatasetSpec) -> bool:
+    """Whether every file of a data set has an address."""
+    return bool(spec.files) and all(file.urls for file in spec.files)
+
+
+def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
+    """The error for data that is not at hand: what it is made from, where that is, and the command that brings it."""
+    addresses = []
+    for file in spec.files:
+        for url in file.urls:
+            addresses.append(f"  {file.name} from {url}")
+        if not file.urls:
+            addresses.append(f"  {file.name}")
+    command = f"harness data import {spec.name} FILE..."
+    next_step = f"`{command}` takes files that you have"
+    if can_be_fetched(spec):
+        command = f"harness data fetch {spec.name}"
+        next_step = f"`{command}` downloads them, {next_step}"
+    return MissingData(
+        f"{trouble}: it is made from {spec.obtain or 'these files:'}",
+        culprit=f"data set {spec.name!r}",
+        next_step=next_step,
+        command=command,
+        addresses="\n".join(addresses),
+    )
+
+
+# -- manifests -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -136,8 +147,17 @@ class Manifest:
     differences: tuple[str, ...] = ()
 
     def stamp(self) -> str:
-        """Names the content, whenever and from wherever it came."""
-        return hashlib.sha256(repr(sorted((file.file, file.sha256) for file in self.files)).encode()).hexdigest()
+        """Names the content of the files, whenever and from wherever they came."""
+        contents = sorted((file.file, file.sha256) for file in self.files)
+        return hashlib.sha256(repr(contents).encode()).hexdigest()
+
+    def as_text(self) -> str:
+        """What stands in manifest.json."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    def folder_name(self) -> str:
+        """What a folder with these files is called: no two imports have the same, since they differ in time."""
+        return f"{self.dataset}-{hashlib.sha256(self.as_text().encode()).hexdigest()[:16]}"
 
     def check_sizes(self, folder: Path) -> None:
         """DataError for a file that is gone or has another size than it came with; no content is read."""
@@ -145,27 +165,29 @@ class Manifest:
             path = folder / file.file
             if not path.is_file() or path.stat().st_size != file.bytes:
                 raise DataError(
-                    f"data set {self.dataset!r}: {path} is not the file of {file.bytes:,} bytes that was put there: "
-                    f"`harness data verify {self.dataset}` tells what changed, "
-                    f"`harness data clear {self.dataset} --raw` makes room to get it again"
+                    f"{path} is not the file of {file.bytes:,} bytes that was put there",
+                    culprit=f"data set {self.dataset!r}",
+                    next_step=f"`harness data verify {self.dataset}` tells what changed, "
+                    f"`harness data clear {self.dataset} --raw` makes room to get it again",
                 )
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest in a folder of raw files; None where there is none."""
+    path = folder / MANIFEST
     try:
-        content = json.loads((folder / MANIFEST).read_text())
+        content = json.loads(path.read_text())
         files = tuple(RawEntry(**file) for file in content["files"])
         return Manifest(content["dataset"], files, tuple(content["differences"]))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, KeyError) as error:
-        reason = f"{type(error).__name__}: {error}"
         raise DataError(
-            f"{folder / MANIFEST} is damaged ({reason}): `harness data clear {folder.name} --raw`"
+            f"{path} is damaged ({type(error).__name__}: {error})",
+            next_step=f"`harness data clear {owner_of(folder)} --raw`",
         ) from error
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put the manifest beside the files."""
-    (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n")
+    (folder / MANIFEST).write_text(manifest.as_text())

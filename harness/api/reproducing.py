@@ -12,7 +12,7 @@ from harness.api.results import QUICK, Results
 from harness.api.running import RunOptions, run_raw
 from harness.api.session import Session
 from harness.catalog import Catalog
-from harness.errors import DataError, HarnessError
+from harness.errors import DataError, HarnessError, MissingData
 from harness.executors.base import Executor
 from harness.experiment.building import build, quick_version, read_file, tell_left_out
 from harness.experiment.schema import Experiment
@@ -82,8 +82,14 @@ def default_out(paper: PaperExperiment) -> Path:
 
 
 def tell_absent(error: DataError) -> str:
-    """Why a data set is not there and what to do, in a line."""
-    return " ".join(str(error).split())
+    """Why a data set is not there and what to do, in a line; the addresses of its files are for `data info`."""
+    told = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
+    return " ".join(told.split())
+
+
+def _way_out(error: DataError) -> str:
+    """What fits into a cell: the command that brings the data, or else the beginning of what is wrong."""
+    return error.command if isinstance(error, MissingData) else error.trouble[:60]
 
 
 def _published(
@@ -94,7 +100,7 @@ def _published(
         return None
     numbers = read_published(path)
     metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
-    reasons = {name: f"data not available: {error.next_step or error.trouble}" for name, error in absent.items()}
+    reasons = {name: f"data not available: {_way_out(error)}" for name, error in absent.items()}
     reasons |= dict.fromkeys(paper.experiment.absent, "not available")
     title = f"{paper.name}: published and ours"
     if paper.quick:

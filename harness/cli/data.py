@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from tabulate import tabulate
 
 from harness.cli.description import show_bytes, show_header, show_spec
 from harness.cli.options import OneName, data_home_option, plugin_options
 from harness.contract import DatasetSpec
+from harness.data.downloading import Patience, Watcher
+from harness.data.folders import remove
+from harness.data.importing import Intake, fetch_dataset, gather, take_in
+from harness.data.inventory import belongings, bytes_of, default_form, names_at_hand, size_of, state_of
+from harness.data.inventory import verify as findings_of
 from harness.errors import HarnessError
-from harness.host import discover
+from harness.executors import loading_executor
+from harness.experiment.dataset_ref import parse_dataset
+from harness.experiment.resolve import resolve_dataset
+from harness.home import data_home, raw_folder
+from harness.runner import prepare_dataset
 from harness.wording import counted
 
 if TYPE_CHECKING:
-    from harness.data.fetch import Watcher
-    from harness.data.importing import Intake
-    from harness.executors.local import LocalExecutor
+    from harness.api import Session
 
 SOMETHING_WRONG = 1
 NAME = OneName("datasets")
@@ -40,12 +49,9 @@ def data() -> None:
 @data.command("list")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @plugin_options
-def list_data(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+def list_data(as_json: bool, session: Session, debug: bool) -> None:
     """List the data sets, and how far each is from being run on."""
-    from harness.data.inventory import bytes_of, state_of
-    from harness.home import data_home
-
-    specs = sorted((entry.spec for entry in discover(folders, disabled).datasets), key=lambda spec: spec.name)
+    specs = sorted((entry.spec for entry in session.catalog.datasets), key=lambda spec: spec.name)
     rows = [(spec.name, state_of(spec), bytes_of(spec.name), spec.licence, spec.summary) for spec in specs]
     headers = ["name", "state", "bytes", "licence", "summary"]
     if as_json:
@@ -61,23 +67,18 @@ def list_data(as_json: bool, folders: tuple[Path, ...], disabled: tuple[str, ...
 @click.argument("name", type=NAME)
 @click.option("--parse", "read", is_flag=True, help="Read the data set if it has not been, and tell what is in it.")
 @plugin_options
-def info(name: str, read: bool, folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> None:
+def info(name: str, read: bool, session: Session, debug: bool) -> None:
     """Tell all about a data set, or a file of your own: licence, citation, files, facts, what was found in it."""
-    from harness.data.inventory import default_form
-    from harness.experiment.dataset_ref import choice_of
-    from harness.experiment.resolve import resolve_dataset
-    from harness.runner import Listener, prepare_dataset
-
-    catalog = discover(folders, disabled)
+    catalog = session.catalog
     registered = next((entry for entry in catalog.datasets if entry.spec.name == name), None)
     if registered is not None and not read:
         show_spec(registered)
         show_header(default_form(registered), registered.spec)
         return
-    dataset = resolve_dataset(choice_of(name), catalog)
+    dataset = resolve_dataset(parse_dataset(name), catalog)
     show_spec(dataset.entry)
-    with _executor(folders) as executor:
-        header = prepare_dataset(dataset, executor, Listener())
+    with loading_executor(session.folders) as executor:
+        header = prepare_dataset(dataset, executor)
     show_header(header, dataset.entry.spec if dataset.entry is registered else None)
 
 
@@ -103,24 +104,21 @@ def fetch(
     seconds: float,
     attempts: int,
     accept_differences: bool,
-    folders: tuple[Path, ...],
-    disabled: tuple[str, ...],
+    session: Session,
     debug: bool,
 ) -> None:
     """Download a data set into the data home. The same command again goes on where it broke off."""
-    from harness.data.fetch import Patience
-    from harness.data.importing import fetch as fetch_all
-    from harness.home import raw_folder
-
-    entry = discover(folders, disabled).dataset(name)
+    entry = session.catalog.dataset(name)
     if raw_folder(entry.spec.name).exists():
         again = f"`harness data clear {entry.spec.name} --raw` makes room to get them again"
         click.echo(f"the raw files of {entry.spec.name} are there already, in {raw_folder(entry.spec.name)}; {again}")
         return
     patience = Patience(connect_seconds=min(seconds, 15.0), silence_seconds=seconds, attempts=attempts)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
-    with _executor(folders) as executor, _watching() as watcher:
-        intake = fetch_all(entry, executor, patience=patience, watcher=watcher, accept_differences=accept_differences)
+    with loading_executor(session.folders) as executor, _watching() as watcher:
+        intake = fetch_dataset(
+            entry, executor, patience=patience, watcher=watcher, accept_differences=accept_differences
+        )
     _show_intake(intake, entry.spec)
 
 
@@ -133,15 +131,12 @@ def import_files(
     name: str,
     files: tuple[Path, ...],
     accept_differences: bool,
-    folders: tuple[Path, ...],
-    disabled: tuple[str, ...],
+    session: Session,
     debug: bool,
 ) -> None:
     """Take files (or a folder of them) that you have into the data home, once what is inside has been checked."""
-    from harness.data.importing import gather, take_in
-
-    entry = discover(folders, disabled).dataset(name)
-    with _executor(folders) as executor:
+    entry = session.catalog.dataset(name)
+    with loading_executor(session.folders) as executor:
         intake = take_in(entry, gather(files), executor, accept_differences=accept_differences)
     _show_intake(intake, entry.spec)
 
@@ -159,25 +154,11 @@ def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
 
 
 @contextmanager
-def _executor(folders: Sequence[Path]) -> Iterator[LocalExecutor]:
-    """Where loaders run: a process of their own, with the plugins' folders on its path."""
-    from harness.executors.local import LocalExecutor
-
-    with LocalExecutor(path=[str(folder.resolve()) for folder in folders], common=["harness.data.arrays"]) as executor:
-        yield executor
-
-
-@contextmanager
 def _watching() -> Iterator[Watcher]:
     """A bar at a terminal, a line for each file elsewhere; troubles are told as they happen."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    from harness.data.fetch import Watcher
-
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(24), DownloadColumn(), TransferSpeedColumn())
-    tasks: dict[str, Any] = {}
+    tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
 
         def on_bytes(name: str, received: int, total: int | None) -> None:
@@ -195,12 +176,9 @@ def _watching() -> Iterator[Watcher]:
 @data.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", type=NAME)
 @plugin_options
-def verify(names: tuple[str, ...], folders: tuple[Path, ...], disabled: tuple[str, ...], debug: bool) -> int:
+def verify(names: tuple[str, ...], session: Session, debug: bool) -> int:
     """Hash raw files and parsed arrays again, of all data sets or of some; exit code 1 when something has changed."""
-    from harness.data.inventory import names_at_hand
-    from harness.data.inventory import verify as findings_of
-
-    catalog = discover(folders, disabled)
+    catalog = session.catalog
     chosen = [catalog.dataset(name) for name in names] or list(catalog.datasets)
     at_hand = set(names_at_hand(entry.spec.name for entry in chosen))
     wrong = 0
@@ -230,15 +208,11 @@ def clear(
     only_parsed: bool,
     only_raw: bool,
     yes: bool,
-    folders: tuple[Path, ...],
-    disabled: tuple[str, ...],
+    session: Session,
     debug: bool,
 ) -> None:
     """Remove data sets, all or some, from the data home; never anything outside of it."""
-    from harness.data.inventory import belongings, names_at_hand, remove, size_of
-    from harness.home import data_home
-
-    catalog = discover(folders, disabled)
+    catalog = session.catalog
     at_hand = names_at_hand(entry.spec.name for entry in catalog.datasets)
     for name in set(names) - set(at_hand):
         catalog.dataset(name)  # a name that nobody knows is an error, one that has nothing there is not

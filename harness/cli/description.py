@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from harness.catalog import Entry
 from harness.contract import DatasetSpec
-
-if TYPE_CHECKING:
-    from harness.data.arrays import Header
+from harness.data.arrays import Header
+from harness.data.inventory import bytes_of, state_of
+from harness.home import raw_folder, read_manifest
 
 
 def show_spec(entry: Entry[DatasetSpec]) -> None:
     """What its plugin says of a data set, and which raw files of it are there."""
-    from harness.data.inventory import bytes_of, state_of
-    from harness.home import raw_folder, read_manifest
 
     spec = entry.spec
     manifest = read_manifest(raw_folder(spec.name))

@@ -10,8 +10,6 @@ import hashlib
 import inspect
 import json
 import os
-import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,12 +20,15 @@ from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Entry
 from harness.contract import Dataset, DatasetSpec, Taxonomy
+from harness.data.checking import check_classes, checked_labels, checked_rows, checked_split, checked_taxonomy
+from harness.data.folders import work_folder
 from harness.errors import DataError
-from harness.home import data_home, how_to_get, not_writable, parsed_root, raw_folder
+from harness.home import data_home, missing_data, not_writable, parsed_root, raw_folder
 from harness.signature import import_target
 
 LAYOUT = 2
 """Raised when the kept form changes, so that older folders are passed over."""
+HEADER = "header.json"
 _MATRIX = ("indptr", "indices", "data")
 
 
@@ -50,65 +51,31 @@ class Header:
     found: str
 
 
+# -- names -----------------------------------------------------------------------------------------------------------
+
+
 def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:
     """Where this data set with these parameters is kept."""
-    spec = entry.spec
-    decisive = [LAYOUT, spec.name, spec.version, entry.origin.distribution, entry.origin.version, _stamp(spec, params)]
-    text = json.dumps([*decisive, sorted(params.items())], default=repr)
+    spec, origin = entry.spec, entry.origin
+    content = _stamp_of(spec, params)
+    decisive = [LAYOUT, spec.name, spec.version, origin.distribution, origin.version, content, sorted(params.items())]
+    text = json.dumps(decisive, default=repr)
     return parsed_root() / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _stamp(spec: DatasetSpec, params: Mapping[str, Any]) -> str:
+def _stamp_of(spec: DatasetSpec, params: Mapping[str, Any]) -> str:
     """What the loader says of its raw content, which may depend on the parameters: they are given if it takes any."""
     if spec.stamp is None:
         return ""
     stamp = import_target(spec.stamp)
+    takes_parameters = bool(inspect.signature(stamp).parameters)
     try:
-        return str(stamp(**params) if inspect.signature(stamp).parameters else stamp())
+        return str(stamp(**params) if takes_parameters else stamp())
     except DataError as error:
-        if not (spec.files or spec.obtain) or params.get("source") is not None or raw_folder(spec.name).exists():
+        is_brought = bool(spec.files or spec.obtain)
+        if not is_brought or params.get("source") is not None or raw_folder(spec.name).exists():
             raise
-        raise DataError(f"data set {spec.name!r} is not in the data home {data_home()}: {how_to_get(spec)}") from error
-
-
-def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
-    """What was found where the data set's own description says something else."""
-    found = {name: getattr(header, name) for name in facts}
-    return tuple(
-        f"{name} {fact:,} expected, {found[name] if found[name] is None else format(found[name], ',')} found"
-        for name, fact in facts.items()
-        if fact != found[name]
-    )
-
-
-def read_header(folder: Path) -> Header | None:
-    """The header of a kept data set, or None when it is not kept."""
-    try:
-        content = json.loads((folder / "header.json").read_text())
-        content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
-        del content["class_names"], content["node_names"]
-        return Header(folder=str(folder), **content)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder} is damaged ({reason}): remove it, and the data set is parsed again") from error
-
-
-def parse_job(payload: dict[str, Any], send: Any) -> tuple[dict[str, str], None]:
-    """A job: load a data set through its plugin, check it and keep it; gives an error's text, or none."""
-    send("loading")
-    try:
-        inside = {name: open_dataset(Path(folder)) for name, folder in payload.get("inner", {}).items()}
-        loaded = import_target(payload["load"])(**{**payload["params"], **inside})
-        send("checking")
-        keep(checked(payload["name"], loaded), Path(payload["folder"]))
-    except Exception as error:
-        expected = isinstance(error, DataError | ValueError)
-        prefix = f"data set {payload['name']!r}: "
-        text = str(error) if expected else f"{type(error).__name__}: {error}"
-        return {"error": text if text.startswith(prefix) else prefix + text}, None
-    return {}, None
+        raise missing_data(spec, f"it is not in the data home {data_home()}") from error
 
 
 # -- checking --------------------------------------------------------------------------------------------------------
@@ -116,119 +83,70 @@ def parse_job(payload: dict[str, Any], send: Any) -> tuple[dict[str, str], None]
 
 def checked(name: str, data: Dataset) -> Dataset:
     """The data set in canonical form: CSR of float32, duplicates summed, labels in range; DataError otherwise."""
+    try:
+        return _checked(data)
+    except DataError as error:
+        raise error.about(f"data set {name!r}") from error
+
+
+def _checked(data: Dataset) -> Dataset:
     if not isinstance(data, Dataset):
-        raise DataError(f"data set {name!r}: its loader gave {type(data).__name__}, expected harness.Dataset")
-    X = csr_array(data.X, dtype=np.float32)
-    if X.ndim != 2:
-        raise DataError(f"data set {name!r}: X has shape {X.shape}, expected rows x features")
-    if not X.has_canonical_format or not X.data.all():  # else a copy would only double the memory
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-    bad = np.flatnonzero(~np.isfinite(X.data))
-    if bad.size:
-        row = int(np.searchsorted(X.indptr, bad[0], side="right")) - 1
-        raise DataError(
-            f"data set {name!r}: row {row}, feature {X.indices[bad[0]]} is {X.data[bad[0]]} ({bad.size} such values): "
-            "remove or replace NaN and infinite values"
-        )
-    if max(X.nnz, X.shape[1]) < 2**31:
-        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-    classes = len(data.class_names)
-    if classes < 2:
-        many = f"1 class, {str(data.class_names[0])!r}" if classes else "no classes"
-        read = f" (read: {data.found})" if data.found else ""
-        raise DataError(f"data set {name!r}: it has {many}: at least two are needed to compare learners{read}")
-    y = _checked_labels(name, data.y, X.shape[0], classes)
-    taxonomy = _checked_taxonomy(name, data.taxonomy, classes) if data.taxonomy is not None else None
-    splits = {split: _checked_given(name, split, parts, X.shape[0]) for split, parts in data.splits.items()}
-    return Dataset(X, y, tuple(map(str, data.class_names)), taxonomy, splits, data.found)
+        raise DataError(f"its loader gave {type(data).__name__}, expected harness.Dataset")
+    X = checked_rows(data.X)
+    check_classes(data)
+    rows, classes = X.shape[0], len(data.class_names)
+    y = checked_labels(data.y, rows, classes)
+    taxonomy = data.taxonomy
+    if taxonomy is not None:
+        taxonomy = checked_taxonomy(taxonomy, classes)
+    return Dataset(
+        X=X,
+        y=y,
+        class_names=tuple(map(str, data.class_names)),
+        taxonomy=taxonomy,
+        splits={split: checked_split(split, parts, rows) for split, parts in data.splits.items()},
+        found=data.found,
+    )
 
 
-def _checked_labels(name: str, y: Any, rows: int, classes: int) -> Any:
-    if not issparse(y):
-        y = np.asarray(y)
-        if y.ndim != 1 or not np.issubdtype(y.dtype, np.integer):
-            raise DataError(
-                f"data set {name!r}: labels are {y.dtype} of shape {y.shape}, expected class positions, 1-D"
-            )
-    if y.shape[0] != rows:
-        raise DataError(f"data set {name!r}: {y.shape[0]} labels for {rows} rows")
-    if issparse(y):
-        if y.shape[1:] != (classes,):
-            raise DataError(f"data set {name!r}: the label matrix has shape {y.shape} for {classes} classes")
-        indicator = csr_array(csr_array(y) != 0).astype(np.int8)
-        indicator.sum_duplicates()
-        return indicator
-    wrong = np.flatnonzero((y < 0) | (y >= classes))
-    if wrong.size:
-        raise DataError(f"data set {name!r}: the label of row {wrong[0]} is {y[wrong[0]]}, expected 0 to {classes - 1}")
-    return y.astype(np.int64)
+def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
+    """What was found where the data set's own description says something else."""
+    told = []
+    for name, fact in facts.items():
+        found = getattr(header, name)
+        if found != fact:
+            shown = "None" if found is None else f"{found:,}"
+            told.append(f"{name} {fact:,} expected, {shown} found")
+    return tuple(told)
 
 
-def _checked_taxonomy(name: str, taxonomy: Taxonomy, classes: int) -> Taxonomy:
-    parent, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)
-    nodes = len(parent)
-    if not np.issubdtype(parent.dtype, np.integer) or not np.issubdtype(class_node.dtype, np.integer):
-        raise DataError(f"data set {name!r}: its taxonomy must be given in whole numbers")
-    if len(class_node) != classes or ((class_node < 0) | (class_node >= nodes)).any():
-        raise DataError(f"data set {name!r}: its taxonomy must place each of the {classes} classes at one of its nodes")
-    if (parent < -1).any() or (parent >= nodes).any() or (parent == -1).sum() != 1:
-        raise DataError(
-            f"data set {name!r}: its taxonomy must have one root (parent -1) and parents within 0..{nodes - 1}"
-        )
-    if len(taxonomy.node_names) not in (0, nodes):
-        raise DataError(f"data set {name!r}: its taxonomy has {len(taxonomy.node_names)} names for {nodes} nodes")
-    above = parent
-    for _ in range(nodes.bit_length()):  # after doubling the step often enough every node must have met the root
-        above = np.where(above >= 0, above[above], -1)
-    if (above >= 0).any():
-        lost = np.flatnonzero(above >= 0)[0]
-        raise DataError(f"data set {name!r}: its taxonomy has a cycle: node {lost} never reaches the root")
-    return Taxonomy(parent.astype(np.int64), class_node.astype(np.int64), tuple(map(str, taxonomy.node_names)))
-
-
-def _checked_given(name: str, split: str, parts: Any, rows: int) -> tuple[Any, Any]:
-    if not re.fullmatch(r"[\w.-]+", split):
-        raise DataError(f"data set {name!r}: the split name {split!r} must be letters, digits, '-', '_', '.'")
-    train, test = (np.asarray(part) for part in parts)
-    both = np.concatenate([train, test])
-    if both.size and not np.issubdtype(both.dtype, np.integer):
-        raise DataError(f"data set {name!r}: split {split!r} holds {both.dtype}, expected positions of rows")
-    if both.size and (both.min() < 0 or both.max() >= rows):
-        raise DataError(f"data set {name!r}: split {split!r} names rows outside 0..{rows - 1}")
-    if np.unique(both).size != both.size:
-        raise DataError(f"data set {name!r}: split {split!r} uses a row twice, or in both parts")
-    return train.astype(np.int64), test.astype(np.int64)
-
-
-# -- keeping and opening ---------------------------------------------------------------------------------------------
+# -- keeping ---------------------------------------------------------------------------------------------------------
 
 
 def keep(data: Dataset, folder: Path) -> None:
-    """Write all arrays beside each other and move the folder into place in one step."""
-    node_names = data.taxonomy.node_names if data.taxonomy else ()
+    """Write all arrays into a folder beside this one, which then takes this one's place in one step."""
     header = asdict(header_of(data, fingerprint_of(data)))
     del header["folder"]
-    header |= {"class_names": data.class_names, "node_names": node_names}
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=folder.name, dir=folder.parent, ignore_cleanup_errors=True) as beside:
+    header |= {"class_names": data.class_names, "node_names": _node_names(data)}
+    with work_folder(folder.parent, folder.name) as work:
+        form = work / folder.name
+        try:
+            form.mkdir()
             for name, array in _arrays(data).items():
-                np.save(Path(beside) / f"{name}.npy", array)
-            (Path(beside) / "header.json").write_text(json.dumps(header))
-            _move(Path(beside), folder)
-    except OSError as error:
-        raise not_writable(error) from error
+                np.save(form / f"{name}.npy", array)
+            (form / HEADER).write_text(json.dumps(header))
+        except OSError as error:
+            raise not_writable(error) from error
+        move_form(form, folder)
 
 
-def _move(beside: Path, folder: Path) -> None:
+def move_form(made: Path, folder: Path) -> None:
+    """Move a parsed form to where it is looked for; one that is there already has the same content."""
     try:
-        os.rename(beside, folder)
+        os.rename(made, folder)
     except OSError as error:
-        if not (folder / "header.json").exists():
+        if not (folder / HEADER).exists():
             raise DataError(f"{folder} is in the way ({error}): remove it") from error
-        # Another run was quicker, with the same content.
 
 
 def fingerprint_of(data: Dataset) -> str:
@@ -238,22 +156,31 @@ def fingerprint_of(data: Dataset) -> str:
     for name in sorted(arrays):
         digest.update(f"{name}{arrays[name].dtype}{arrays[name].shape}".encode())
         digest.update(np.ascontiguousarray(arrays[name]).data)
-    node_names = data.taxonomy.node_names if data.taxonomy else ()
-    digest.update(json.dumps([data.X.shape[1], data.class_names, node_names]).encode())
+    digest.update(json.dumps([data.X.shape[1], data.class_names, _node_names(data)]).encode())
     return digest.hexdigest()
 
 
+def _node_names(data: Dataset) -> tuple[str, ...]:
+    return data.taxonomy.node_names if data.taxonomy else ()
+
+
 def _arrays(data: Dataset) -> dict[str, Any]:
-    arrays = {f"X_{part}": getattr(data.X, part) for part in _MATRIX}
+    """All arrays by the names of their files."""
+    arrays = _pieces("X", data.X)
     if issparse(data.y):
-        arrays |= {f"y_{part}": getattr(data.y, part) for part in _MATRIX}
+        arrays |= _pieces("y", data.y)
     else:
         arrays["y"] = data.y
     if data.taxonomy is not None:
         arrays |= {"parent": data.taxonomy.parent, "class_node": data.taxonomy.class_node}
     for name, (train, test) in data.splits.items():
-        arrays |= {f"train_{name}": np.asarray(train, np.int64), f"test_{name}": np.asarray(test, np.int64)}
+        arrays[f"train_{name}"] = np.asarray(train, np.int64)
+        arrays[f"test_{name}"] = np.asarray(test, np.int64)
     return arrays
+
+
+def _pieces(name: str, matrix: csr_array) -> dict[str, Any]:
+    return {f"{name}_{piece}": getattr(matrix, piece) for piece in _MATRIX}
 
 
 def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
@@ -276,15 +203,32 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
     )
 
 
+# -- opening ---------------------------------------------------------------------------------------------------------
+
+
+def read_header(folder: Path) -> Header | None:
+    """The header of a kept data set, or None when it is not kept."""
+    try:
+        content = json.loads((folder / HEADER).read_text())
+        content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
+        del content["class_names"], content["node_names"]
+        return Header(folder=str(folder), **content)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DataError(f"{folder} is damaged ({reason}): remove it, and the data set is parsed again") from error
+
+
 def open_dataset(folder: Path) -> Dataset:
     """A kept data set, its arrays mapped into memory read-only."""
-    header = json.loads((folder / "header.json").read_text())
+    header = json.loads((folder / HEADER).read_text())
 
     def array(name: str) -> Any:
         return np.load(folder / f"{name}.npy", mmap_mode="r")
 
     def matrix(name: str, columns: int) -> csr_array:
-        indptr, indices, data = (array(f"{name}_{part}") for part in _MATRIX)
+        indptr, indices, data = (array(f"{name}_{piece}") for piece in _MATRIX)
         return csr_array((data, indices, indptr), shape=(header["rows"], columns), copy=False)
 
     taxonomy = None

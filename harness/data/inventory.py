@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from harness import home
 from harness.catalog import Entry
 from harness.contract import DatasetSpec
-from harness.data.arrays import Header, differences, fingerprint_of, folder_of, header_of, open_dataset, read_header
-from harness.data.fetch import hash_file
-from harness.errors import DataError
-from harness.home import (
-    MANIFEST,
-    before_of,
-    data_home,
-    download_folder,
-    import_folders,
-    lock_of,
-    parsed_root,
-    raw_folder,
-    read_manifest,
+from harness.data.arrays import (
+    HEADER,
+    Header,
+    differences,
+    fingerprint_of,
+    folder_of,
+    header_of,
+    open_dataset,
+    read_header,
 )
+from harness.data.downloading import hash_file
+from harness.data.folders import is_anybody_at_work, remove
+from harness.errors import DataError
 from harness.signature import parameters_of
 
 State = Literal["built in", "parsed", "raw there", "to fetch", "to import", "your file", "your choice"]
-_FORM = re.compile(r"(.+)-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -42,22 +39,21 @@ class Finding:
 
 def state_of(spec: DatasetSpec) -> State:
     """How far a data set is from being run on."""
-    parsed = any(kept_forms(spec.name))
-    if spec.opens or spec.wraps:
-        return "your file" if spec.opens else "your choice"
-    if raw_folder(spec.name).exists():
-        return "parsed" if parsed else "raw there"
-    if not (spec.files or spec.obtain):
-        return "parsed" if parsed else "built in"
-    return "to fetch" if spec.files and all(file.urls for file in spec.files) else "to import"
+    if spec.opens:
+        return "your file"
+    if spec.wraps:
+        return "your choice"
+    is_brought = bool(spec.files or spec.obtain)
+    if is_brought and not home.raw_folder(spec.name).exists():  # then a parsed form is of no use
+        return "to fetch" if home.can_be_fetched(spec) else "to import"
+    if kept_forms(spec.name):
+        return "parsed"
+    return "raw there" if home.raw_folder(spec.name).exists() else "built in"
 
 
-def kept_forms(dataset: str) -> Iterator[Path]:
+def kept_forms(dataset: str) -> list[Path]:
     """The folders with parsed forms of a data set."""
-    for folder in sorted(parsed_root().glob(f"{dataset}-*")):
-        name = _FORM.fullmatch(folder.name)
-        if name and name[1] == dataset and (folder / "header.json").is_file():
-            yield folder
+    return [path for path in _owned_in(home.parsed_root(), [dataset]) if (path / HEADER).is_file()]
 
 
 def default_form(entry: Entry[DatasetSpec]) -> Header | None:
@@ -70,7 +66,7 @@ def default_form(entry: Entry[DatasetSpec]) -> Header | None:
 
 def bytes_of(dataset: str) -> int:
     """What a data set takes in the data home."""
-    return sum(size_of(path) for path in belongings([dataset]))
+    return sum(map(size_of, belongings([dataset])))
 
 
 def size_of(path: Path) -> int:
@@ -79,7 +75,11 @@ def size_of(path: Path) -> int:
         return 0
     if path.is_file():
         return path.stat().st_size
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file() and not file.is_symlink())
+    n_bytes = 0
+    for file in path.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            n_bytes += file.stat().st_size
+    return n_bytes
 
 
 # -- verifying -------------------------------------------------------------------------------------------------------
@@ -92,31 +92,32 @@ def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
         yield verify_form(folder)
     header = default_form(entry)
     if header is not None:
-        manifest = read_manifest(raw_folder(entry.spec.name))
-        accepted = manifest.differences if manifest else ()
-        wrong = [text for text in differences(entry.spec.facts, header) if text not in accepted]
-        yield Finding(Path(header.folder), f"is not as described: {'; '.join(wrong)}" if wrong else "")
+        manifest = home.read_manifest(home.raw_folder(entry.spec.name))
+        wrong = differences(entry.spec.facts, header)
+        if manifest is not None:
+            wrong = tuple(text for text in wrong if text not in manifest.differences)
+        trouble = f"is not as described: {'; '.join(wrong)}" if wrong else ""
+        yield Finding(Path(header.folder), trouble)
 
 
 def verify_raw(dataset: str) -> Iterator[Finding]:
     """The raw files of a data set, each hashed."""
-    folder = raw_folder(dataset)
+    folder = home.raw_folder(dataset)
     if not folder.exists():
         return
     try:
-        manifest = read_manifest(folder)
+        manifest = home.read_manifest(folder)
     except DataError as error:
-        yield Finding(folder / MANIFEST, str(error))
+        yield Finding(folder / home.MANIFEST, str(error))
         return
     if manifest is None:
-        yield Finding(folder, f"has no {MANIFEST}: `harness data import {dataset} {folder}` makes one")
+        yield Finding(folder, f"has no {home.MANIFEST}: `harness data import {dataset} {folder}` makes one")
         return
+    if folder.name not in (dataset, manifest.folder_name()):
+        yield Finding(folder / home.MANIFEST, "has changed: it is not the one that its folder is named by")
     for file in manifest.files:
         yield Finding(folder / file.file, _trouble_with(folder / file.file, file.bytes, file.sha256))
-    known = {MANIFEST, *(file.file for file in manifest.files)}
-    for path in sorted(folder.rglob("*")):
-        if not path.is_dir() and path.relative_to(folder).as_posix() not in known:
-            yield Finding(path, "is not in the manifest: nobody vouches for it")
+    yield from _unknown_files(folder, manifest)
 
 
 def _trouble_with(path: Path, n_bytes: int, sha256: str) -> str:
@@ -125,7 +126,16 @@ def _trouble_with(path: Path, n_bytes: int, sha256: str) -> str:
     if path.stat().st_size != n_bytes:
         return f"has {path.stat().st_size:,} bytes, the manifest says {n_bytes:,}"
     found = hash_file(path)
-    return "" if found == sha256 else f"has changed: SHA-256 {found}, the manifest says {sha256}"
+    if found != sha256:
+        return f"has changed: SHA-256 {found}, the manifest says {sha256}"
+    return ""
+
+
+def _unknown_files(folder: Path, manifest: home.Manifest) -> Iterator[Finding]:
+    known = {home.MANIFEST, *(file.file for file in manifest.files)}
+    for path in sorted(folder.rglob("*")):
+        if not path.is_dir() and path.relative_to(folder).as_posix() not in known:
+            yield Finding(path, "is not in the manifest: nobody vouches for it")
 
 
 def verify_form(folder: Path) -> Finding:
@@ -148,35 +158,42 @@ def verify_form(folder: Path) -> Finding:
 
 def names_at_hand(known: Iterable[str]) -> list[str]:
     """The data sets that have anything in the data home: known ones, and others that left their mark there."""
-    raw = {folder.parent.name for folder in (data_home() / "raw").glob(f"[!.]*/{MANIFEST}")}
-    parsed = {name[1] for path in parsed_root().glob("*/header.json") if (name := _FORM.fullmatch(path.parent.name))}
-    return sorted(name for name in {*known, *raw, *parsed} if _has_content(name))
+    names = set(known)
+    for mark in [*home.raw_root().glob(f"[!.]*/{home.MANIFEST}"), *home.parsed_root().glob(f"[!.]*/{HEADER}")]:
+        names.add(home.owner_of(mark.parent) or "")
+    return [name for name in sorted(names) if belongings([name])]
 
 
-def _has_content(name: str) -> bool:
-    """Whether there is more than the lock, which every import leaves, refused or not."""
-    return any(path != lock_of(raw_folder(name)) for path in belongings([name]))
-
-
-def belongings(names: Iterable[str], *, raw: bool = True, parsed: bool = True) -> list[Path]:
-    """The folders in the data home that belong to these data sets."""
-    found: list[Path] = []
-    for name in names:
-        if parsed:
-            found += kept_forms(name)
-        if raw:
-            folder = raw_folder(name)  # after what was left aside, which would be put back in its place
-            places = [*import_folders(name), before_of(folder), folder, lock_of(folder), download_folder(name)]
-            found += [path for path in places if os.path.lexists(path)]
+def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True) -> list[Path]:
+    """What belongs to these data sets in the data home, but for what another process may be making of them."""
+    names = list(datasets)
+    found = []
+    if parsed:
+        found += _owned_in(home.parsed_root(), names)
+    if raw:
+        found += _owned_in(home.raw_root(), names)
+        found += _owned_in(home.downloads_root(), names)
+    if is_anybody_at_work():
+        found = [path for path in found if not path.name.startswith(".")]
     return found
 
 
-def remove(path: Path) -> None:
-    """Remove a file or folder of the data home; what lies elsewhere, or is reached by a link, is never touched."""
-    home = data_home().resolve()
-    if home not in path.parent.resolve().parents:
-        raise DataError(f"{path} is not inside the data home {home}: it is left alone, remove it yourself")
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)
-    else:
-        shutil.rmtree(path)
+def sweep(dataset: str) -> None:
+    """Remove what killed imports and parses of a data set left, and raw files that others took the place of.
+
+    Not while another process is at work, which may be about to use them: what is listed before that is known was left,
+    and what is current after it stays so.
+    """
+    found = belongings([dataset])
+    if is_anybody_at_work():
+        return
+    in_use = {home.raw_folder(dataset), home.current_file(dataset), home.download_folder(dataset), *kept_forms(dataset)}
+    for path in found:
+        if path not in in_use:
+            with contextlib.suppress(OSError):  # then it waits for the next import
+                remove(path)
+
+
+def _owned_in(place: Path, datasets: Collection[str]) -> list[Path]:
+    """What belongs to these data sets in a folder, hidden things first."""
+    return [path for path in sorted(place.glob("*")) if home.owner_of(path) in datasets]

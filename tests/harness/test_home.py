@@ -9,9 +9,11 @@ from harness.home import (
     MANIFEST,
     Manifest,
     RawEntry,
+    current_file,
     data_home,
     download_folder,
-    how_to_get,
+    missing_data,
+    owner_of,
     parsed_root,
     raw_folder,
     read_manifest,
@@ -43,13 +45,56 @@ def test_a_data_home_that_is_a_file_is_refused_by_everyone_who_asks_for_it(monke
             ask()
 
 
-def test_files_that_cannot_be_put_back_count_as_absent_until_they_can(monkeypatch, tmp_path):
+@pytest.fixture
+def home(monkeypatch, tmp_path):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path))
-    (tmp_path / "raw" / ".toy.before").mkdir(parents=True)
-    (tmp_path / "raw" / ".toy.lock").mkdir()  # not even root can open it for writing
-    assert not raw_folder("toy").exists()
-    (tmp_path / "raw" / ".toy.lock").rmdir()
-    assert raw_folder("toy").exists()
+    return tmp_path
+
+
+def test_the_raw_files_are_those_of_the_folder_that_is_said_to_be_current(home):
+    for name in ("toy-00000000000000aa", "toy-00000000000000bb", "toy"):
+        (home / "raw" / name).mkdir(parents=True)
+    for name in ("toy-00000000000000aa", "toy-00000000000000bb"):
+        current_file("toy").write_text(f"{name}\n")
+        assert raw_folder("toy") == home / "raw" / name
+    current_file("toy").unlink()
+    assert raw_folder("toy") == home / "raw" / "toy"  # as releases before 0.2 kept them
+
+
+@pytest.mark.parametrize("text", ["", "toy", "../../etc", "other-00000000000000aa", "\n\n"])
+def test_what_names_no_folder_of_the_data_set_leads_nowhere(home, text):
+    (home / "raw" / "other-00000000000000aa").mkdir(parents=True)
+    current_file("toy").write_text(text)
+    assert raw_folder("toy") == home / "raw" / "toy"
+
+
+@pytest.mark.parametrize(
+    ("path", "owner"),
+    [
+        ("raw/.toy-abcd_123", "toy"),
+        ("raw/.toy-0123456789abcdef-abcd_123", "toy"),
+        ("raw/toy-0123456789abcdef", "toy"),
+        ("raw/toy.current", "toy"),
+        ("raw/.toy-more-abcd_123", "toy-more"),
+        ("raw/.toy-settings-abcd_123", "toy-settings"),
+        ("raw/toy-more-0123456789abcdef", "toy-more"),
+        ("raw/.hidden", None),
+        ("parsed/.toy-0123456789abcdef-abcd_123", "toy"),
+        ("parsed/toy-0123456789abcdef", "toy"),
+        ("parsed/toy-more-0123456789abcdef", "toy-more"),
+        ("parsed/toy", None),
+        ("parsed/thesis", None),
+        ("downloads/toy", "toy"),
+        # What releases before 0.2 left:
+        ("raw/toy", "toy"),
+        ("raw/toy-settings", "toy-settings"),
+        ("raw/.toy.before", "toy"),
+        ("raw/.toy.lock", "toy"),
+        ("parsed/toy-0123456789abcdefabcd_123", "toy"),
+    ],
+)
+def test_to_whom_something_belongs_is_told_by_its_name(home, path, owner):
+    assert owner_of(home / path) == owner
 
 
 def test_a_manifest_comes_back_as_it_was_written(tmp_path):
@@ -67,14 +112,21 @@ def test_a_damaged_manifest_is_named(tmp_path, text):
 
 def test_what_can_be_fetched_is_said_so_with_every_address():
     files = (RawFile(name="a", urls=("https://one/a", "https://two/a")), RawFile(name="b", urls=("https://one/b",)))
-    text = how_to_get(DatasetSpec(name="toy", load="m:f", files=files, obtain="two files of nobody's"))
-    assert text == (
-        "it is made from two files of nobody's\n"
+    error = missing_data(DatasetSpec(name="toy", load="m:f", files=files, obtain="two files of nobody's"), "it is gone")
+    assert str(error) == (
+        "data set 'toy': it is gone: it is made from two files of nobody's\n"
         "  a from https://one/a\n  a from https://two/a\n  b from https://one/b\n"
         "`harness data fetch toy` downloads them, `harness data import toy FILE...` takes files that you have"
     )
+    assert error.command == "harness data fetch toy"
 
 
-def test_what_only_the_user_can_bring_is_said_so():
-    text = how_to_get(DatasetSpec(name="toy", load="m:f", files=(RawFile(name="a"),), obtain="a CD-ROM"))
-    assert text == "it is made from a CD-ROM\n  a\n`harness data import toy FILE...` takes files that you have"
+@pytest.mark.parametrize(("obtain", "told"), [("a CD-ROM", "a CD-ROM"), ("", "these files:")])
+def test_what_only_the_user_can_bring_is_said_so(obtain, told):
+    files = (RawFile(name="a"), RawFile(name="b", urls=("https://one/b",)))
+    error = missing_data(DatasetSpec(name="toy", load="m:f", files=files, obtain=obtain), "it is gone")
+    assert str(error) == (
+        f"data set 'toy': it is gone: it is made from {told}\n  a\n  b from https://one/b\n"
+        "`harness data import toy FILE...` takes files that you have"
+    )
+    assert error.command == "harness data import toy FILE..."

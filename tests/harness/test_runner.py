@@ -5,13 +5,13 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from harness.experiment.spec import build
 
 from harness.errors import DataError
 from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
-from harness.experiment.spec import build
 from harness.host import discover
 from harness.record import Record
 from harness.runner import Conditions, Listener, pending, prepare_data, reuse, run_trials

@@ -1,13 +1,13 @@
 """Experiments for tests: a catalog without plugins, small data, and what is planned from them."""
 
 import numpy as np
+from harness.experiment.spec import build
 from scipy.sparse import csr_array
 
 from harness import DatasetSpec, LearnerSpec
 from harness.catalog import Catalog, Entry, Origin
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
-from harness.experiment.spec import build
 from harness.signature import Source
 
 NO_FLAGS = dict.fromkeys(

@@ -44,22 +44,31 @@ class RawFiles:
     archive: str | None = None
     """The name of the tar or zip archive that holds them, if they come in one."""
 
+    def error(self, trouble: str, next_step: str = "") -> DataError:
+        """What a loader raises about its files: the data set is named."""
+        return DataError(trouble, culprit=self._culprit, next_step=next_step)
+
     def locate(self, source: str | None) -> Path:
         """The file or folder that was given, or else the data home's folder."""
         path = raw_folder(self.dataset) if source is None else Path(source).expanduser()
         if not path.exists():
-            raise DataError(self._say(f"{path} does not exist"))
+            raise self._unusable(f"{path} does not exist")
         return path
 
-    def stamp(self, source: str | None) -> str:
-        """Names the raw content without reading it: by the hashes in the data home's manifest, or by size and time."""
+    def stamp(self, source: str | None = None, **_: object) -> str:
+        """Names the raw content without reading it: by the hashes in the data home's manifest, or by size and time.
+
+        The loader's other parameters may come along and say nothing of the content, so that `"module:RAW.stamp"` does
+        as the stamp of a `DatasetSpec`.
+        """
         path = self.locate(source)
         manifest = read_manifest(path) if source is None else None
         if manifest is not None:
             manifest.check_sizes(path)
             return manifest.stamp()
-        files = self._chosen(path)
-        facts = [(name, file.stat().st_size, file.stat().st_mtime_ns) for name, file in files.items()]
+        facts = []
+        for name, file in self._chosen(path).items():
+            facts.append((name, file.stat().st_size, file.stat().st_mtime_ns))
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def read(self, source: str | None) -> list[tuple[re.Match[str], bytes]]:
@@ -78,15 +87,22 @@ class RawFiles:
     def open_each(self, source: str | None) -> Iterator[tuple[re.Match[str], IO[bytes]]]:
         """The wanted files as unpacked streams, each to be read before the next, in the order they are met."""
         path = self.locate(source)
-        empty = True
+        is_empty = True
         with self._telling(source):
             for name, stream in self._streams(path):
-                if match := self._match(name):
-                    empty = False
-                    with open_raw(stream, name=f"{path}, {name}" if path.name != name else str(path)) as unpacked:
-                        yield match, unpacked
-            if empty:
+                match = self._match(name)
+                if match is None:
+                    continue
+                is_empty = False
+                shown = str(path) if path.name == name else f"{path}, {name}"
+                with open_raw(stream, name=shown) as unpacked:
+                    yield match, unpacked
+            if is_empty:
                 raise DataError(f"{path} holds none of the files")
+
+    @property
+    def _culprit(self) -> str:
+        return f"data set {self.dataset!r}"
 
     @contextmanager
     def _telling(self, source: str | None) -> Iterator[None]:
@@ -94,11 +110,11 @@ class RawFiles:
         try:
             yield
         except DataError as error:
-            if str(error).startswith(f"data set {self.dataset!r}: "):
+            if error.culprit == self._culprit:
                 raise
-            raise DataError(self._say(str(error))) from error
+            raise self._unusable(str(error)) from error
         except UNREADABLE as error:
-            raise DataError(self._say(str(unreadable(self.locate(source), error)))) from error
+            raise self._unusable(str(unreadable(self.locate(source), error))) from error
 
     def _streams(self, path: Path) -> Iterator[tuple[str, IO[bytes]]]:
         """Every file at hand and its name: of a folder, of the archives in it, of an archive, or the file itself."""
@@ -117,23 +133,32 @@ class RawFiles:
         if path.is_file():
             return {path.name: path}
         if not path.is_dir():
-            raise DataError(self._say(f"{path} is neither a file nor a folder"))
-        files = {file.relative_to(path).as_posix(): file for file in sorted(path.rglob("*")) if file.is_file()}
-        files.pop(MANIFEST, None)
-        wanted = {name: file for name, file in files.items() if self._match(name)}
-        at_the_top = {name: file for name, file in files.items() if "/" not in name and not name.startswith(".")}
-        return wanted or {name: file for name, file in at_the_top.items() if kind_of(file) != "plain"}
+            raise self._unusable(f"{path} is neither a file nor a folder")
+        wanted: dict[str, Path] = {}
+        at_the_top: dict[str, Path] = {}
+        for file in sorted(path.rglob("*")):
+            name = file.relative_to(path).as_posix()
+            if not file.is_file() or name == MANIFEST:
+                continue
+            if self._match(name):
+                wanted[name] = file
+            elif "/" not in name and not name.startswith("."):
+                at_the_top[name] = file
+        if wanted:
+            return wanted
+        return {name: file for name, file in at_the_top.items() if kind_of(file) != "plain"}
 
     def _match(self, name: str) -> re.Match[str] | None:
         if name.rpartition("/")[2].startswith("."):
             return None
         return self.wanted.search(name) or self.wanted.search(without_suffix(name))
 
-    def _say(self, trouble: str) -> str:
-        return (
-            f"data set {self.dataset!r}: {trouble}; it is made from {self.needed}: "
+    def _unusable(self, trouble: str) -> DataError:
+        """The error for files that are missing or cannot be read: with what to get, and how to bring it."""
+        return self.error(
+            f"{trouble}; it is made from {self.needed}",
             f"`harness data import {self.dataset} FILE...` takes the files you have into the data home, "
-            f"or name them for one run with --set \"{self.dataset}.source='PATH'\""
+            f"or name them for one run with --set \"{self.dataset}.source='PATH'\"",
         )
 
 

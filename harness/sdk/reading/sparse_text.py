@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -45,9 +45,11 @@ def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
     """
     gathered = _Gathered(name)
     for first_line, lines in _chunks(stream):
-        if any(b"#" in line for line in lines):
-            lines = [line.partition(b"#")[0] for line in lines]  # noqa: PLW2901 (the same lines, cleaned)
-        numbered = [(first_line + i, line) for i, line in enumerate(lines) if not line.isspace() and line]
+        numbered = []
+        for number, line in enumerate(lines, first_line):
+            said = line.partition(b"#")[0]
+            if said and not said.isspace():
+                numbered.append((number, said))
         gathered.take(numbered)
     return gathered.finish()
 
@@ -59,16 +61,18 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
     """
     header = stream.readline().removeprefix(_BOM)
     counts = header.split()
-    if len(counts) != 3 or not all(count.isdigit() for count in counts):
+    if len(counts) != 3 or not all(map(bytes.isdigit, counts)):
         raise DataError(
             f"{name}, line 1: expected three counts 'rows features labels' (XMC format), found {_shown(header)}"
         )
     rows, features, labels = map(int, counts)
     gathered = _Gathered(name, label_limit=labels)
     for first_line, lines in _chunks(stream, first_line=2):
-        gathered.take(
-            [(first_line + i, line) for i, line in enumerate(lines) if first_line + i < rows + 2 or line.strip()]
-        )
+        numbered = []
+        for number, line in enumerate(lines, first_line):
+            if number < rows + 2 or line.strip():  # what is blank after the last row is no row
+                numbered.append((number, line))
+        gathered.take(numbered)
     read = gathered.finish(features)
     if read.X.shape[0] != rows:
         raise DataError(f"{name}: line 1 promises {rows:,} rows, found {read.X.shape[0]:,}: is the file whole?")
@@ -106,7 +110,7 @@ class _Gathered:
     label_limit: int | None = None
     labels: list[tuple[str, ...]] = field(default_factory=list)
     row_sizes: list[NDArray[np.int64]] = field(default_factory=list)
-    ids: list[NDArray[np.int64]] = field(default_factory=list)
+    ids: list[NDArray[np.integer[Any]]] = field(default_factory=list)
     values: list[NDArray[np.float32]] = field(default_factory=list)
     known: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
 
@@ -123,9 +127,12 @@ class _Gathered:
         sizes = np.fromiter((rest.count(b":") for rest in pairs), dtype=np.int64, count=len(pairs))
         numbers = _numbers(b" ".join(pairs), int(sizes.sum()))
         if numbers is None:
-            raise self._culprit([number for number, _ in lines], pairs)
+            raise self._first_unreadable(lines, pairs)
         ids, values = numbers
-        self.ids.append(ids.astype(np.int32) if ids.max(initial=0) <= _INT32 else ids)
+        if ids.max(initial=0) <= _INT32:
+            self.ids.append(ids.astype(np.int32))
+        else:
+            self.ids.append(ids)
         self.values.append(values)
         self.row_sizes.append(sizes)
 
@@ -139,34 +146,45 @@ class _Gathered:
         width = int(ids.max(initial=-1)) + 1
         if features is not None and width > features:
             raise DataError(f"{self.name}: line 1 promises {features:,} features, found one with the id {width - 1}")
-        X = csr_array((values, ids, indptr), shape=(len(indptr) - 1, width if features is None else features))
+        if features is not None:
+            width = features
+        X = csr_array((values, ids, indptr), shape=(len(indptr) - 1, width))
         X.sum_duplicates()  # also sorts the columns of each row
         X.eliminate_zeros()
         return SparseText(X, tuple(self.labels))
 
     def _labels(self, head: bytes, number: int) -> tuple[str, ...]:
+        """The labels before the first pair; DataError when they are no labels, or more than were promised."""
+        if not head:
+            return ()
         try:
-            labels = tuple(label.strip() for label in head.decode().split(",")) if head else ()
+            labels = tuple(map(str.strip, head.decode().split(",")))
         except UnicodeDecodeError as error:
             raise DataError(f"{self.name}, line {number}: the labels {_shown(head)} are not UTF-8") from error
-        if any(not label or len(label.split()) > 1 for label in labels):
-            raise DataError(
-                f"{self.name}, line {number}: expected labels separated by commas, then id:value pairs, "
-                f"found {_shown(head)} before the first pair"
-            )
         limit = self.label_limit
-        if limit is not None and not all(label.isdigit() and int(label) < limit for label in labels):
-            raise DataError(f"{self.name}, line {number}: expected labels from 0 to {limit - 1}, found {_shown(head)}")
+        for label in labels:
+            if len(label.split()) != 1:
+                raise DataError(
+                    f"{self.name}, line {number}: expected labels separated by commas, then id:value pairs, "
+                    f"found {_shown(head)} before the first pair"
+                )
+            if limit is not None and not (label.isdigit() and int(label) < limit):
+                raise DataError(
+                    f"{self.name}, line {number}: expected labels from 0 to {limit - 1}, found {_shown(head)}"
+                )
         return labels
 
-    def _culprit(self, numbers: list[int], pairs: list[bytes]) -> DataError:
-        """The error that names the first line whose pairs cannot be read."""
-        at = next(i for i, rest in enumerate(pairs) if _numbers(rest, rest.count(b":")) is None)
-        bad = next(pair for pair in pairs[at].split() if _numbers(pair, 1) is None)
-        return DataError(
-            f"{self.name}, line {numbers[at]}: expected id:value with a whole id from 0 to {LARGEST_ID} "
-            f"and a finite value, found {_shown(bad)}"
-        )
+    def _first_unreadable(self, lines: list[tuple[int, bytes]], pairs: list[bytes]) -> DataError:
+        """The error that names the first line whose pairs cannot be read, and the first such pair."""
+        for (number, _), rest in zip(lines, pairs, strict=True):
+            if _numbers(rest, rest.count(b":")) is not None:
+                continue
+            bad = next(pair for pair in rest.split() if _numbers(pair, 1) is None)
+            return DataError(
+                f"{self.name}, line {number}: expected id:value with a whole id from 0 to {LARGEST_ID} "
+                f"and a finite value, found {_shown(bad)}"
+            )
+        raise AssertionError("only together are they unreadable")
 
 
 def _cut(line: bytes) -> tuple[bytes, bytes]:
@@ -186,9 +204,9 @@ def _cut(line: bytes) -> tuple[bytes, bytes]:
 
 def _numbers(text: bytes, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
     """Ids and values of `count` pairs; None when the text holds anything else."""
-    if not count:
-        return (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)) if not text.strip() else None
-    if not _has_a_colon_in_each_word(text, count):
+    if not count and not text.strip():
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    if not count or not _has_a_colon_in_each_word(text, count):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # how some releases of numpy report what cannot be read
@@ -199,11 +217,12 @@ def _numbers(text: bytes, count: int) -> tuple[NDArray[np.int64], NDArray[np.flo
     if len(numbers) != 2 * count or not np.isfinite(numbers).all():
         return None
     ids = numbers[::2].astype(np.int64)
-    if (ids != numbers[::2]).any() or ids.min() < 0 or ids.max() > LARGEST_ID:
-        return None
+    are_ids = (ids == numbers[::2]).all() and ids.min() >= 0 and ids.max() <= LARGEST_ID
     with np.errstate(over="ignore"):
         values = numbers[1::2].astype(np.float32)
-    return (ids, values) if np.isfinite(values).all() else None
+    if not are_ids or not np.isfinite(values).all():
+        return None
+    return ids, values
 
 
 def _has_a_colon_in_each_word(text: bytes, count: int) -> bool:
@@ -219,4 +238,6 @@ def _has_a_colon_in_each_word(text: bytes, count: int) -> bool:
 def _shown(text: bytes) -> str:
     """A piece of the file, short enough for a message."""
     shown = text[:60].decode(errors="replace").strip()
-    return repr(shown + ("..." if len(text) > 60 else ""))
+    if len(text) > 60:
+        shown += "..."
+    return repr(shown)

@@ -49,7 +49,9 @@ def count_terms(
     stopped = set(stop_words)
     kept = np.bincount(counts.indices, minlength=len(number)) >= min_df
     kept &= np.fromiter((word not in stopped for word in vocabulary), dtype=np.bool_, count=len(number))
-    return (counts if kept.all() else counts[:, kept]), tuple(vocabulary[kept])
+    if not kept.all():  # else a copy would only double the memory
+        counts = counts[:, kept]
+    return counts, tuple(vocabulary[kept])
 
 
 class _Counted:

@@ -65,7 +65,9 @@ class _Zstandard(RawIOBase):
         return size
 
 
-_UNPACKERS: tuple[tuple[bytes, Callable[[IO[bytes]], Any]], ...] = (
+Unpacker = Callable[[IO[bytes]], Any]
+
+_UNPACKERS: tuple[tuple[bytes, Unpacker], ...] = (
     (b"\x1f\x8b\x08", lambda packed: gzip.GzipFile(fileobj=packed)),
     (b"BZh", bz2.BZ2File),
     (b"\xfd7zXZ\x00", lzma.LZMAFile),
@@ -121,53 +123,78 @@ def open_raw(
             raise unreadable(name, error) from error
         packed = opened if isinstance(opened, BufferedReader) else BufferedReader(cast(Any, opened))
         start = packed.peek(16)[:16]
-        unpacker = next((unpacker for magic, unpacker in _UNPACKERS if start.startswith(magic)), None)
+        unpacker = _unpacker_for(start)
         if unpacker is None:
             yield packed
             return
-        counted = _Unpacked(unpacker(packed), packed, name, MOST_BYTES if most_bytes is None else most_bytes)
+        limit = MOST_BYTES if most_bytes is None else most_bytes
+        counted = _Unpacked(unpacker(packed), packed, name, limit)
         yield stack.enter_context(BufferedReader(counted, 2**18))
+
+
+def _unpacker_for(start: bytes) -> Unpacker | None:
+    for magic, unpacker in _UNPACKERS:
+        if start.startswith(magic):
+            return unpacker
+    return None
 
 
 def without_suffix(name: str) -> str:
     """A file's name without what its packing added: "emma.txt" of "emma.txt.gz"."""
-    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    for suffix in SUFFIXES:
+        if name.endswith(suffix):
+            return name.removesuffix(suffix)
+    return name
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path, *, name: str = "") -> Kind:
     """What a file is by what is in it: a zip, a tar (packed or not) that says so, or neither."""
-    with open_raw(path) as stream:
+    with open_raw(path, name=name) as stream:
         start = stream.peek(512)[:512]
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "zip"
     return "tar" if start[257:262] == b"ustar" else "plain"
 
 
-def members_of(path: Path, kind: Kind) -> Iterator[tuple[str, IO[bytes]]]:
+def members_of(path: Path, kind: Kind, *, name: str = "") -> Iterator[tuple[str, IO[bytes]]]:
     """The files in a tar or zip archive, each to be read before the next; the whole archive is checked on the way."""
+    name = name or str(path)
     if kind == "zip":
-        yield from _zip_members(path)
+        yield from _zip_members(path, name)
         return
-    with open_raw(path) as stream:
-        yield from tar_members(stream, str(path))
+    with open_raw(path, name=name) as stream:
+        yield from tar_members(stream, name)
 
 
-def examine(path: Path) -> None:
-    """Read a packed file or an archive to its end, so that whatever makes it unfit is found; DataError tells it."""
-    n_bytes, kind = 0, kind_of(path)
+def examine(path: Path, *, name: str = "") -> None:
+    """Read a packed file or an archive to its end, so that whatever makes it unfit is found; DataError tells it.
+
+    `name` is what errors call the file, unless they shall tell its path.
+    """
+    name = name or str(path)
     try:
+        kind = kind_of(path, name=name)
         if kind == "plain":
-            with open_raw(path) as stream:
-                while stream.read(2**20):
-                    pass
-            return
-        for _, member in members_of(path, kind):
-            while part := member.read(2**20):
-                n_bytes += len(part)
-                if n_bytes > MOST_BYTES:
-                    raise DataError(f"{path} is refused: it unpacks to more than {MOST_BYTES:,} bytes")
+            _read_file_through(path, name)
+        else:
+            _read_members_through(path, kind, name)
     except UNREADABLE as error:
-        raise unreadable(path, error) from error
+        raise unreadable(name, error) from error
+
+
+def _read_file_through(path: Path, name: str) -> None:
+    with open_raw(path, name=name) as stream:
+        while stream.read(2**20):
+            pass
+
+
+def _read_members_through(path: Path, kind: Kind, name: str) -> None:
+    n_bytes = 0
+    for _, member in members_of(path, kind, name=name):
+        while part := member.read(2**20):
+            n_bytes += len(part)
+            if n_bytes > MOST_BYTES:
+                raise DataError(f"{name} is refused: it unpacks to more than {MOST_BYTES:,} bytes")
 
 
 def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]:
@@ -179,20 +206,20 @@ def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]
                 yield member.name, cast(IO[bytes], archive.extractfile(member))
 
 
-def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip_members(path: Path, name: str) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             kind = stat.S_IFMT(member.external_attr >> 16)
-            _check_member(str(path), member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
-            check_ratio(f"{path}, member {member.filename!r}", member.file_size, max(member.compress_size, 1))
+            _check_member(name, member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
+            check_ratio(f"{name}, member {member.filename!r}", member.file_size, max(member.compress_size, 1))
             if not member.is_dir():
                 with archive.open(member) as stream:
                     yield member.filename, stream
 
 
-def _check_member(path: str, name: str, is_plain: bool) -> None:
-    parts = name.replace("\\", "/").split("/")
+def _check_member(archive: str, member: str, is_plain: bool) -> None:
+    parts = member.replace("\\", "/").split("/")
     if parts[0] == "" or ".." in parts or parts[0].endswith(":"):
-        raise DataError(f"{path} is refused: its member {name!r} would leave the folder")
+        raise DataError(f"{archive} is refused: its member {member!r} would leave the folder")
     if not is_plain:
-        raise DataError(f"{path} is refused: its member {name!r} is a link or device")
+        raise DataError(f"{archive} is refused: its member {member!r} is a link or device")

@@ -137,7 +137,8 @@ def test_a_data_set_is_listed_fetched_told_about_verified_run_on_and_cleared(dat
 def test_files_of_the_user_are_imported_also_with_the_data_home_before_the_command(data, lines, harness, tmp_path):
     ended = harness("--data-home", tmp_path / "other", "data", "import", "lines", lines, "--plugins-dir", "plugins")
     assert "4000 lines" in ok(ended)
-    assert (tmp_path / "other" / "raw" / "lines" / "lines.txt").read_bytes() == LINES
+    (file,) = (tmp_path / "other" / "raw").glob("lines-*/lines.txt")
+    assert file.read_bytes() == LINES
 
 
 def test_the_wrong_files_are_refused_and_may_be_accepted_all_the_same(data, lines, home):
@@ -145,7 +146,7 @@ def test_the_wrong_files_are_refused_and_may_be_accepted_all_the_same(data, line
     refused = data("import", "lines", lines)
     assert refused.returncode == 2
     assert "rows 4,000 expected, 2,000 found" in refused.stderr
-    assert not (home / "raw" / "lines").exists()
+    assert not any((home / "raw").iterdir())
     accepted = data("import", "lines", lines.parent, "--accept-differences")
     assert "2000 lines" in ok(accepted)
     assert "accepted although it is not as described: rows 4,000 expected, 2,000 found" in accepted.stderr
@@ -156,7 +157,8 @@ def test_a_run_on_data_that_is_not_there_says_how_to_get_it(data, harness, home,
     words = ("--learners", "sklearn.dummy:DummyClassifier", "--datasets", "lines")
     ended = harness("run", *words, "--plugins-dir", "plugins", "--data-home", home)
     assert ended.returncode == 2
-    assert f"data set 'lines' is not in the data home {home}: it is made from lines.txt, which nobody" in ended.stderr
+    absent = f"data set 'lines': it is not in the data home {home}: it is made from lines.txt, which nobody"
+    assert absent in ended.stderr
     assert f"lines.txt from {web.url('/lines.txt')}" in ended.stderr
     assert "`harness data fetch lines` downloads them" in ended.stderr
     assert "`harness data import lines FILE...` takes files that you have" in ended.stderr
@@ -213,10 +215,20 @@ def test_a_changed_byte_makes_verify_fail(here, laid):
 
 
 def test_verify_calls_nothing_sound_that_it_cannot_look_at(here, laid, home):
-    (home / "raw" / ".letter.before").mkdir()
-    (home / "raw" / ".letter.lock").mkdir()  # not to be opened for writing: what waits cannot be put back
+    (home / "raw" / "letter-0123456789abcdef").mkdir()  # of an import that was killed before they became current
+    (home / "raw" / "letter.current").write_text("letter-00000000000000aa\n")  # of a clearing that was
     assert here("verify") == (0, "digits: sound (1 checked)\n")
     assert here("verify", "letter") == (0, "letter: nothing of it is in the data home\n")
+
+
+def test_clear_removes_what_killed_imports_and_parses_left(here, laid, home):
+    left = [home / "raw" / ".digits-abcd1234", home / "parsed" / ".digits-0123456789abcdef-abcd1234"]
+    for path in left:
+        path.mkdir(parents=True)
+    told = here("clear", "digits", "--yes")[1]
+    for path in [*left, laid.parent]:
+        assert str(path) in told
+        assert not path.exists()
 
 
 def test_clear_asks_first_and_removes_only_what_was_said(here, laid, home):

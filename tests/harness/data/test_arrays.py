@@ -19,7 +19,6 @@ from harness.data.arrays import (
     folder_of,
     keep,
     open_dataset,
-    parse_job,
     read_header,
 )
 from harness.errors import DataError
@@ -182,56 +181,3 @@ def test_all_that_decides_the_content_decides_the_folder(monkeypatch, tmp_path):
     assert len(set(folders)) == len(folders)
     assert folder_of(entry(), {"a": 1, "b": 2}) == folder_of(entry(summary="else"), {"b": 2, "a": 1})
     assert all(folder.parent == tmp_path / "parsed" and folder.name.startswith("mine-") for folder in folders)
-
-
-def load_sound():
-    return dataset()
-
-
-def load_unsound():
-    return dataset(X=with_value(np.nan))
-
-
-def load_refusing(rows=0):
-    raise ValueError(f"rows={rows} is too few")
-
-
-def load_failing():
-    raise KeyError("gone")
-
-
-@pytest.fixture
-def parse(tmp_path):
-    """Runs the job on a loader of this file; gives the answer and the folder."""
-
-    def run(load, **params):
-        folder = tmp_path / "kept"
-        payload = {"name": "mine", "load": f"{__name__}:{load}", "params": params, "folder": str(folder)}
-        phases = []
-        answer, blob = parse_job(payload, phases.append)
-        assert blob is None
-        assert phases[0] == "loading"
-        return answer, folder
-
-    return run
-
-
-def test_parsing_keeps_what_is_sound(parse):
-    answer, folder = parse("load_sound")
-    assert answer == {}
-    assert_same(open_dataset(folder), checked("mine", dataset()))
-
-
-@pytest.mark.parametrize(
-    ("load", "reason"),
-    [
-        ("load_unsound", "data set 'mine': row 1, feature 1 is nan"),
-        ("load_refusing", "data set 'mine': rows=3 is too few"),
-        ("load_failing", "data set 'mine': KeyError: 'gone'"),
-        ("load_missing", "data set 'mine': AttributeError: module"),
-    ],
-)
-def test_parsing_answers_with_the_reason_and_keeps_nothing(parse, load, reason):
-    answer, folder = parse(load, **({"rows": 3} if load == "load_refusing" else {}))
-    assert answer["error"].startswith(reason)
-    assert not folder.exists()

@@ -7,16 +7,19 @@ import sys
 import tarfile
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from harness.contract import RawFile
-from harness.data.fetch import Patience, Watcher, hash_file
-from harness.data.importing import Incoming, fetch, gather, take_in
-from harness.data.inventory import belongings, default_form, names_at_hand, remove, verify
-from harness.errors import DataError
+from harness.data.arrays import keep, open_dataset
+from harness.data.downloading import Patience, Watcher, hash_file
+from harness.data.folders import remove, work_folder
+from harness.data.importing import Incoming, fetch_dataset, gather, take_in
+from harness.data.inventory import belongings, default_form, kept_forms, names_at_hand, verify
+from harness.errors import DataError, MissingData
 from harness.executors.local import LocalExecutor
-from harness.home import MANIFEST, download_folder, raw_folder, read_manifest
+from harness.home import MANIFEST, current_file, download_folder, parsed_root, raw_folder, raw_root, read_manifest
 from harness.host import discover
 
 LOADER = """
@@ -24,7 +27,7 @@ import re
 import numpy as np
 from scipy.sparse import csr_array
 from harness import Dataset, DatasetSpec, hookimpl
-from harness.errors import DataError
+from harness.errors import DataError, MissingData
 from harness.sdk.reading.raw import RawFiles
 
 RAW = RawFiles(dataset="lines", needed="lines.txt from nobody", wanted=re.compile(r"(?:^|/)lines\\.txt$"))
@@ -96,6 +99,11 @@ def bring(entry, executor, tmp_path):
     return bring
 
 
+def laid():
+    """What lies where raw files are kept."""
+    return set(raw_root().iterdir())
+
+
 def everything(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -122,8 +130,9 @@ def test_what_is_as_described_is_put_in_place_with_its_manifest_and_parsed(bring
     assert file.sha256 == hash_file(folder / "lines.txt")
     assert intake.header.found == "3 lines"
     assert default_form(entry) == intake.header  # no run parses it again
-    assert sorted(path.name for path in home.iterdir()) == ["parsed", "raw"]
-    assert [path.name for path in (home / "raw").iterdir() if path.is_dir()] == ["lines"]
+    assert sorted(path.name for path in home.iterdir()) == [".lock", "parsed", "raw"]
+    assert folder.name == intake.manifest.folder_name()
+    assert laid() == {folder, current_file("lines")}
 
 
 def test_the_users_file_stays_and_is_not_shared(bring, tmp_path):
@@ -144,7 +153,7 @@ def test_an_archive_is_taken_in_as_it_is(bring, entry, tmp_path):
 
 def test_counts_that_are_not_as_described_are_refused_with_both_numbers(bring, home):
     text = refusal(bring, LONGER)
-    assert "rows 3 expected, 4 found; --accept-differences takes them all the same" in text
+    assert "rows 3 expected, 4 found: --accept-differences takes them all the same" in text
     assert "classes" not in text
     assert not raw_folder("lines").exists()
     assert not (home / "parsed").exists()
@@ -212,18 +221,45 @@ def test_of_two_imports_at_once_one_stays_whole(bring, entry, executor, catalog,
         thread.join()
     assert not troubles
     assert (raw_folder("lines") / "lines.txt").read_bytes() in contents.values()
-    assert [finding.trouble for finding in verify(entry)] == ["", "", "", ""]  # a file, two forms, the facts
+    assert {finding.trouble for finding in verify(entry)} == {""}
+    assert 1 <= len(list(kept_forms("lines"))) <= 2  # of an import that another one overtook none is needed
+    first = {SOUND: "a", OTHER: "b"}[(raw_folder("lines") / "lines.txt").read_bytes()]
+    opened = open_dataset(Path(default_form(entry).folder))
+    assert opened.class_names[opened.y[0]] == first  # what is kept as theirs was read from the files that stayed
+    take_in(entry, gather([raw_folder("lines")]), executor)
+    assert laid() == {raw_folder("lines"), current_file("lines")}
 
 
-def kill_before_rename(number):
-    """Have this process end by SIGKILL when it is about to rename for the n-th time."""
-    left = iter(range(number - 1))
+CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir")
+"""The events by which Python tells that it is about to change a folder."""
 
-    def watch(event, _):
-        if event == "os.rename" and next(left, None) is None:
-            os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.addaudithook(watch)
+def killed_before(number, kinds, change):
+    """Whether a process that makes this change ends by SIGKILL when it is about to do the n-th thing of these kinds."""
+    child = os.fork()
+    if child == 0:
+        left = iter(range(number - 1))
+
+        def watch(event, _):
+            if event in kinds and next(left, None) is None:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(watch)
+        change()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def check_whole(entry, *contents):
+    """What is found is one of these, whole; gives which."""
+    assert names_at_hand(["lines"]) == ["lines"]
+    findings = list(verify(entry))
+    assert findings[0].path == raw_folder("lines") / "lines.txt"
+    assert not any(finding.trouble for finding in findings)
+    found = findings[0].path.read_bytes()
+    assert found in contents
+    return found
 
 
 RENAMES = {1: SOUND, 2: SOUND, 3: OTHER, 4: OTHER}
@@ -231,23 +267,49 @@ RENAMES = {1: SOUND, 2: SOUND, 3: OTHER, 4: OTHER}
 
 
 @pytest.mark.parametrize("number", RENAMES)
-def test_an_import_killed_between_its_renames_leaves_the_old_files_or_the_new(bring, entry, home, number):
+def test_an_import_killed_between_its_renames_leaves_the_old_files_or_the_new(bring, entry, number):
     bring(SOUND)
-    child = os.fork()
-    if child == 0:
-        kill_before_rename(number)
-        bring(OTHER)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert os.WTERMSIG(status) == signal.SIGKILL
-    assert names_at_hand(["lines"]) == ["lines"]
-    findings = list(verify(entry))
-    assert findings[0].path == home / "raw" / "lines" / "lines.txt"
-    assert not any(finding.trouble for finding in findings)
-    assert (raw_folder("lines") / "lines.txt").read_bytes() == RENAMES[number]
+    assert killed_before(number, ["os.rename"], lambda: bring(OTHER))
+    assert check_whole(entry, SOUND, OTHER) == RENAMES[number]
     bring(OTHER)
-    assert (raw_folder("lines") / "lines.txt").read_bytes() == OTHER
-    assert {path.name for path in (home / "raw").iterdir()} == {"lines", ".lines.lock"}
+    assert check_whole(entry, OTHER)
+    assert laid() == {raw_folder("lines"), current_file("lines")}
+    assert set(parsed_root().iterdir()) == set(kept_forms("lines"))
+
+
+def test_an_import_killed_before_any_change_leaves_the_old_files_or_the_new(bring, entry):
+    bring(SOUND)
+    met = []
+    while killed_before(len(met) + 1, CHANGES, lambda: bring(OTHER)):
+        met.append(check_whole(entry, SOUND, OTHER))
+        bring(SOUND)
+        assert laid() == {raw_folder("lines"), current_file("lines")}
+    assert met == sorted(met, key=[SOUND, OTHER].index)  # once the new files are found, they are found
+    assert {SOUND, OTHER} == set(met)
+
+
+def test_what_a_killed_parse_left_is_seen_and_removed_by_the_next_import(bring, entry):
+    bring(SOUND)
+    form = Path(default_form(entry).folder)
+    data = open_dataset(form)
+    remove(form)
+    assert killed_before(1, ["os.rename"], lambda: keep(data, form))
+    (left,) = set(parsed_root().iterdir())
+    assert belongings(["lines"], raw=False) == [left]
+    bring(SOUND)
+    assert set(parsed_root().iterdir()) == {form}
+
+
+def test_a_form_whose_removal_is_killed_is_whole_or_gone(bring, entry):
+    bring(SOUND)
+    form = Path(default_form(entry).folder)
+    found = []
+    while killed_before(len(found) + 1, CHANGES, lambda: remove(form)):
+        found.append(default_form(entry) is not None)
+        assert not any(finding.trouble for finding in verify(entry))
+        bring(SOUND)
+    assert found == sorted(found, reverse=True)  # there until it is moved aside, and then gone
+    assert set(found) == {True, False}
 
 
 def test_a_data_home_that_cannot_be_written_is_named(bring, home):
@@ -259,20 +321,78 @@ def test_a_data_home_that_cannot_be_written_is_named(bring, home):
 
 def test_what_a_killed_import_left_is_cleared_with_the_rest(bring, home):
     bring(SOUND)
-    raw_folder("lines").rename(home / "raw" / ".lines.before")
     (home / "raw" / ".lines-abcd1234").mkdir()
-    assert raw_folder("lines").exists()
+    (home / "raw" / "lines-0123456789abcdef").mkdir()  # moved into place, and killed before it became the current one
     for path in belongings(["lines"]):
         remove(path)
-    assert everything(home) == {}
+    assert laid() == set()
+    assert everything(home) == {".lock": b""}
     assert not raw_folder("lines").exists()
+
+
+def test_files_that_somebody_damaged_are_put_right_by_importing_them_again(bring, entry):
+    bring(SOUND)
+    (raw_folder("lines") / "lines.txt").write_bytes(OTHER)
+    bring(SOUND)
+    assert (raw_folder("lines") / "lines.txt").read_bytes() == SOUND
+    assert [finding.trouble for finding in verify(entry)] == ["", "", ""]
+
+
+def test_no_import_clears_away_what_others_are_at_work_on(bring):
+    with work_folder(raw_root(), "lines") as raw, work_folder(parsed_root(), "lines-0123456789abcdef") as parsed:
+        bring(SOUND)
+        bring(OTHER)
+        assert raw.exists()
+        assert parsed.exists()
+        assert raw not in belongings(["lines"])
+    bring(OTHER)
+    assert laid() == {raw_folder("lines"), current_file("lines")}
+
+
+# -- data homes of earlier releases ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def earlier(bring, home):
+    """A data home as releases before 0.2 left it: SOUND in a folder of the data set's name."""
+    bring(SOUND)
+    raw_folder("lines").rename(raw_root() / "lines")
+    current_file("lines").unlink()
+    (raw_root() / ".lines.lock").touch()
+    return raw_root() / "lines"
+
+
+def test_raw_files_of_an_earlier_layout_are_found_and_not_parsed_anew(earlier, entry):
+    assert raw_folder("lines") == earlier
+    assert default_form(entry).rows == 3
+    assert [finding.trouble for finding in verify(entry)] == ["", "", ""]
+
+
+def test_an_import_takes_the_place_of_an_earlier_layout(earlier, bring):
+    (raw_root() / ".lines.before").mkdir()
+    bring(OTHER)
+    assert (raw_folder("lines") / "lines.txt").read_bytes() == OTHER
+    assert laid() == {raw_folder("lines"), current_file("lines")}
+
+
+def test_a_failed_import_leaves_an_earlier_layout_as_it_was(earlier, bring, entry):
+    refusal(bring, LONGER)
+    assert raw_folder("lines") == earlier
+    assert [finding.trouble for finding in verify(entry)] == ["", "", ""]
+
+
+def test_an_earlier_layout_is_cleared_with_all_that_belongs_to_it(earlier, home):
+    (parsed_root() / "lines-0123456789abcdefabcd1234").mkdir()  # what a killed parse left there
+    for path in belongings(["lines"]):
+        remove(path)
+    assert laid() == set(parsed_root().iterdir()) == set()
 
 
 def test_a_data_set_without_files_takes_none(catalog, executor, tmp_path):
     with pytest.raises(DataError, match="data set 'made' is made from no files of its own"):
         take_in(catalog.dataset("made"), [Incoming(tmp_path, "x")], executor)
     with pytest.raises(DataError, match="data set 'made' is made from no files of its own: there is nothing to fetch"):
-        fetch(catalog.dataset("made"), executor)
+        fetch_dataset(catalog.dataset("made"), executor)
 
 
 # -- gathering -------------------------------------------------------------------------------------------------------
@@ -311,7 +431,7 @@ def fetched(entry, executor, web):
     def fetched(sha256=None, *paths):
         file = RawFile(name="lines.txt", urls=tuple(map(web.url, paths or ["/lines.txt"])), sha256=sha256)
         own = replace(entry, spec=replace(entry.spec, files=(file,)))
-        return fetch(own, executor, patience=Patience(attempts=1, silence_seconds=5), watcher=Watcher())
+        return fetch_dataset(own, executor, patience=Patience(attempts=1, silence_seconds=5), watcher=Watcher())
 
     return fetched
 
@@ -347,8 +467,8 @@ def test_fetched_data_that_is_not_as_described_is_kept_aside_and_fetched_anew(fe
 
 
 def test_what_cannot_be_downloaded_by_a_program_says_how_to_get_it(entry, executor):
-    with pytest.raises(DataError, match=r"'lines' cannot be downloaded by a program: it is made from lines\.txt"):
-        fetch(entry, executor)
+    with pytest.raises(MissingData, match=r"'lines': it cannot be downloaded by a program: it is made from lines\.txt"):
+        fetch_dataset(entry, executor)
 
 
 def test_two_fetches_at_once_do_not_mix(fetched, web, behaviours):

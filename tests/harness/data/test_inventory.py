@@ -1,7 +1,7 @@
 """What lies in the data home: states told right, every changed byte found, nothing removed that is not its own."""
 
+import hashlib
 import json
-import os
 
 import numpy as np
 import pytest
@@ -10,19 +10,19 @@ from scipy.sparse import csr_array
 from harness import Dataset, DatasetSpec, RawFile
 from harness.catalog import Entry, Origin
 from harness.data.arrays import folder_of, keep
-from harness.data.fetch import hash_file
-from harness.data.inventory import (
-    belongings,
-    bytes_of,
-    default_form,
-    kept_forms,
-    names_at_hand,
-    remove,
-    state_of,
-    verify,
+from harness.data.downloading import hash_file
+from harness.data.folders import work_folder
+from harness.data.inventory import belongings, bytes_of, default_form, kept_forms, names_at_hand, state_of, verify
+from harness.home import (
+    MANIFEST,
+    Manifest,
+    RawEntry,
+    current_file,
+    download_folder,
+    raw_folder,
+    raw_root,
+    write_manifest,
 )
-from harness.errors import DataError
-from harness.home import MANIFEST, Manifest, RawEntry, download_folder, lock_of, raw_folder, write_manifest
 
 ORIGIN = Origin("toy", "toy-dist", "1.0")
 FETCHED = (RawFile(name="a", urls=("https://example.org/a",)),)
@@ -39,11 +39,14 @@ def entry(name="toy", **more):
 
 
 def lay_raw(name="toy", content=b"raw content", **more):
-    folder = raw_folder(name)
+    """One raw file, as an import lays it; gives its path."""
+    file = RawEntry("in/a", len(content), hashlib.sha256(content).hexdigest(), "imported", "now")
+    manifest = Manifest(name, (file,), **more)
+    folder = raw_root() / manifest.folder_name()
     (folder / "in").mkdir(parents=True)
     (folder / "in" / "a").write_bytes(content)
-    file = RawEntry("in/a", len(content), hash_file(folder / "in" / "a"), "imported", "now")
-    write_manifest(folder, Manifest(name, (file,), **more))
+    write_manifest(folder, manifest)
+    current_file(name).write_text(f"{folder.name}\n")
     return folder / "in" / "a"
 
 
@@ -93,13 +96,16 @@ def test_a_name_that_begins_like_another_keeps_its_own():
     (raw_folder("toy-more").parent / ".toy-more-abcd1234").mkdir()
     assert list(kept_forms("toy")) == []
     assert belongings(["toy"]) == []
-    assert len(belongings(["toy-more"])) == 3
+    assert (
+        len(belongings(["toy-more"])) == 4
+    )  # the parsed form, the raw files, what makes them current, the killed import
 
 
 def test_sizes_are_those_of_all_files():
     assert bytes_of("toy") == 0
     lay_raw(content=bytes(1000))
-    assert bytes_of("toy") == 1000 + (raw_folder("toy") / MANIFEST).stat().st_size
+    beside = (raw_folder("toy") / MANIFEST).stat().st_size + current_file("toy").stat().st_size
+    assert bytes_of("toy") == 1000 + beside
 
 
 # -- verifying -------------------------------------------------------------------------------------------------------
@@ -135,11 +141,21 @@ def test_raw_files_without_a_manifest_or_with_a_damaged_one_are_found():
     path = lay_raw()
     (raw_folder("toy") / MANIFEST).write_text("{")
     assert "is damaged" in troubles()[0][1]
+    assert "`harness data clear toy --raw`" in troubles()[0][1]
     (raw_folder("toy") / MANIFEST).unlink()
     assert troubles() == [
         (raw_folder("toy"), f"has no manifest.json: `harness data import toy {raw_folder('toy')}` makes one")
     ]
     assert path.exists()
+
+
+def test_a_manifest_that_somebody_edited_is_found():
+    path = lay_raw()
+    path.write_bytes(b"other bytes")
+    file = RawEntry("in/a", 11, hash_file(path), "imported", "now")
+    write_manifest(raw_folder("toy"), Manifest("toy", (file,)))
+    edited = raw_folder("toy") / MANIFEST
+    assert troubles() == [(edited, "has changed: it is not the one that its folder is named by")]
 
 
 @pytest.mark.parametrize("array", ["X_data", "X_indices", "X_indptr", "y"])
@@ -190,10 +206,19 @@ def test_what_belongs_to_a_data_set_is_listed_by_kind(home):
     download_folder("toy").mkdir(parents=True)
     beside = home / "raw" / ".toy-ab_d1234"
     beside.mkdir()
+    killed_parse = home / "parsed" / f".{parsed.name}-ab_d1234"
+    killed_parse.mkdir()
     (home / "raw" / "photos").mkdir()
-    assert belongings(["toy"], raw=False) == [parsed]
-    assert belongings(["toy"], parsed=False) == [beside, raw_folder("toy"), download_folder("toy")]
+    assert belongings(["toy"], raw=False) == [killed_parse, parsed]
+    raw = [beside, raw_folder("toy"), current_file("toy"), download_folder("toy")]
+    assert belongings(["toy"], parsed=False) == raw
     assert names_at_hand(["toy", "absent"]) == ["toy"]
+
+
+def test_what_is_being_made_belongs_to_nobody_yet(home):
+    parsed = lay_parsed()
+    with work_folder(home / "parsed", parsed.name):
+        assert belongings(["toy"]) == [parsed]
 
 
 def test_what_a_plugin_that_is_gone_has_left_is_found_by_its_mark_and_nothing_else_is(home):
@@ -202,46 +227,3 @@ def test_what_a_plugin_that_is_gone_has_left_is_found_by_its_mark_and_nothing_el
     (home / "raw" / "photos").mkdir()
     (home / "parsed" / "thesis-0123456789abcdef").mkdir()
     assert names_at_hand([]) == ["gone", "parsed-only"]
-
-
-def test_a_lock_alone_is_nothing_at_hand(home):
-    (home / "raw").mkdir(parents=True)
-    lock_of(raw_folder("toy")).touch()
-    assert names_at_hand(["toy"]) == []
-    lay_raw()
-    assert names_at_hand(["toy"]) == ["toy"]
-
-
-def test_only_what_was_named_is_removed(home):
-    lay_raw()
-    parsed = lay_parsed()
-    remove(raw_folder("toy"))
-    assert not raw_folder("toy").exists()
-    assert parsed.exists()
-
-
-def test_nothing_outside_the_data_home_is_removed(home, tmp_path):
-    outside = tmp_path / "outside"
-    (outside / "toy").mkdir(parents=True)
-    (outside / "toy" / "precious").write_bytes(b"x")
-    with pytest.raises(DataError, match="is not inside the data home"):
-        remove(outside / "toy")
-    home.mkdir()
-    (home / "raw").symlink_to(outside)
-    with pytest.raises(DataError, match="is not inside the data home"):
-        remove(raw_folder("toy"))
-    assert (outside / "toy" / "precious").exists()
-
-
-def test_a_link_is_removed_and_what_it_points_to_is_not(home, tmp_path):
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "precious").write_bytes(b"x")
-    (home / "raw").mkdir(parents=True)
-    raw_folder("toy").symlink_to(outside)
-    lay_raw("other")
-    (raw_folder("other") / "link").symlink_to(outside)
-    for name in ("toy", "other"):
-        remove(raw_folder(name))
-        assert not os.path.lexists(raw_folder(name))
-    assert (outside / "precious").exists()

@@ -4,13 +4,13 @@ import importlib
 import sys
 
 import pytest
+from harness.experiment.spec import build
 from scipy.sparse import csr_array
 
 from experiments import LABELS, NAMES, NO_FLAGS, ROWS
 from harness import Dataset
 from harness.cli.run import read_raw
 from harness.data.arrays import checked, keep, read_header
-from harness.experiment.spec import build
 from harness.host import discover
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from harness.experiment.spec import build
 from scipy.sparse import csr_array
 
 from experiments import LABELS, ROWS, SEVERAL, catalog_of, learner, trials_of
@@ -13,7 +14,6 @@ from harness.errors import DataError, SpecError, UnknownName
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import as_payload
 from harness.experiment.resolve import MINIMUM_DEPTH, resolve
-from harness.experiment.spec import build
 
 
 def test_a_trial_tells_all_that_its_process_must_know(header):

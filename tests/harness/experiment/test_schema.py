@@ -1,6 +1,7 @@
 """What is malformed is named by file, table, key and what is allowed; times and sizes have units."""
 
 import pytest
+from harness.experiment.spec import read_file
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,7 +9,6 @@ from experiments import NO_FLAGS
 from harness.cli.run import read_raw
 from harness.errors import SpecError, UnknownName
 from harness.experiment.schema import SMALLEST_MEMORY, parse_duration, parse_memory, parse_size
-from harness.experiment.spec import read_file
 
 MALFORMED = [
     ("trials = 3", "learners: missing: the table must have this key"),

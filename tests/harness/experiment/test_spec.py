@@ -3,13 +3,13 @@
 import tomllib
 
 import pytest
+from harness.cli.executing import to_toml
+from harness.experiment.spec import Experiment, LearnerChoice, build
 
 from experiments import NO_FLAGS
-from harness.cli.executing import to_toml
 from harness.cli.run import parse_setting, read_raw
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import DatasetChoice
-from harness.experiment.spec import Experiment, LearnerChoice, build
 
 
 def test_learners_alone_make_an_experiment(from_flags):

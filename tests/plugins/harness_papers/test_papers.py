@@ -4,9 +4,9 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from harness.experiment.spec import build, quick_version, read_file
 
 from harness.experiment.resolve import resolve
-from harness.experiment.spec import build, quick_version, read_file
 from harness.host import discover
 from harness.metric import find_metric
 from harness.tables.published import parse_published, read_published

@@ -168,8 +168,9 @@ def test_attributes_or_costs_of_another_size_are_told(data, tree):
 
 
 def test_a_tree_of_its_own_satisfies_the_need_for_one():
-    from harness.experiment.resolve import resolve
     from harness.experiment.spec import build
+
+    from harness.experiment.resolve import resolve
     from harness.host import discover
 
     raw = {"learners": ["hsvm", "own=hsvm(taxonomy=cluster)"], "datasets": ["digits"]}

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from harness.contract import RawFile
-from harness.data.fetch import CHUNK_BYTES, Patience, Watcher, download
+from harness.data.downloading import CHUNK_BYTES, Patience, Watcher, download
 from harness.errors import DataError
 
 CONTENT = bytes(range(256)) * 2000
@@ -233,7 +233,7 @@ def test_a_range_that_begins_elsewhere_is_not_appended(web, get, behaviours):
 
 
 def test_an_endless_file_is_refused(web, get, monkeypatch):
-    monkeypatch.setattr("harness.data.fetch.MOST_BYTES", 10_000)
+    monkeypatch.setattr("harness.data.downloading.MOST_BYTES", 10_000)
     web["/file"] = lambda request: request.send(CONTENT)
     assert "refused: it sends more than 10,000 bytes" in refusal(get, sha256=None)
 

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,12 @@ def download(
     if whole.exists() and file.sha256 in (None, hash_file(whole)):
         return Download(whole, _read_note(note).get("url", "downloaded earlier"))
     troubles = []
-    half_from = _read_note(note).get("url")
-    for url in sorted(file.urls, key=lambda url: url != half_from):  # what broke off is gone on with first
+    half_from = _read_note(note).get("url", "")
+    urls = list(file.urls)
+    if half_from in urls:  # what broke off is gone on with first
+        urls.remove(half_from)
+        urls.insert(0, half_from)
+    for url in urls:
         try:
             _download_from(url, file, folder, patience, watcher)
             os.replace(folder / f"{file.name}.part", whole)
@@ -92,7 +97,7 @@ def download(
         except (_Broken, _Hopeless) as error:
             troubles.append(f"{url}: {error}")
             watcher.on_trouble(troubles[-1])
-    raise DataError(f"{file.name} could not be downloaded:\n" + "\n".join(f"  {trouble}" for trouble in troubles))
+    raise DataError("\n  ".join([f"{file.name} could not be downloaded:", *troubles]))
 
 
 def _download_from(url: str, file: RawFile, folder: Path, patience: Patience, watcher: Watcher) -> None:
@@ -131,20 +136,19 @@ def _receive(url: str, file: RawFile, part: Path, note: Path, patience: Patience
     import requests
     import urllib3
 
-    known, size = _read_note(note), 0
-    headers = {"Accept-Encoding": "identity", "User-Agent": "harness"}
+    known = _read_note(note)
+    validator = known.get("validator", "")
+    size = 0
     # Half a file is no beginning unless something will tell whether the other half belongs to it.
-    if known.get("url") == url and (known.get("validator") or file.sha256) and part.exists():
+    if known.get("url") == url and (validator or file.sha256) and part.exists():
         size = part.stat().st_size
-    if size:
-        headers |= {"Range": f"bytes={size}-"} | ({"If-Range": known["validator"]} if known.get("validator") else {})
     timeout = (patience.connect_seconds, patience.silence_seconds)
     try:
-        with requests.get(url, headers=headers, stream=True, timeout=timeout) as response:
+        with requests.get(url, headers=_ask_for_rest(size, validator), stream=True, timeout=timeout) as response:
             began_at, total = _begin(response, size)
             if response.status_code != 416:
                 _write_note(note, url, response)
-                _append(response, part, began_at, total, lambda n: watcher.on_bytes(file.name, n, total))
+                _append(response, part, began_at, total, partial(watcher.on_bytes, file.name))
             return began_at
     except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
         raise _Broken(f"it was silent for {patience.silence_seconds:g} s") from error
@@ -154,14 +158,23 @@ def _receive(url: str, file: RawFile, part: Path, note: Path, patience: Patience
         raise _Broken(_reason(error)) from error
 
 
+def _ask_for_rest(size: int, validator: str) -> dict[str, str]:
+    """The headers of a request for what comes after the first `size` bytes of a file, if it is still that version."""
+    headers = {"Accept-Encoding": "identity", "User-Agent": "harness"}
+    if size:
+        headers["Range"] = f"bytes={size}-"
+        if validator:
+            headers["If-Range"] = validator
+    return headers
+
+
 def _begin(response: Any, size: int) -> tuple[int, int | None]:
     """Where the answer begins in the file, and how long the whole file is, as far as the server tells."""
     status = response.status_code
     told = _RANGE.match(response.headers.get("Content-Range", ""))
-    total = int(told[2]) if told and told[2] != "*" else None
     if status == 200:
-        length = response.headers.get("Content-Length", "")
-        return 0, int(length) if length.isdigit() else None
+        return 0, _whole(response.headers.get("Content-Length", ""))
+    total = _whole(told[2]) if told else None
     if status == 206 and told and told[1] and int(told[1]) == size:
         return size, total
     if status == 416 and total == size:  # it was whole already, only not renamed
@@ -174,27 +187,34 @@ def _begin(response: Any, size: int) -> tuple[int, int | None]:
     raise _Hopeless(reason)
 
 
-def _append(response: Any, part: Path, began_at: int, total: int | None, tell: Callable[[int], None]) -> None:
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdigit() else None
+
+
+def _append(
+    response: Any, part: Path, began_at: int, total: int | None, tell: Callable[[int, int | None], None]
+) -> None:
     received = began_at
-    with open(part, "r+b" if began_at else "wb") as stream:
+    part.touch()
+    with open(part, "r+b") as stream:
+        stream.truncate(began_at)
         stream.seek(began_at)
         for chunk in response.raw.stream(CHUNK_BYTES, decode_content=False):
             stream.write(chunk)
             received += len(chunk)
             if received > MOST_BYTES:
                 raise _Hopeless(f"refused: it sends more than {MOST_BYTES:,} bytes")
-            tell(received)
+            tell(received, total)
     if total is not None and received != total:
         raise _Broken(f"it broke off after {received:,} of {total:,} bytes")
 
 
 def _reason(error: Exception) -> str:
     """The innermost reason, which is the one that tells."""
-    while True:
-        inner = getattr(error, "reason", None) or next((arg for arg in error.args if isinstance(arg, Exception)), None)
-        if not isinstance(inner, Exception):
-            return str(error) or type(error).__name__
-        error = inner
+    for inner in [getattr(error, "reason", None), *error.args]:
+        if isinstance(inner, Exception):
+            return _reason(inner)
+    return str(error) or type(error).__name__
 
 
 def _read_note(note: Path) -> dict[str, str]:
@@ -207,6 +227,7 @@ def _read_note(note: Path) -> dict[str, str]:
 
 
 def _write_note(note: Path, url: str, response: Any) -> None:
-    tag = response.headers.get("ETag", "")
-    validator = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified", "")
+    validator = response.headers.get("ETag", "")
+    if not validator or validator.startswith("W/"):  # a weak tag promises no equal bytes
+        validator = response.headers.get("Last-Modified", "")
     note.write_text(json.dumps({"url": url, "validator": validator}))

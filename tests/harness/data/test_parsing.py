@@ -1,0 +1,109 @@
+"""Parsing apart: what is sound is kept, what is not comes back as the error that it is, with all its fields."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from harness.data.arrays import checked, open_dataset
+from harness.data.parsing import ParseJob, parse_apart, run_parse_job
+from harness.errors import DataError, MissingData
+from harness.executors.local import LocalExecutor
+from small_data import assert_same, dataset, with_value
+
+
+def load_sound():
+    return dataset()
+
+
+def load_unsound():
+    return dataset(X=with_value(np.nan))
+
+
+def load_refusing(rows=0):
+    raise ValueError(f"rows={rows} is too few")
+
+
+def load_failing():
+    raise KeyError("gone")
+
+
+def load_accusing(culprit, kind=DataError, **fields):
+    raise kind("is torn", culprit=culprit, next_step="get it again", **fields)
+
+
+@pytest.fixture
+def parse(tmp_path):
+    """Runs the job on a loader of this file; gives the error, or None, and the folder."""
+
+    def run(load, **params):
+        job = ParseJob("mine", f"{__name__}:{load}", params, tmp_path / "kept")
+        phases = []
+        answer, blob = run_parse_job(pickle.loads(pickle.dumps(job)), phases.append)
+        assert answer is None
+        assert phases[0] == "loading"
+        return blob and pickle.loads(blob), job.folder
+
+    return run
+
+
+def test_parsing_keeps_what_is_sound(parse):
+    error, folder = parse("load_sound")
+    assert error is None
+    assert_same(open_dataset(folder), checked("mine", dataset()))
+
+
+@pytest.mark.parametrize(
+    ("load", "reason"),
+    [
+        ("load_unsound", "data set 'mine': row 1, feature 1 is nan"),
+        ("load_refusing", "data set 'mine': rows=3 is too few"),
+        ("load_failing", "data set 'mine': KeyError: 'gone'"),
+        ("load_missing", "data set 'mine': AttributeError: module"),
+    ],
+)
+def test_parsing_answers_with_the_reason_and_keeps_nothing(parse, load, reason):
+    error, folder = parse(load, **({"rows": 3} if load == "load_refusing" else {}))
+    assert str(error).startswith(reason)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("culprit", "told"),
+    [
+        ("", "data set 'mine'"),
+        ("data set 'mine'", "data set 'mine'"),
+        ("titles.csv, line 3", "data set 'mine': titles.csv, line 3"),
+    ],
+)
+def test_an_error_comes_back_with_its_fields_and_names_the_data_set_once(parse, culprit, told):
+    error, _ = parse("load_accusing", culprit=culprit)
+    assert (error.culprit, error.trouble, error.next_step) == (told, "is torn", "get it again")
+
+
+def test_an_error_comes_back_as_what_it_was(parse):
+    error, _ = parse("load_accusing", culprit="", kind=MissingData, command="harness data fetch mine")
+    assert isinstance(error, MissingData)
+    assert error.command == "harness data fetch mine"
+
+
+LOADER = """
+from pathlib import Path
+from harness.errors import DataError
+
+def load(source):
+    raise DataError(f"{source} says {Path(source).read_text()}", next_step="write another")
+"""
+
+
+def test_a_loader_runs_where_it_is_told_to_and_its_error_is_raised_here(tmp_path):
+    (tmp_path / "parsing_loader.py").write_text(LOADER)
+    (tmp_path / "what was given").write_text("nothing")
+    given = {"source": "what was given"}
+    with LocalExecutor(path=[str(tmp_path)]) as executor, pytest.raises(DataError) as caught:
+        parse_apart("mine", "parsing_loader:load", given, tmp_path / "kept", executor, run_in=tmp_path)
+    assert caught.value.fields() == {
+        "culprit": "data set 'mine'",
+        "trouble": "what was given says nothing",
+        "next_step": "write another",
+    }
