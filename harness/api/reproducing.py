@@ -16,7 +16,7 @@ from harness.errors import DataError, HarnessError, MissingData
 from harness.executors.base import Executor
 from harness.experiment.building import build, quick_version, read_file, tell_left_out
 from harness.experiment.schema import Experiment
-from harness.figures.drawing import FILE_FORMATS
+from harness.figures.file_formats import FILE_FORMATS
 from harness.metric import find_metric
 from harness.progress import Progress
 from harness.tables.against import against_grid

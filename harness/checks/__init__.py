@@ -11,9 +11,6 @@ With pytest, where a check that does not apply is shown as skipped:
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from harness.checks import datasets, files, learners, manners, metrics
@@ -47,31 +44,3 @@ def dataset_checks(spec: DatasetSpec) -> list[Check]:
 def metric_checks(spec: MetricSpec) -> list[Check]:
     """The checks of a metric."""
     return checks_in(metrics, spec)
-
-
-def run_job(payload: dict[str, Any], send: Callable[[str], None]) -> tuple[dict[str, str], None]:
-    """A job: one check by name, in a process of its own; gives the reason of a failure, or none."""
-    spec, make = _spec_from(payload)
-    (check,) = [check for check in make(spec) if check.name == payload["check"]]
-    send(check.name)
-    try:
-        check()
-    except NotApplicable as reason:
-        return {"skipped": str(reason)}, None
-    except CheckFailed as error:
-        return {"failed": str(error)}, None
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}, line {place.lineno}"
-        return {"failed": f"{type(error).__name__}: {error} ({where})"}, None
-    return {}, None
-
-
-def _spec_from(payload: dict[str, Any]) -> tuple[Any, Callable[[Any], list[Check]]]:
-    content = dict(payload["spec"])
-    if payload["kind"] == "learner":
-        content |= {key: frozenset(content[key]) for key in ("needs", "supports")}
-        return LearnerSpec(**content), learner_checks
-    if payload["kind"] == "data set":
-        return DatasetSpec(**content), dataset_checks
-    return MetricSpec(**content), metric_checks

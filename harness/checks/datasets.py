@@ -9,7 +9,7 @@ from harness.checks.check import NotApplicable, require
 from harness.contract import Dataset, DatasetSpec
 from harness.data.arrays import checked
 from harness.signature import import_target
-from harness.trials.measure import checksum
+from harness.trials.parts import checksum
 from harness.wording import counted
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from harness.checks.check import CheckFailed, NotApplicable, require
 from harness.checks.subject import CLASSES, ROWS, Subject, accuracy_of, parameters_of, ranks_by
 from harness.signature import import_parameters
-from harness.trials.measure import checksum
+from harness.trials.parts import checksum
 from harness.wording import counted
 
 MEASURES = ("index_size_", "index_bytes_", "edges_touched")

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from harness.checks.check import NotApplicable, require
 from harness.contract import MetricSpec, Outcome, Taxonomy
 from harness.signature import import_target
-from harness.trials.measure import checksum
+from harness.trials.parts import checksum
 
 
 def _outcomes() -> Iterator[Outcome]:
