@@ -28,7 +28,7 @@ _CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "-inf
 
 @dataclass(frozen=True)
 class Expression:
-    """`label=name(positional, parameter=value, ...)`, taken apart; its reader knows what a positional argument is for."""
+    """`label=name(positional, parameter=value)`, taken apart; its reader knows what a positional argument is for."""
 
     name: str
     label: str | None = None

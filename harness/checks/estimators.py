@@ -15,7 +15,7 @@ def scikit_learn_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
 
     The host does not ask for them: they are stricter than it in what a learner must refuse, and in its words.
     """
-    from sklearn.utils.estimator_checks import estimator_checks_generator
+    from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: PLC0415 (scikit-learn's checks bring pytest along)
 
     learner = Subject(spec, params).build()
     found = []

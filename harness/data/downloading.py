@@ -69,7 +69,7 @@ class _Hopeless(Exception):
 
 def hash_file(path: Path) -> str:
     """The SHA-256 of a file."""
-    import pooch
+    import pooch  # noqa: PLC0415 (only downloads need it)
 
     return str(pooch.file_hash(str(path), alg="sha256"))
 
@@ -133,8 +133,8 @@ def _check_hash(file: RawFile, part: Path, began_at: int) -> None:
 
 def _receive(url: str, file: RawFile, part: Path, note: Path, patience: Patience, watcher: Watcher) -> int:
     """Append what is missing to the part file; gives at which byte this began."""
-    import requests
-    import urllib3
+    import requests  # noqa: PLC0415 (only downloads need it)
+    import urllib3  # noqa: PLC0415 (only downloads need it)
 
     known = _read_note(note)
     validator = known.get("validator", "")

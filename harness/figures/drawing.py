@@ -59,17 +59,17 @@ class Drawing(ABC):
 
     def save(self, path: str | Path) -> Path:
         """Draw it into a file, whose ending says which kind of file: png, svg or pdf."""
-        from harness.figures.files import save_figure
+        from harness.figures.files import save_figure  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
         return save_figure(self, Path(path))
 
     def _repr_png_(self) -> bytes:
-        from harness.figures.files import render_figure
+        from harness.figures.files import render_figure  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
         return render_figure(self, "png")
 
     def _repr_svg_(self) -> str:
-        from harness.figures.files import render_figure
+        from harness.figures.files import render_figure  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
         return render_figure(self, "svg").decode()
 
@@ -81,7 +81,7 @@ class Panels(Drawing):
     panels: tuple[Panel, ...]
 
     def draw(self) -> Figure:
-        from harness.figures.draw_panels import draw_panels
+        from harness.figures.draw_panels import draw_panels  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
         return draw_panels(self.panels)
 
@@ -94,6 +94,6 @@ class Diagram(Drawing):
     found: AverageRanks
 
     def draw(self) -> Figure:
-        from harness.figures.draw_diagram import draw_diagram
+        from harness.figures.draw_diagram import draw_diagram  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
         return draw_diagram(self)

@@ -21,7 +21,7 @@ def rank_all(rows: Rows, instances: Instances, base: NDArray[np.float64], k: int
     """The k best of all classes, by sum_f x_f W[f, c] + base_c."""
     if pays(rows, instances, base.size):
         return rank_dense(rows, instances, base, k)
-    from harness.sdk.kernels.ranking import rank
+    from harness.sdk.kernels.ranking import rank  # noqa: PLC0415 (compiles a kernel that not every learner needs)
 
     return rank(rows, instances, base, k)
 
@@ -32,6 +32,6 @@ def rank_touched(
     """The k best of the classes that score above 0, by sum_f factor_f x_f W[f, c]."""
     if pays(rows, instances, n_classes):
         return rank_dense(rows, instances, np.zeros(n_classes), k, factors=factors, degree=degree, least=0.0)
-    from harness.sdk.kernels import touched
+    from harness.sdk.kernels import touched  # noqa: PLC0415 (compiles a kernel that not every learner needs)
 
     return touched.rank_touched(rows, instances, factors, k, n_classes=n_classes, degree=degree)

@@ -76,7 +76,7 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
     spread = 1 - tied / (n * k * (k * k - 1))
     if spread == 0:  # every learner has the same value everywhere
         return 0.0, 1.0
-    from scipy.special import chdtrc
+    from scipy.special import chdtrc  # noqa: PLC0415 (brings scipy, which few tables need)
 
     sums = [math.fsum(column) for column in zip(*table, strict=True)]
     squares = math.fsum(one * one for one in sums)
@@ -86,7 +86,7 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 def critical_difference(n_learners: int, n_datasets: int) -> float:
     """Nemenyi's: average ranks must differ by more than this at 5%."""
-    from scipy.stats import studentized_range
+    from scipy.stats import studentized_range  # noqa: PLC0415 (brings scipy, which few tables need)
 
     q = float(studentized_range.ppf(1 - SIGNIFICANCE, n_learners, math.inf)) / math.sqrt(2)
     return q * math.sqrt(n_learners * (n_learners + 1) / (6 * n_datasets))

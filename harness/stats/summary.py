@@ -40,7 +40,7 @@ def t_half_width(summary: Summary) -> float | None:
     """Half the width of Student's 95% interval of the mean; None for one value."""
     if summary.sd is None:
         return None
-    from scipy.special import stdtrit
+    from scipy.special import stdtrit  # noqa: PLC0415 (brings scipy, which few tables need)
 
     return float(stdtrit(summary.n - 1, (1 + CONFIDENCE) / 2)) * summary.sd / math.sqrt(summary.n)
 

@@ -35,6 +35,6 @@ class Grid:
 
     def to_frame(self) -> pd.DataFrame:
         """The plain values as a data frame."""
-        from harness.tables.frame import grid_frame
+        from harness.tables.frame import grid_frame  # noqa: PLC0415 (brings pandas, which only frames need)
 
         return grid_frame(self)

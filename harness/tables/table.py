@@ -75,7 +75,7 @@ class Table:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each row: for each metric its mean, `_sd`, `_n` and `_best`."""
-        from harness.tables.frame import table_frame
+        from harness.tables.frame import table_frame  # noqa: PLC0415 (brings pandas, which only frames need)
 
         return table_frame(self)
 

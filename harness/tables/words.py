@@ -44,6 +44,6 @@ def row_words(
 
 def lay_out(rows: Iterable[Sequence[str]], headings: Sequence[str], style: str) -> str:
     """Rows of text under headings in one of tabulate's styles, the text left as it is."""
-    from tabulate import tabulate  # late: it takes longer to import than all of the formats
+    from tabulate import tabulate  # noqa: PLC0415 (not needed to list the formats)
 
     return str(tabulate(list(rows), headings, tablefmt=style, disable_numparse=True))

@@ -1,13 +1,15 @@
 """Experiments for tests: a catalog without plugins, small data, and what is planned from them."""
 
 import numpy as np
-from harness.experiment.spec import build
 from scipy.sparse import csr_array
 
 from harness import DatasetSpec, LearnerSpec
 from harness.catalog import Catalog, Entry, Origin
+from harness.experiment.building import build
+from harness.experiment.learner_ref import learner_refs
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
+from harness.experiment.schema import dataset_groups, kept_datasets
 from harness.signature import Source
 
 NO_FLAGS = dict.fromkeys(
@@ -42,10 +44,25 @@ LABELS = np.arange(20) % 4
 NAMES = ("a", "b", "c", "d")
 
 
-def trials_of(header, catalog=None, headers=None, **raw):
+def learners_of(experiment):
+    """The learners that an experiment sets up."""
+    return learner_refs(experiment, dataset_groups(experiment))
+
+
+def datasets_of(experiment):
+    """The data sets that an experiment runs on."""
+    return kept_datasets(dataset_groups(experiment), experiment.leave_out)
+
+
+def resolved_of(catalog=None, **raw):
+    """An experiment with its names looked up, as a run reads it."""
+    catalog = catalog or catalog_of()
     raw = {"learners": "pa", "datasets": "data", "trials": 1} | raw
-    resolved = resolve(build(raw, "test"), catalog or catalog_of())
-    return plan(resolved, headers or {"data": header, "other": header})
+    return resolve(build(raw, "test", catalog), catalog)
+
+
+def trials_of(header, catalog=None, headers=None, **raw):
+    return plan(resolved_of(catalog, **raw), headers or {"data": header, "other": header})
 
 
 def key(header, **raw):

@@ -69,8 +69,9 @@ def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
     return Trial(**known | changes)
 
 
-def job_of(trial, metrics=tuple(METRICS.values()), **how):
+def job_of(trial, metrics=None, **how):
     """A trial as an executor gets it."""
+    metrics = METRICS.values() if metrics is None else metrics
     return Job(TRIAL_TARGET, TrialJob(trial=trial, metrics=tuple(metrics), **how), timeout_seconds=120)
 
 
@@ -84,8 +85,7 @@ def end_of(executor, job, phases=None):
 
 def run(executor, learner, header, *, metrics=None, threads=1, phases=None, **changes):
     """What was measured of a trial, and its ranks."""
-    metrics = METRICS if metrics is None else metrics
-    end = end_of(executor, job_of(trial(learner, header, **changes), metrics.values(), threads=threads), phases)
+    end = end_of(executor, job_of(trial(learner, header, **changes), metrics, threads=threads), phases)
     return measured_from_plain(end.answer), None if end.blob is None else np.load(io.BytesIO(end.blob))
 
 

@@ -84,6 +84,6 @@ class _Counted:
 
 def english_stop_words() -> frozenset[str]:
     """scikit-learn's list of 318 words."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: PLC0415 (brings scikit-learn for a list of words)
 
     return frozenset(ENGLISH_STOP_WORDS)

@@ -1,4 +1,4 @@
-"""In a real notebook: progress below the cell, results and figures that show themselves, and errors that say what to do."""
+"""In a real notebook: progress below the cell, results and figures that show themselves, errors that say what to do."""
 
 import nbformat
 import pytest

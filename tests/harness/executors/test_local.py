@@ -26,7 +26,7 @@ def test_a_payload_arrives_as_it_was_sent(shared, value):
 
 
 def test_a_payload_that_cannot_be_sent_is_an_error_that_names_the_job(shared):
-    with pytest.raises(HarnessError, match="the job jobs:answer cannot be sent to a process: .*lambda"):
+    with pytest.raises(HarnessError, match=r"the job jobs:answer cannot be sent to a process: .*lambda"):
         run(shared, "answer", value=lambda: None)
     assert run(shared, "answer", value=1).status == "ok"  # and the executor works on
 

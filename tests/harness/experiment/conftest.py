@@ -4,13 +4,14 @@ import importlib
 import sys
 
 import pytest
-from harness.experiment.spec import build
 from scipy.sparse import csr_array
 
 from experiments import LABELS, NAMES, NO_FLAGS, ROWS
 from harness import Dataset
-from harness.cli.run import read_raw
+from harness.api.request import read_request
+from harness.cli.run import read_flags
 from harness.data.arrays import checked, keep, read_header
+from harness.experiment.building import build
 from harness.host import discover
 
 
@@ -56,20 +57,32 @@ def catalog():
 
 
 @pytest.fixture
-def from_file(tmp_path, catalog):
-    """The experiment in a file of that text, flags laid over it."""
+def read(catalog):
+    """The raw experiment of a file or registered name, flags laid over it."""
 
-    def read(text, **flags):
-        path = tmp_path / "mine.toml"
-        path.write_text(text)
-        return build(*read_raw(str(path), NO_FLAGS | flags, catalog))
+    def raw(experiment=None, **flags):
+        return read_request(read_flags(experiment, NO_FLAGS | flags), catalog)
 
-    return read
+    return raw
 
 
 @pytest.fixture
-def from_flags(catalog):
-    def read(**flags):
-        return build(*read_raw(None, NO_FLAGS | flags, catalog))
+def from_file(tmp_path, read, catalog):
+    """The experiment in a file of that text, flags laid over it."""
 
-    return read
+    def make(text, **flags):
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        raw = read(str(path), **flags)
+        return build(raw.table, raw.source, catalog)
+
+    return make
+
+
+@pytest.fixture
+def from_flags(read, catalog):
+    def make(**flags):
+        raw = read(**flags)
+        return build(raw.table, raw.source, catalog)
+
+    return make

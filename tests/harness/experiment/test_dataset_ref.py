@@ -3,7 +3,10 @@
 import pytest
 
 from harness.errors import SpecError
-from harness.experiment.dataset_ref import DatasetChoice, choice_of, is_file, spread, stem_of, variants
+from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset, read_dataset, spread_grid, stem_of
+from harness.expression import Expression
+from harness.label import Label, plain_label
+from harness.split import parse_split
 
 
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ def test_a_file_goes_by_its_name_without_endings(path, stem):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "of"),
+    ("text", "name", "source"),
     [
         ("digits", "digits", "digits"),
         ("x=digits", "x", "digits"),
@@ -44,29 +47,58 @@ def test_a_file_goes_by_its_name_without_endings(path, stem):
         ),
     ],
 )
-def test_every_way_of_writing_has_a_name(text, name, of):
-    choice = choice_of(text)
-    assert (choice.name, choice.of) == (name, of)
+def test_every_way_of_writing_has_a_name(text, name, source):
+    ref = parse_dataset(text)
+    assert (ref.label, ref.source) == (plain_label(name), source)
+
+
+def test_what_a_data_set_is_made_from_is_kept_as_it_was_written():
+    ref = parse_dataset("subsample(titles.csv(min_df=2), classes=3)")
+    assert (ref.wrapped, ref.params) == ("titles.csv(min_df=2)", {"classes": 3})
 
 
 def test_a_file_whose_name_no_expression_can_have_is_taken_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my titles (1).csv").touch()
-    assert spread("my titles (1).csv") == {"path": "my titles (1).csv"}
+    assert read_dataset("my titles (1).csv") == Expression("my titles (1).csv")
+    assert parse_dataset("my titles (1).csv").source == "my titles (1).csv"
     with pytest.raises(SpecError, match="cannot read 'your titles"):
-        spread("your titles (1).csv")
+        read_dataset("your titles (1).csv")
 
 
-def test_a_choice_without_lists_is_its_only_variant():
-    choice = DatasetChoice("x", {"rows": 3, "sizes": (1, 2)}, "tf", "given", "topics")
-    assert list(variants(choice)) == [choice]
+def test_a_data_set_is_made_from_one_other():
+    with pytest.raises(SpecError, match=r"cannot read 'digits' in 'subsample\(topics, digits\)': expected parameter"):
+        parse_dataset("subsample(topics, digits)")
 
 
-def test_several_lists_make_every_combination():
-    names = [choice.name for choice in variants(DatasetChoice("topics", {"rows": [1, 2], "classes": [3, 4]}))]
-    assert names == [f"topics(rows={r}, classes={c})" for r in (1, 2) for c in (3, 4)]
+def ref_of(name, params, wrapped=None, **fields):
+    return DatasetRef(name, plain_label(name), params, wrapped, **fields)
 
 
-def test_a_list_of_data_sets_inside_makes_one_of_each():
-    choice = DatasetChoice("subsample", {"dataset": ["digits", "in/a.csv"], "classes": 3}, of="subsample")
-    assert [variant.name for variant in variants(choice)] == ["subsample(digits, classes=3)", "subsample(a, classes=3)"]
+def test_a_data_set_without_lists_is_all_of_its_grid():
+    ref = ref_of("topics", {"rows": 3, "sizes": (1, 2)}, representation="tf", split=parse_split("given"))
+    assert list(spread_grid(ref)) == [ref]
+
+
+def test_several_lists_make_every_combination_of_one_family():
+    labels = [ref.label for ref in spread_grid(ref_of("topics", {"rows": [1, 2], "classes": [3, 4]}))]
+    assert labels == [Label(f"topics(rows={r}, classes={c})", "topics") for r in (1, 2) for c in (3, 4)]
+
+
+def test_a_grid_made_from_another_data_set_is_named_by_all_its_parameters():
+    ref = parse_dataset("subsample(digits, classes=[3, 4], seed=1)")
+    assert [one.label.text for one in spread_grid(ref)] == [
+        "subsample(digits, classes=3, seed=1)",
+        "subsample(digits, classes=4, seed=1)",
+    ]
+    assert {one.label.family for one in spread_grid(ref)} == {ref.label.text}
+
+
+def test_a_grid_with_a_label_is_named_by_it():
+    ref = parse_dataset("small=subsample(digits, classes=[3, 4], seed=1)")
+    assert [one.label for one in spread_grid(ref)] == [Label(f"small(classes={c})", "small") for c in (3, 4)]
+
+
+def test_a_list_without_values_is_refused():
+    with pytest.raises(SpecError, match="data set 'topics': the list of values for 'rows' is empty"):
+        list(spread_grid(ref_of("topics", {"rows": []})))

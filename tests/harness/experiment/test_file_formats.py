@@ -5,8 +5,8 @@ import pytest
 from harness.catalog import Catalog, Entry, Origin
 from harness.contract import DatasetSpec
 from harness.errors import DataError, SpecError
-from harness.experiment.dataset_ref import choice_of
-from harness.experiment.file_formats import find_opener
+from harness.experiment.dataset_ref import parse_dataset
+from harness.experiment.file_formats import find_format
 from harness.experiment.resolve import resolve_dataset
 
 OWN = Origin("mine", "dist", "1.0")
@@ -58,7 +58,7 @@ def file(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "opener"),
+    ("name", "content", "format_name"),
     [
         ("x.one", "?", "first"),
         ("x.ONE.GZ", "?", "first"),
@@ -67,50 +67,50 @@ def file(tmp_path, monkeypatch):
         ("x.unheard", "b", "second"),
     ],
 )
-def test_the_ending_decides_and_else_the_content(catalog, file, name, content, opener):
-    assert find_opener(file(name, content), catalog).spec.name == opener
+def test_the_ending_decides_and_else_the_content(catalog, file, name, content, format_name):
+    assert find_format(file(name, content), catalog).spec.name == format_name
 
 
 def test_a_folder_is_opened_by_what_opens_folders(catalog, tmp_path):
-    assert find_opener(str(tmp_path), catalog).spec.name == "folder"
+    assert find_format(str(tmp_path), catalog).spec.name == "folder"
 
 
 def test_a_file_that_nobody_knows_is_named_with_ways_to_say_what_it_is(catalog, file):
     with pytest.raises(SpecError) as caught:
-        find_opener(file("x.txt", "c"), catalog)
+        find_format(file("x.txt", "c"), catalog)
     assert "no format that is known by its name or content" in str(caught.value)
     assert "\"first(path='x.txt')\" or \"second(path='x.txt')\"" in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(catalog):
     with pytest.raises(DataError, match=r"'nowhere.csv': there is no such file or folder \(nor a data set"):
-        find_opener("nowhere.csv", catalog)
+        find_format("nowhere.csv", catalog)
 
 
 # -- looking up ------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_becomes_its_opener_with_the_path(catalog, file):
-    found = resolve_dataset(choice_of(file("x.one")), catalog)
-    assert (found.choice.name, found.entry.spec.name, dict(found.params)) == ("x", "first", {"path": "x.one"})
-    assert found.choice.params == {"path": "x.one"}
+def test_a_file_becomes_its_format_with_the_path(catalog, file):
+    found = resolve_dataset(parse_dataset(file("x.one")), catalog)
+    assert (found.name, found.entry.spec.name, dict(found.params)) == ("x", "first", {"path": "x.one"})
+    assert found.ref.params == {"path": "x.one"}
 
 
 def test_a_registered_name_wins_over_a_file(file):
     named = Entry(DatasetSpec(name="x.one", load="a:b", parameters={}), OWN)
-    assert resolve_dataset(choice_of(file("x.one")), Catalog(datasets=(named,))).entry is named
+    assert resolve_dataset(parse_dataset(file("x.one")), Catalog(datasets=(named,))).entry is named
 
 
 def test_a_data_set_made_from_another_holds_it_and_takes_its_representation(catalog, file):
-    found = resolve_dataset(choice_of(f"part(part({file('x.txt', 'b')}), share=2)"), catalog)
-    inside = found.inner.inner
+    found = resolve_dataset(parse_dataset(f"part(part({file('x.txt', 'b')}), share=2)"), catalog)
+    inside = found.wrapped.wrapped
     assert (found.entry.spec.representation, inside.entry.spec.name) == ("raw", "second")
-    assert (found.params["share"], found.inner.params["share"], inside.params) == (2, 1, {"path": "x.txt"})
+    assert (found.params["share"], found.wrapped.params["share"], inside.params) == (2, 1, {"path": "x.txt"})
 
 
 def test_an_unknown_parameter_of_the_data_set_inside_is_named(catalog):
     with pytest.raises(SpecError, match="data set 'plain' has no parameter 'row'; did you mean rows"):
-        resolve_dataset(choice_of("part(plain(row=1))"), catalog)
+        resolve_dataset(parse_dataset("part(plain(row=1))"), catalog)
 
 
 def test_a_parameter_that_must_be_given_is_asked_for():
@@ -120,6 +120,6 @@ def test_a_parameter_that_must_be_given_is_asked_for():
     spec = DatasetSpec(name="needy", load="a:b", parameters=parameters, wraps="dataset")
     catalog = Catalog(datasets=(Entry(spec, OWN),))
     with pytest.raises(SpecError, match=r'needs a value for \'path\', as in --data "needy\(path=VALUE\)"'):
-        resolve_dataset(choice_of("needy"), catalog)
+        resolve_dataset(parse_dataset("needy"), catalog)
     with pytest.raises(SpecError, match=r'needs a value for \'dataset\', as in --data "needy\(NAME\)"'):
-        resolve_dataset(choice_of("needy(path=x)"), catalog)
+        resolve_dataset(parse_dataset("needy(path=x)"), catalog)

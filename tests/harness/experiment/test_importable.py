@@ -11,7 +11,7 @@ def test_a_scikit_learn_classifier_runs_without_a_plugin(header):
     from sklearn import __version__
 
     (trial,) = trials_of(header, learners="sklearn.naive_bayes:MultinomialNB(alpha=0.1)")
-    assert (trial.label, trial.learner_load) == ("MultinomialNB", "sklearn.naive_bayes:MultinomialNB")
+    assert (trial.label, trial.blueprint.load) == ("MultinomialNB", "sklearn.naive_bayes:MultinomialNB")
     assert (trial.learner_distribution, trial.learner_version) == ("scikit-learn", __version__)
     assert trial.params == {"alpha": 0.1}
 

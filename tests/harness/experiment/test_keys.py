@@ -92,7 +92,7 @@ def test_the_only_split_that_the_data_brings_is_one_split_under_either_name(head
     given_header = header_of(splits={"official": (np.arange(15), np.arange(15, 20))})
     (short,), (long,) = (trials_of(given_header, split=split) for split in ("given", "given:official"))
     assert short.key == long.key
-    assert short.split == "given:official"
+    assert str(short.split) == "given:official"
 
 
 def test_a_default_that_is_an_expression_is_not_the_text_of_it(header):

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from harness.experiment.spec import build
 from scipy.sparse import csr_array
 
-from experiments import LABELS, ROWS, SEVERAL, catalog_of, learner, trials_of
+from experiments import LABELS, ROWS, SEVERAL, catalog_of, learner, resolved_of, trials_of
 from harness import Taxonomy
 from harness.errors import DataError, SpecError, UnknownName
 from harness.experiment.pairs import tell_incompatible
-from harness.experiment.plan import as_payload
-from harness.experiment.resolve import MINIMUM_DEPTH, resolve
+from harness.experiment.resolve import MINIMUM_DEPTH
+from harness.split import parse_split
+from harness.trials.trial import Blueprint
 
 
 def test_a_trial_tells_all_that_its_process_must_know(header):
@@ -21,7 +21,7 @@ def test_a_trial_tells_all_that_its_process_must_know(header):
     assert (first.number, first.seed, second.number, second.seed) == (0, 7, 1, 8)
     assert first.params == {"C": 2, "random_state": 7}
     assert second.params == {"C": 2, "random_state": 8}
-    assert (first.label, first.learner, first.learner_load, first.learner_version) == (
+    assert (first.label, first.learner, first.blueprint.load, first.learner_version) == (
         "x",
         "dense",
         "somewhere:dense",
@@ -30,7 +30,8 @@ def test_a_trial_tells_all_that_its_process_must_know(header):
     assert (first.dataset, first.dataset_params) == ("data", {"rows": 3})
     assert (first.wants_dense, first.wants_taxonomy, first.depth) == (True, False, MINIMUM_DEPTH)
     assert (first.data_folder, first.fingerprint) == (header.folder, header.fingerprint)
-    assert as_payload(first)["params"] == {"C": 2, "random_state": 7}
+    assert first.blueprint == Blueprint("somewhere:dense", {"C": 2, "random_state": 7})
+    assert (first.family, first.dataset_family, first.dataset_source) == ("x", "data", "data")
 
 
 def test_a_learner_without_random_state_gets_none(header):
@@ -71,8 +72,8 @@ def test_parameters_may_depend_on_the_data_set(header):
 def test_each_data_set_has_its_own_representation_and_split(header):
     datasets = [{"name": "data"}, {"name": "other", "representation": "raw", "split": "holdout:0.5"}]
     first, second = trials_of(header, datasets=datasets, representation="binary")
-    assert (first.representation, first.split) == ("binary", "holdout:0.1")
-    assert (second.representation, second.split) == ("raw", "holdout:0.5")
+    assert (first.representation, first.split) == ("binary", parse_split("holdout:0.1"))
+    assert (second.representation, second.split) == ("raw", parse_split("holdout:0.5"))
 
 
 def test_ten_thousand_trials_are_planned_right(header):
@@ -151,22 +152,22 @@ def test_a_learner_that_cannot_take_the_data_is_told_and_the_others_are_planned(
     told = f"learner 'x' cannot run on data set 'data': it {trouble}.*; leave one of them out, or .* on = "
     raw = {"learners": f"{able},x={name}", "datasets": "data"} | raw
     assert [trial.label for trial in trials_of(header, **raw)] == [able]
-    (line,) = tell_incompatible(resolve(build(raw, "test"), catalog_of()), {"data": header})
+    (line,) = tell_incompatible(resolved_of(**raw), {"data": header})
     assert re.match(told, line)
     with pytest.raises(DataError, match=told):  # and nothing else to run
         trials_of(header, **(raw | {"learners": f"x={name}"}))
 
 
 def test_a_learner_that_cannot_take_several_data_sets_is_told_once(header):
-    resolved = resolve(build({"learners": "pa,treelike", "datasets": "data,other"}, "test"), catalog_of())
+    resolved = resolved_of(learners="pa,treelike", datasets="data,other")
     (line,) = tell_incompatible(resolved, {"data": header, "other": header})
     assert line.startswith("learner 'treelike' cannot run on data sets 'data', 'other': each has no taxonomy")
 
 
-def test_a_pair_that_on_leaves_out_is_no_misfit(header_of):
+def test_a_pair_that_on_leaves_out_is_not_incompatible(header_of):
     headers = {"data": header_of(taxonomy=TREE), "other": header_of(X=csr_array(2 * ROWS))}
     raw = {"learners": ["pa", {"name": "treelike", "on": ["data"]}], "datasets": "data,other"}
-    assert tell_incompatible(resolve(build(raw, "test"), catalog_of()), headers) == ()
+    assert tell_incompatible(resolved_of(**raw), headers) == ()
 
 
 def test_two_files_of_the_same_content_are_refused_by_name(header):

@@ -1,14 +1,9 @@
-"""What is malformed is named by file, table, key and what is allowed; times and sizes have units."""
+"""What is malformed is named by file, table, key and what is allowed."""
 
 import pytest
-from harness.experiment.spec import read_file
-from hypothesis import given
-from hypothesis import strategies as st
 
-from experiments import NO_FLAGS
-from harness.cli.run import read_raw
 from harness.errors import SpecError, UnknownName
-from harness.experiment.schema import SMALLEST_MEMORY, parse_duration, parse_memory, parse_size
+from harness.experiment.building import read_file
 
 MALFORMED = [
     ("trials = 3", "learners: missing: the table must have this key"),
@@ -118,51 +113,13 @@ def test_mistakes_in_flags_are_the_command_lines(from_flags):
         from_flags()
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path, catalog):
+def test_a_file_that_cannot_be_read_is_named(tmp_path, read):
     with pytest.raises(SpecError, match=r"nowhere\.toml: there is no such file"):
         read_file(tmp_path / "nowhere.toml")
     with pytest.raises(SpecError, match="cannot be read"):
-        read_raw(str(tmp_path), NO_FLAGS, catalog)
+        read(str(tmp_path))
     (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
     with pytest.raises(SpecError, match=r"latin\.toml: cannot be read"):
         read_file(tmp_path / "latin.toml")
     with pytest.raises(UnknownName, match=r"unknown experiment 'pa-step'; did you mean pa-steps\?.*ends in \.toml"):
-        read_raw("pa-step", NO_FLAGS, catalog)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("90s", 90), ("10m", 600), ("1.5h", 5400), ("250ms", 0.25), (30, 30), ("30", 30), (" 2 M ", 120)],
-)
-def test_times(text, seconds):
-    assert parse_duration(text) == seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("512MB", 512 * 10**6), ("4gb", 4 * 10**9), ("2GiB", 2**31), ("1.5kB", 1500), (4096, 4096)]
-)
-def test_sizes(text, size):
-    assert parse_size(text) == size
-    assert isinstance(parse_size(text), int)
-
-
-def test_a_memory_limit_has_a_least_value():
-    assert parse_memory("16MB") == SMALLEST_MEMORY
-    with pytest.raises(ValueError, match=r"'15MB' is a limit of 15,000,000 bytes.* at least 16MB.* 4GB"):
-        parse_memory("15MB")
-
-
-@given(st.text(max_size=12))
-def test_any_text_is_a_time_or_refused(text):
-    for read in (parse_duration, parse_size):
-        try:
-            value = read(text)
-        except ValueError:
-            continue
-        assert value >= 0
-
-
-@pytest.mark.parametrize("text", ["", "m", "-5m", "5d", "1e3", "0s", "0", "1:30", "9" * 400, None, True, "inf", "nan"])
-def test_what_is_no_time_is_refused(text):
-    with pytest.raises(ValueError, match="is not a time such as 90s, 10m or 2h"):
-        parse_duration(text)
+        read("pa-step")

@@ -1,4 +1,4 @@
-"""Learners as a trial makes them: from a blueprint, with the estimators inside it made afresh, and what fit is given."""
+"""Learners as a trial makes them: from a blueprint, estimators inside it made afresh, and what fit is given."""
 
 import pickle
 

@@ -51,7 +51,7 @@ def plan_of(candidates, seconds=None, direction="higher"):
     )
 
 
-def a_trial(folder, X, y, *, learner=NEIGHBOURS, **changes):
+def a_trial(folder, X, y, *, learner=NEIGHBOURS, candidates=None, **changes):
     header = keep_in(folder, Dataset(csr_array(X), y, ("a", "b", "c", "d")))
     tuning = plan_of(candidates) if candidates else None
     return trial(learner, header, **({"split": str(SPLIT), "seed": 0, "depth": 4, "tuning_plan": tuning} | changes))
