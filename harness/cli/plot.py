@@ -10,13 +10,13 @@ import click
 from harness.cli.options import OneName, plugin_options
 from harness.cli.table import gather
 from harness.errors import HarnessError
-from harness.figures.kinds import KINDS
+from harness.figures.kinds import FIGURE_KINDS
 from harness.host import discover
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw.")
+@click.option("--kind", type=click.Choice(list(FIGURE_KINDS)), required=True, help="What to draw.")
 @click.option("--metric", type=OneName("metrics"), help="What to measure by.  [default: r1; scaling: train]")
 @click.option(
     "--x",
@@ -52,13 +52,13 @@ def plot(
     """
     records, _ = gather(results)
     records = _only(_only(records, "dataset", datasets), "label", learners)
-    drawing = make_drawing(kind, records, metric, across, discover(folders, disabled))
+    drawing = draw_records(kind, records, metric, across, discover(folders, disabled))
     for path in out or [results[0] / f"{kind}.{form}" for form in ("png", "svg")]:
         drawing.save(path)
         click.echo(f"wrote {path}", err=True)
 
 
-def make_drawing(kind: str, records: Any, metric: str | None, across: str | None, catalog: Any) -> Any:
+def draw_records(kind: str, records: Any, metric: str | None, across: str | None, catalog: Any) -> Any:
     """The panels or the diagram that were asked for, their metrics looked up."""
     from harness.figures import kinds
     from harness.groups import group_records

@@ -10,7 +10,7 @@ import click
 
 from harness.cli.executing import COMMON, Ran, end_code, execute, experiment_path
 from harness.cli.options import OneName, plugin_options
-from harness.cli.plot import make_drawing
+from harness.cli.plot import draw_records
 from harness.cli.table import QUICK, choose_columns, show_table
 from harness.errors import HarnessError, SpecError
 from harness.figures.file_formats import FILE_FORMATS
@@ -195,7 +195,7 @@ def _draw(experiment: Experiment, ran: Ran, catalog: Catalog) -> list[Path]:
     written = []
     for figure in experiment.figures:
         try:
-            drawing = make_drawing(figure.kind, ran.records, figure.metric, figure.x, catalog)
+            drawing = draw_records(figure.kind, ran.records, figure.metric, figure.x, catalog)
         except HarnessError as error:
             click.echo(f"figure {figure.name}: {error}", err=True)
             continue

@@ -24,7 +24,7 @@ from harness.contract import Representation
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import name_of, spread
 from harness.expression import parse, split_list
-from harness.figures.kinds import KINDS
+from harness.figures.kinds import FIGURE_KINDS
 from harness.trials.split import check_split
 
 DEFAULT_DATASETS = ("icd10cm",)
@@ -123,8 +123,8 @@ class LearnerTable(Table):
 
 
 def _known_kind(kind: str) -> str:
-    if kind not in KINDS:
-        *most, last = map(repr, KINDS)
+    if kind not in FIGURE_KINDS:
+        *most, last = map(repr, FIGURE_KINDS)
         raise ValueError(f"expected {', '.join(most)} or {last} (got {kind!r})")
     return kind
 

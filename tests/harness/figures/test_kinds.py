@@ -5,7 +5,7 @@ import pytest
 from harness import MetricSpec
 from harness.errors import HarnessError
 from harness.figures.drawing import Diagram
-from harness.figures.kinds import KINDS, make_drawing
+from harness.figures.kinds import FIGURE_KINDS, make_drawing
 from harness.groups import group_records
 
 METRICS = {
@@ -71,8 +71,8 @@ def test_ranks_of_two_set_ups_under_one_label_stand_apart(lines):
 
 
 def test_every_kind_has_words_for_the_help_and_its_tests_here():
-    assert list(KINDS) == ["curve", "sweep", "scaling", "pareto", "cd", "bar"]
-    assert all(kind.summary for kind in KINDS.values())
+    assert list(FIGURE_KINDS) == ["curve", "sweep", "scaling", "pareto", "cd", "bar"]
+    assert all(kind.summary for kind in FIGURE_KINDS.values())
 
 
 @pytest.mark.parametrize(

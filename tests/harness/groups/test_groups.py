@@ -161,7 +161,7 @@ def test_names_of_choices_are_had_without_anything_heavy():
     code = """
         import sys
         from harness.figures.file_formats import FILE_FORMATS
-        from harness.figures.kinds import KINDS
+        from harness.figures.kinds import FIGURE_KINDS
         from harness.stats import SPREADS, TESTS
         from harness.tables.formats import FORMATS
         from harness.tables.table import BY
