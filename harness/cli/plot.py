@@ -9,7 +9,7 @@ import click
 
 from harness import api
 from harness.cli.options import OneName, plugin_options
-from harness.figures.kinds import KINDS
+from harness.figures.kinds import FIGURE_KINDS
 
 if TYPE_CHECKING:
     from harness.api import Session
@@ -18,13 +18,13 @@ DEFAULT_FILES = ("png", "svg")
 
 
 def _x_help() -> str:
-    choices = [f"{name}: {kind.x}" for name, kind in KINDS.items() if kind.x]
+    choices = [f"{name}: {kind.x}" for name, kind in FIGURE_KINDS.items() if kind.x]
     return "; ".join(choices) + ".  [default: pass; the one swept; classes; train]"
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What to draw.")
+@click.option("--kind", type=click.Choice(list(FIGURE_KINDS)), required=True, help="What to draw.")
 @click.option("--metric", type=OneName("metrics"), help="What to measure by.  [default: r1; scaling: train]")
 @click.option("--x", "across", help=_x_help())
 @click.option("--datasets", help="Only these data sets.")

@@ -24,7 +24,7 @@ from harness.errors import SpecError
 from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
 from harness.experiment.units import parse_duration, parse_memory
 from harness.expression import parse, split_list
-from harness.figures.kinds import KINDS
+from harness.figures.kinds import FIGURE_KINDS
 from harness.label import plain_label
 from harness.split import Split, parse_split
 
@@ -143,8 +143,8 @@ class DatasetTable(Table):
 
 
 def _known_kind(kind: str) -> str:
-    if kind not in KINDS:
-        *most, last = map(repr, KINDS)
+    if kind not in FIGURE_KINDS:
+        *most, last = map(repr, FIGURE_KINDS)
         raise ValueError(f"expected {', '.join(most)} or {last} (got {kind!r})")
     return kind
 

@@ -32,7 +32,7 @@ class FigureRequest:
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A kind of figure."""
 
     summary: str
@@ -49,52 +49,51 @@ def make_drawing(
     kind: str, lines: Sequence[Line], find_metric: FindMetric, *, metric: str | None = None, x: str | None = None
 ) -> Drawing:
     """The figure of some lines, its metrics looked up; HarnessError where there is nothing to draw."""
-    chosen = KINDS.get(kind)
+    chosen = FIGURE_KINDS.get(kind)
     if chosen is None:
-        raise HarnessError(f"expected one of {', '.join(KINDS)}", culprit=f"figure of kind {kind!r}")
+        raise HarnessError(f"expected one of {', '.join(FIGURE_KINDS)}", culprit=f"figure of kind {kind!r}")
     if x and not chosen.x:
         raise HarnessError(f"a figure of kind {kind!r} has no x to choose", culprit=f"--x {x}")
-    return chosen.draw(
-        FigureRequest(lines, find_metric(metric or chosen.metric), x or chosen.default_x, find_metric),
-    )
+    judged = find_metric(metric or chosen.metric)
+    return chosen.draw(FigureRequest(lines, judged, x or chosen.default_x, find_metric))
 
 
-def _curve(asked: FigureRequest) -> Drawing:
+def _curve_drawing(asked: FigureRequest) -> Drawing:
     x = asked.find_metric(asked.x) if asked.x else None
     return Panels(tuple(curve_panels(asked.lines, asked.metric, x)))
 
 
-def _sweep(asked: FigureRequest) -> Drawing:
+def _sweep_drawing(asked: FigureRequest) -> Drawing:
     return Panels(tuple(sweep_panels(asked.lines, asked.metric, asked.x or None)))
 
 
-def _scaling(asked: FigureRequest) -> Drawing:
+def _scaling_drawing(asked: FigureRequest) -> Drawing:
     return Panels(tuple(scaling_panels(asked.lines, asked.metric, asked.x)))
 
 
-def _pareto(asked: FigureRequest) -> Drawing:
+def _pareto_drawing(asked: FigureRequest) -> Drawing:
     return Panels(tuple(pareto_panels(asked.lines, asked.metric, asked.find_metric(asked.x))))
 
 
-def _critical_difference(asked: FigureRequest) -> Drawing:
+def _ranks_drawing(asked: FigureRequest) -> Drawing:
     return Diagram(title_of(asked.metric), rank_learners(asked.lines, asked.metric))
 
 
-def _bar(asked: FigureRequest) -> Drawing:
+def _bars_drawing(asked: FigureRequest) -> Drawing:
     return Panels(tuple(bar_panels(asked.lines, asked.metric)))
 
 
-KINDS: dict[str, Kind] = {
-    "curve": Kind("by pass (run with --curves)", _curve, x="a metric instead of passes"),
-    "sweep": Kind("by a parameter", _sweep, x="the parameter, where several were swept"),
-    "scaling": Kind(
+FIGURE_KINDS: dict[str, FigureKind] = {
+    "curve": FigureKind("by pass (run with --curves)", _curve_drawing, x="a metric instead of passes"),
+    "sweep": FigureKind("by a parameter", _sweep_drawing, x="the parameter, where several were swept"),
+    "scaling": FigureKind(
         "by the size of the data, with the slope",
-        _scaling,
+        _scaling_drawing,
         metric="train",
         x=", ".join(SIZES),
         default_x="classes",
     ),
-    "pareto": Kind("score against cost", _pareto, x="the cost", default_x="train"),
-    "cd": Kind("mean ranks over data sets and their critical difference", _critical_difference),
-    "bar": Kind("side by side", _bar),
+    "pareto": FigureKind("score against cost", _pareto_drawing, x="the cost", default_x="train"),
+    "cd": FigureKind("mean ranks over data sets and their critical difference", _ranks_drawing),
+    "bar": FigureKind("side by side", _bars_drawing),
 }

@@ -46,7 +46,7 @@ def curve_panels(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | None
     for title, rivals in titled_rivals(lines):
         series = []
         for line in rivals:
-            one = series_of(line.title, line.kind, _curve(line, metric, x))
+            one = series_of(line.title, line.kind, _curve_points(line, metric, x))
             if one is not None:
                 series.append(one)
         if series:
@@ -56,7 +56,7 @@ def curve_panels(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | None
     return panels
 
 
-def _curve(line: Line, metric: MetricSpec, x: MetricSpec | None) -> list[Point]:
+def _curve_points(line: Line, metric: MetricSpec, x: MetricSpec | None) -> list[Point]:
     points = []
     for measured in line.curve_points:
         at = measured.passes if x is None else measured.scores.get(x.name)

@@ -22,10 +22,10 @@ def tick_logarithmic(axis: Axis) -> None:
 def log_ticks(low: float, high: float) -> list[float]:
     """At most 8: powers of ten, or where these are too few their 1, 2 and 5 fold, or else evenly spaced numbers."""
     for leads in ((1,), (1, 2, 5)):
-        ticks = _within(_leads_by_powers(leads, low, high), low, high)
+        ticks = _ticks_within(_leads_by_powers(leads, low, high), low, high)
         if len(ticks) >= 3:
             return ticks[:: ceil(len(ticks) / MOST_TICKS)]
-    return _within(MaxNLocator(5).tick_values(low, high), low, high)
+    return _ticks_within(MaxNLocator(5).tick_values(low, high), low, high)
 
 
 def _leads_by_powers(leads: Sequence[int], low: float, high: float) -> list[float]:
@@ -37,7 +37,7 @@ def _leads_by_powers(leads: Sequence[int], low: float, high: float) -> list[floa
     return numbers
 
 
-def _within(ticks: Iterable[float], low: float, high: float) -> list[float]:
+def _ticks_within(ticks: Iterable[float], low: float, high: float) -> list[float]:
     return [float(tick) for tick in ticks if low <= tick <= high]
 
 

@@ -38,7 +38,7 @@ def average_ranks(values: Mapping[str, Mapping[str, float]], *, higher: bool) ->
     table = []
     for dataset in common:
         on_dataset = [by_dataset[dataset] for by_dataset in values.values()]
-        table.append(ranks_of(on_dataset, higher=higher))
+        table.append(rank_values(on_dataset, higher=higher))
     means = {}
     for name, column in zip(values, zip(*table, strict=True), strict=True):
         means[name] = math.fsum(column) / len(common)
@@ -56,7 +56,7 @@ def _common_datasets(values: Mapping[str, Mapping[str, float]]) -> list[str]:
     return sorted(set(first).intersection(*others))
 
 
-def ranks_of(values: Sequence[float], *, higher: bool) -> list[float]:
+def rank_values(values: Sequence[float], *, higher: bool) -> list[float]:
     """Ranks from 1, the best; equal values share the mean of their ranks."""
     in_order = sorted(values, reverse=higher)
     ranks = []

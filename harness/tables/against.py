@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from harness.contract import MetricSpec
 from harness.groups import Line
@@ -12,6 +11,7 @@ from harness.stats import Summary, summarise
 from harness.tables.grid import Grid
 from harness.tables.numbers import format_difference, format_value, plain_numbers
 from harness.tables.published import Published, PublishedNumber
+from harness.tables.render_data import Values
 from harness.tables.words import heading_of
 
 COLUMNS = ("data set", "learner", "metric", "published", "ours", "difference", "within", "source")
@@ -119,7 +119,7 @@ def _words_of(cell: Published, beside: _Beside, metric: MetricSpec, reason: str)
     return dataset, cell.learner, heading_of(metric), shown, ours, difference, within, cell.source
 
 
-def _values_of(cell: Published, beside: _Beside) -> dict[str, Any]:
+def _values_of(cell: Published, beside: _Beside) -> Values:
     number = beside.published
     mean, sd, n = plain_numbers(beside.ours)
     return {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from harness.contract import MetricSpec
 from harness.groups import Line, flat_first, pair_values
@@ -12,11 +11,12 @@ from harness.record import Record
 from harness.stats import FEWEST_PAIRS, SIGNIFICANCE, Summary, count_wins, holm, mcnemar, sign_test
 from harness.tables.grid import Grid
 from harness.tables.numbers import format_difference, format_p, format_value
+from harness.tables.render_data import Values
 from harness.tables.words import heading_of
 
 Hits = Callable[[Record], Sequence[bool]]
 """Whether the first-ranked class of each test row is a true one, in the order of the rows."""
-Place = tuple[str, str, str]
+DataPlace = tuple[str, str, str]
 """A data set as prepared, by what can be the same in two folders: name, representation and split."""
 
 
@@ -35,9 +35,9 @@ class LinePairs:
         """A text for each line that stands on one side only."""
         told = []
         for line in self.only_first:
-            told.append(f"only in the first: {_describe(line)}")
+            told.append(f"only in the first: {_describe_line(line)}")
         for line in self.only_second:
-            told.append(f"only in the second: {_describe(line)}")
+            told.append(f"only in the second: {_describe_line(line)}")
         return told
 
 
@@ -58,7 +58,7 @@ def pair_lines(first: Iterable[Line], second: Iterable[Line], learners: tuple[st
     return LinePairs(tuple(both), tuple(only_first), tuple(only_second))
 
 
-def _by_place(lines: Iterable[Line], learner: str | None) -> dict[tuple[Place, str], Line]:
+def _by_place(lines: Iterable[Line], learner: str | None) -> dict[tuple[DataPlace, str], Line]:
     """Lines by what must be the same of those that meet: the learner too, unless it is the only one that counts."""
     found = {}
     for line in flat_first(lines):
@@ -71,22 +71,22 @@ def _by_place(lines: Iterable[Line], learner: str | None) -> dict[tuple[Place, s
 
 def tell_lines(lines: Iterable[Line]) -> list[str]:
     """What there is to compare, a text for each data set as prepared."""
-    found: dict[Place, list[str]] = {}
+    found: dict[DataPlace, list[str]] = {}
     for line in flat_first(lines):
         found.setdefault(_place_of(line), []).append(line.title)
     return [f"{', '.join(learners)} on {_describe_place(place)}" for place, learners in found.items()]
 
 
-def _place_of(line: Line) -> Place:
+def _place_of(line: Line) -> DataPlace:
     return line.dataset, line.prepared.representation, str(line.prepared.split)
 
 
-def _describe_place(place: Place) -> str:
+def _describe_place(place: DataPlace) -> str:
     dataset, representation, split = place
     return f"{dataset} ({representation}, {split})"
 
 
-def _describe(line: Line) -> str:
+def _describe_line(line: Line) -> str:
     return f"{line.title} on {_describe_place(_place_of(line))}"
 
 
@@ -235,9 +235,9 @@ def _words_of_change(change: Change, p_value: float | None, instances: bool) -> 
     return (*words, change.verdict(p_value))
 
 
-def _values_of_change(change: Change, p_value: float | None, instances: bool) -> dict[str, Any]:
+def _values_of_change(change: Change, p_value: float | None, instances: bool) -> Values:
     won, tied, lost = change.wins
-    values = {
+    values: Values = {
         "dataset": change.dataset,
         "learner": change.learner,
         "metric": change.metric.name,

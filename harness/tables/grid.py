@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.tables.formats import find_format
 from harness.tables.render_html import grid_fragment
@@ -19,7 +20,7 @@ class Grid:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    values: tuple[dict[str, Any], ...]
+    values: tuple[Mapping[str, object], ...]
     """All with the same keys: numbers in full, None where there is none."""
     foot: tuple[str, ...] = ()
 

@@ -9,7 +9,7 @@ from harness.contract import MetricSpec
 from harness.groups import Line, Prepared, held_out_ratio, rivals_by_data
 from harness.stats import TESTS, indistinguishable_from_best
 
-Place = tuple[Prepared, str, str]
+CellPlace = tuple[Prepared, str, str]
 """A cell, by data set as prepared, title of the line and name of the metric."""
 
 
@@ -17,7 +17,7 @@ Place = tuple[Prepared, str, str]
 class Marks:
     """The marked cells, and what the foot of the table says of them."""
 
-    places: frozenset[Place]
+    places: frozenset[CellPlace]
     words: str
 
     def has(self, line: Line, metric: MetricSpec) -> bool:
@@ -26,7 +26,7 @@ class Marks:
 
 def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -> Marks:
     """Mark, on each data set, the best of each column and all that the test cannot tell from it."""
-    places: set[Place] = set()
+    places: set[CellPlace] = set()
     tested: set[int] = set()
     needed: set[int] = set()
     for prepared, rivals in rivals_by_data(lines).items():

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from harness.contract import MetricSpec
 from harness.groups import Line, flat_first, held_out_ratio, rank_learners, rivals_by_data
 from harness.stats import TESTS, AverageRanks, PairedValues, count_wins, mean_of, pair_trials
 from harness.tables.grid import Grid
+from harness.tables.render_data import Values
 from harness.tables.words import heading_of
 
 Learners = tuple[str, str]
@@ -123,7 +123,7 @@ def _matrix_cell(pair: Learners, scores: dict[Learners, Score], beaten: Counter[
 
 def _matrix_values(
     pair: Learners, metric: MetricSpec, scores: dict[Learners, Score], beaten: Counter[Learners]
-) -> dict[str, Any]:
+) -> Values:
     learner, against = pair
     score = scores[pair]
     return {

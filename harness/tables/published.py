@@ -19,9 +19,9 @@ from pathlib import Path
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
 
-REQUIRED = ("dataset", "learner", "metric", "value", "interval", "source")
-OPTIONAL = ("representation",)
-FILLED = ("dataset", "learner", "metric", "value", "source")
+REQUIRED_COLUMNS = ("dataset", "learner", "metric", "value", "interval", "source")
+OPTIONAL_COLUMNS = ("representation",)
+FILLED_COLUMNS = ("dataset", "learner", "metric", "value", "source")
 """What no line may leave empty."""
 _SECONDS = {"h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _SCALES = {
@@ -83,12 +83,12 @@ def read_published(path: Path) -> list[Published]:
 
 
 def _check_heading(heading: Sequence[str], path: Path) -> None:
-    missing = [name for name in REQUIRED if name not in heading]
-    unknown = [repr(name) for name in heading if name not in REQUIRED and name not in OPTIONAL]
+    missing = [name for name in REQUIRED_COLUMNS if name not in heading]
+    unknown = [repr(name) for name in heading if name not in REQUIRED_COLUMNS and name not in OPTIONAL_COLUMNS]
     if not missing and not unknown:
         return
     wrong = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}"
-    expected = f"expected {', '.join(REQUIRED)}[, {', '.join(OPTIONAL)}]"
+    expected = f"expected {', '.join(REQUIRED_COLUMNS)}[, {', '.join(OPTIONAL_COLUMNS)}]"
     raise HarnessError(f"the heading {wrong}; {expected}", culprit=str(path))
 
 
@@ -99,7 +99,7 @@ def _read_lines(reader: csv.DictReader[str], path: Path) -> Iterator[Published]:
         if None in row or None in row.values():  # how csv tells of a line that is too long, or too short
             raise HarnessError(f"{width} fields expected", culprit=where)
         cells = {name: text.strip() for name, text in row.items()}
-        for name in FILLED:
+        for name in FILLED_COLUMNS:
             if not cells[name]:
                 raise HarnessError(f"{name} is empty", culprit=where)
         yield Published(**cells)

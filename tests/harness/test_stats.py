@@ -27,7 +27,7 @@ from harness.stats import (
     summarise,
     t_half_width,
 )
-from harness.stats.ranks import ranks_of
+from harness.stats.ranks import rank_values
 
 numbers = st.floats(-1e6, 1e6)
 scores = st.sampled_from([0.1, 0.2, 0.5, 0.8, 0.9])
@@ -290,7 +290,7 @@ tables = st.integers(3, 6).flatmap(
 
 @given(tables)
 def test_friedmans_test_is_scipys(table):
-    ranks = [ranks_of(row, higher=True) for row in table]
+    ranks = [rank_values(row, higher=True) for row in table]
     assume(any(len(set(row)) > 1 for row in table))
     expected = scipy_stats.friedmanchisquare(*zip(*table, strict=True))
     statistic, p = friedman(ranks)
@@ -300,8 +300,8 @@ def test_friedmans_test_is_scipys(table):
 
 @given(st.lists(scores, min_size=1, max_size=8))
 def test_ranks_are_scipys_with_ties_shared(values):
-    assert ranks_of(values, higher=False) == list(scipy_stats.rankdata(values))
-    assert ranks_of(values, higher=True) == list(scipy_stats.rankdata([-v for v in values]))
+    assert rank_values(values, higher=False) == list(scipy_stats.rankdata(values))
+    assert rank_values(values, higher=True) == list(scipy_stats.rankdata([-v for v in values]))
 
 
 def test_the_critical_difference_is_the_published_one():

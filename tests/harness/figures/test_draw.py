@@ -12,6 +12,7 @@ from harness.errors import HarnessError
 from harness.figures.draw_diagram import draw_diagram
 from harness.figures.draw_panels import draw_panels
 from harness.figures.drawing import Diagram, Panel, Panels, Series
+from harness.figures.file_formats import FILE_FORMATS
 from harness.figures.ticks import log_labels, log_ticks
 from harness.stats import average_ranks
 
@@ -41,6 +42,16 @@ def test_texts_of_a_figure_can_be_read_in_the_svg(tmp_path):
     words = " ".join(ElementTree.parse(tmp_path / "a.svg").getroot().itertext())
     for text in ("digits", "passes", "R1", "pa", "lomtree (slope 0.10)", "over 4 to 10 trials"):
         assert text in words
+
+
+@pytest.mark.parametrize("drawing", [Panels((PANEL,)), Diagram("R1", RANKS)], ids=["panels", "diagram"])
+def test_a_drawing_shows_itself_in_a_notebook_as_it_is_in_files(tmp_path, drawing):
+    assert drawing._repr_png_() == drawing.save(tmp_path / "a.png").read_bytes()
+    assert drawing._repr_svg_() == drawing.save(str(tmp_path / "a.svg")).read_text()
+
+
+def test_every_kind_of_file_is_tested_here():
+    assert FILE_FORMATS.keys() == SIGNS.keys()
 
 
 def test_another_ending_is_refused(tmp_path):

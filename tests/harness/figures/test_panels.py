@@ -148,3 +148,78 @@ def test_a_point_has_the_spread_of_score_and_of_cost(make_record):
     ((series,),) = [panel.series for panel in pareto_panels(group_records(records), R1, TRAIN)]
     assert (series.x, series.x_spread) == ((2.0,), pytest.approx((2**0.5,)))
     assert (series.y, series.spread) == (pytest.approx((0.6,)), pytest.approx((0.02**0.5,)))
+
+
+# -- lines that stand together, or do not ----------------------------------------------------------------------------
+
+
+def test_a_family_is_not_guessed_from_a_label(make_record):
+    labels = {"pa(C=1)": "small", "pa(C=2)": "large"}
+    records = [
+        make_record(label, 0, r1=0.5, params={"C": C}, family=family)
+        for C, (label, family) in enumerate(labels.items(), start=1)
+    ]
+    with pytest.raises(HarnessError, match="which parameter was swept\\? none was: name one with --x"):
+        sweep_panels(group_records(records), R1)
+    with pytest.raises(HarnessError, match=r"no learner was run with several numbers for 'C': --set NAME\.C=\[1,2,3\]"):
+        sweep_panels(group_records(records), R1, "C")
+
+
+def test_series_of_a_sweep_that_differ_by_their_origin_alone_say_so(make_record):
+    records = [
+        make_record(f"pa(C={C})", 0, r1=0.5, params={"C": C}, learner_version=version)
+        for version in ("1.0", "2.0")
+        for C in (1, 2)
+    ]
+    (panel,) = sweep_panels(group_records(records), R1)
+    assert [series.label for series in panel.series] == ["pa [dist 1.0]", "pa [dist 2.0]"]
+
+
+def test_only_numbers_are_swept_and_a_learner_that_failed_has_none(make_record):
+    values = [(1, False), (2, True), ("auto", True)]
+    records = [make_record("pa", 0, r1=0.5, params={"C": C, "fast": fast}) for C, fast in values]
+    records.append(make_record("pa", 0, status="error", params={"C": 3, "fast": True}))
+    for name in ("fast", "C"):  # each number of C stands alone, with another value of fast
+        with pytest.raises(HarnessError, match=f"no learner was run with several numbers for '{name}'"):
+            sweep_panels(group_records(records), R1, name)
+    alike = [make_record("pa", 0, r1=0.5, params={"C": C}) for C in (1, 2, True)]
+    ((series,),) = [panel.series for panel in sweep_panels(group_records([*alike, records[-1]]), R1)]
+    assert series.x == (1, 2)
+
+
+def test_data_sets_of_one_size_share_a_point_and_two_preparations_do_not(make_record):
+    draws = [
+        make_record("pa", 0, dataset=f"made({n}, {seed})", fingerprint=f"{n}{seed}", n_classes=n, train=float(n + seed))
+        for n in (10, 100)
+        for seed in (0, 2)
+    ]
+    ((series,),) = [panel.series for panel in scaling_panels(group_records(draws), TRAIN)]
+    assert (series.x, series.y, series.trials) == ((10, 100), (11.0, 101.0), 2)
+    twice = [
+        make_record("pa", 0, dataset=f"d{n}", fingerprint=f"{n}", n_classes=n, train=float(n), representation=how)
+        for n in (10, 100)
+        for how in ("tf", "raw")
+    ]
+    (panel,) = scaling_panels(group_records(twice), TRAIN)
+    assert [series.label for series in panel.series] == ["pa (tf, holdout:0.1)", "pa (raw, holdout:0.1)"]
+
+
+def test_panels_of_one_data_set_tell_preparation_and_content(make_record):
+    alike = [make_record("pa", 0, r1=0.5), make_record("pa", 0, r1=0.6, representation="raw")]
+    assert [panel.title for panel in bar_panels(group_records(alike), R1)] == [
+        "digits (tf, holdout:0.1)",
+        "digits (raw, holdout:0.1)",
+    ]
+    changed = [*alike, make_record("pa", 0, r1=0.7, fingerprint="beef" * 16)]
+    assert [panel.title for panel in bar_panels(group_records(changed), R1)] == [
+        "digits (tf, holdout:0.1; data f00df00d)",
+        "digits (raw, holdout:0.1)",
+        "digits (tf, holdout:0.1; data beefbeef)",
+    ]
+
+
+def test_figures_keep_the_order_in_which_learners_ran(make_record):
+    records = [make_record("lomtree", 0, r1=0.5, learner_kind="tree"), make_record("pa", 0, r1=0.6)]
+    (panel,) = bar_panels(group_records(records), R1)
+    assert panel.names == ("lomtree", "pa")
+    assert [series.kind for series in panel.series] == ["tree", "flat"]

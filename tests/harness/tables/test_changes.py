@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from harness.groups import group_records
-from harness.tables.changes import changes_grid, find_changes, pair_lines
+from harness.machine import Machine
+from harness.tables.changes import changes_grid, find_changes, pair_lines, tell_lines
 from harness.tables.settings import settings_grid
 
 R1 = MetricSpec(name="r1", compute="a:b", title="R1")
@@ -102,3 +103,44 @@ def test_settings_that_differ_are_told_and_no_others(make_record):
         "parameters of pa on digits": ("C=1.0", "C=2.0"),
     }
     assert "are the same" in settings_grid(before, before, {}).foot[0]
+
+
+def test_what_there_is_to_compare_is_told_by_data_set_as_prepared(lines):
+    told = tell_lines([*lines([0.5], learner_kind="tree"), *lines([0.5], "ff"), *lines([0.5], representation="raw")])
+    assert told == ["ff, pa on digits (tf, holdout:0.1)", "pa on digits (raw, holdout:0.1)"]
+
+
+def test_two_set_ups_under_one_label_are_compared_each_with_its_own(make_record):
+    def folder(better):
+        return group_records(
+            [make_record("pa", 0, r1=r1 + better, params={"C": C}) for C, r1 in ((1, 0.8), (100, 0.2))]
+        )
+
+    changes, alone = compared(folder(0.0), folder(0.1))
+    assert [(change.learner, change.before.mean) for change in changes] == [("pa [C=1]", 0.8), ("pa [C=100]", 0.2)]
+    assert alone == []
+
+
+def test_rows_of_other_data_are_not_compared_one_by_one(lines):
+    pairs = pair_lines(lines([0.5]), lines([0.5], fingerprint="beef" * 16))
+
+    def hits(record):
+        raise AssertionError("other rows")
+
+    (change,) = find_changes(pairs.both, [R1], (hits, hits))
+    assert change.instances_p is None
+
+
+def test_a_change_is_written_in_full_for_programs(lines):
+    changes, _ = compared(lines([0.5] * 8), lines([0.6] * 8))
+    (values,) = changes_grid(changes, "t").values
+    assert values["difference"] == pytest.approx(0.1)
+    assert (values["won"], values["tied"], values["lost"], values["p"]) == (8, 0, 0, 2 / 2**8)
+    assert "mcnemar_p" not in values
+    assert "mcnemar_p" in changes_grid(changes, "t", instances=True).values[0]
+
+
+def test_machines_that_differ_are_told_in_words(make_record):
+    before, after = [make_record("pa", 0, r1=0.5)], [make_record("pa", 0, r1=0.5, machine="m2")]
+    (row,) = settings_grid(before, after, {"m1": Machine("m1", "Fast", 8)}).rows
+    assert row == ("machine", "Fast, 8 cores (m1)", "unknown processor, ? cores (m2)")

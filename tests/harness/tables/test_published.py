@@ -156,6 +156,41 @@ def test_a_published_data_set_may_stand_for_a_grid_of_draws(make_record):
     assert grid.values[0]["n"] == 2
 
 
+def test_a_data_set_is_one_of_a_grid_by_its_family_and_not_by_how_its_name_begins(make_record):
+    named = make_record("pa", 0, r1=0.5, dataset="made(by hand)", dataset_family="made(by hand)")
+    assert against(group_records([named]), ("made", "pa", "r1", "0.7", "", "T")).rows[0][4] == "not run"
+    drawn = make_record("pa", 0, r1=0.5, dataset="first draw", dataset_family="made")
+    assert against(group_records([drawn]), ("made", "pa", "r1", "0.7", "", "T")).rows[0][4] == "0.500"
+
+
+def test_a_published_learner_is_found_by_its_label_and_else_by_its_family(make_record):
+    one = make_record("ooz(d=100)", 0, r1=0.5, params={"d": 100})
+    asked = ("digits", "ooz", "r1", "0.7", "", "T")
+    assert against(group_records([one]), asked).rows[0][4] == "0.500"
+    other = make_record("ooz(d=500)", 0, r1=0.6, params={"d": 500})
+    assert against(group_records([one, other]), asked).rows[0][4] == "2 set-ups: give each its label"
+    labelled = make_record("ooz", 0, r1=0.7, params={})
+    assert against(group_records([one, labelled, other]), asked).rows[0][4] == "0.700"
+
+
+def test_two_set_ups_under_one_label_are_not_averaged(make_record):
+    records = [make_record("pa", 0, r1=r1, params={"C": C}) for C, r1 in ((1, 0.917), (100, 0.2))]
+    grid = against(group_records(records), ("digits", "pa", "r1", "0.9", "", "T"))
+    assert grid.rows[0][4] == "2 set-ups: give each its label"
+    assert grid.values[0]["ours"] is None
+
+
+def test_a_metric_without_a_value_says_so(make_record):
+    grid = against(group_records([make_record("pa", 0, r1=None)]), ("digits", "pa", "r1", "0.9", "", "T"))
+    assert grid.rows[0][4] == "no value"
+
+
+def test_what_was_not_run_can_be_left_out(lines):
+    numbers = [Published(dataset, "pa", "r1", "0.9", "", "T") for dataset in ("rcv1", "digits")]
+    grid = against_grid(numbers, lines, METRICS, "title", run_only=True)
+    assert [row[0] for row in grid.rows] == ["digits"]
+
+
 def test_a_value_that_is_no_number_names_its_cell(lines):
     with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is no number of share"):
         against(lines, ("digits", "pa", "r1", "many", "", "Table 1"))

@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness import MetricSpec
+from harness.errors import HarnessError
 from harness.groups import group_records
 from harness.machine import Machine
 from harness.stats import Summary
 from harness.tables.formats import FORMATS
+from harness.tables.grid import Grid
 from harness.tables.numbers import format_value
 from harness.tables.render_terminal import table_to_terminal
 from harness.tables.table import Cell, Group, Row, Table, make_table
@@ -156,11 +158,34 @@ def test_the_terminal_is_as_it_was(table_of, scene):
     assert_snapshot(f"{scene}-terminal", table_of(scene).render())
 
 
+GRID = Grid(
+    "a|b <script>",
+    ("learner", "R1", "50%_$x$"),
+    (("pa", "0.900 ± 0.010", "<b>&*"), ("[ooz]", "-", "~^\\z")),
+    (
+        {"learner": "pa", "r1": 0.9, "within": True, "note": "<b>&*"},
+        {"learner": "[ooz]", "r1": None, "within": None, "note": "~^\\z"},
+    ),
+    ("Foot: 100% & <more>.", "Second line."),
+)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_of_a_grid_is_as_it_was(form):
+    assert_snapshot(f"grid-{form}", GRID.render(form))
+
+
+def test_a_grid_without_rows_can_be_written_in_every_format():
+    empty = Grid("none", ("setting", "first"), (), (), ("All the same.",))
+    for form in FORMATS:
+        assert ("All the same." in empty.render(form)) == (form != "csv")
+
+
 def test_no_snapshot_is_left_over():
     source = Path(__file__).read_text(encoding="utf-8")
     for path in SNAPSHOTS.iterdir():
         scene, _, form = path.stem.rpartition("-")
-        assert f'"{scene}"' in source
+        assert f'"{scene}"' in source or f'f"{scene}-' in source
         assert form in FORMATS
 
 
@@ -354,3 +379,50 @@ def test_a_browser_shows_the_table(table_of, tmp_path):
     assert page.texts["td"][0] == "a|b*c_d`e`[f](g)"
     assert "ERROR 1/1" in page.texts["td"]
     assert "script" not in page.texts
+
+
+# -- tables that show themselves -------------------------------------------------------------------------------------
+
+
+def test_a_table_and_a_grid_print_as_at_a_terminal(table_of):
+    assert str(table_of("whole")) == table_of("whole").render("terminal")
+    assert str(GRID) == GRID.render("terminal")
+
+
+@pytest.mark.parametrize("name", ["harness-table", "harness-grid"])
+def test_in_a_notebook_they_are_a_part_of_a_page_with_classes_and_all_escaped(table_of, name):
+    shown = {"harness-table": table_of("special"), "harness-grid": GRID}[name]
+    fragment = shown._repr_html_()
+    page = Page(fragment)
+    assert page.attributes[0] == ("div", "class", name)
+    assert not page.texts.keys() & {"html", "head", "body", "style", "script"}
+    inner = fragment.removeprefix(f'<div class="{name}">\n').removesuffix("\n</div>")
+    assert f"<body>\n{inner}\n</body>" in shown.render("html")
+
+
+def test_failures_in_a_notebook_can_be_styled(table_of):
+    assert ("td", "class", "failed") in Page(table_of("failures")._repr_html_()).attributes
+
+
+def test_a_table_becomes_a_frame_with_numbers_in_full(table_of):
+    frame = table_of("failures").to_frame().set_index("learner")
+    assert frame.loc["good", "r1"] == pytest.approx(0.85, abs=1e-15)
+    assert (frame.loc["good", "r1_n"], bool(frame.loc["good", "r1_best"])) == (3, True)
+    assert frame["r1"].isna().to_dict() == {"good": False, "partly": False, "never": True}
+    assert list(frame["trials"]) == ["3", "2/3, MEMORY 1/3", "0/3"]
+
+
+def test_a_grid_becomes_a_frame_of_its_plain_values():
+    assert GRID.to_frame().to_dict("list")["learner"] == ["pa", "[ooz]"]
+
+
+def test_a_format_that_nobody_knows_is_refused_and_all_are_listed(table_of):
+    for shown in (table_of("single"), GRID):
+        with pytest.raises(HarnessError, match="table format 'word': expected one of terminal, markdown, latex, csv"):
+            shown.render("word")
+
+
+def test_every_format_has_an_ending_of_its_own():
+    endings = [form.ending for form in FORMATS.values()]
+    assert endings == ["txt", "md", "tex", "csv", "json", "html"]
+    assert [name for name, form in FORMATS.items() if form.for_programs] == ["csv", "json"]

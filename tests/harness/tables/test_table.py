@@ -403,3 +403,24 @@ def test_a_column_that_no_record_has_says_how_to_get_it(run_of):
         "In none of the records: r7; `harness rescore`" in line
         for line in make_table(run_of("a", [1]), [R1, absent]).foot
     )
+
+
+def test_what_tuning_chose_is_told_for_each_set_up(make_record):
+    def tuned(chosen, candidates):
+        tuning = [{"params": {"C": C}, "score": 0.5} for C in candidates]
+        return [make_record("pa", seed, r1=0.9, tuned={"C": chosen}, tuning=tuning) for seed in range(2)]
+
+    foot = make_table([*tuned(1, (1, 2)), *tuned(3, (1, 2, 3))], [R1]).foot
+    assert "pa [tuned C, 2 candidates] on digits: chosen on validation rows, most often C=1 (2 of 2 trials)." in foot
+    assert "pa [tuned C, 3 candidates] on digits: chosen on validation rows, most often C=3 (2 of 2 trials)." in foot
+
+
+def test_of_learners_that_share_the_best_mean_the_first_of_the_table_is_compared_with_the_rest(make_record):
+    values = {"tree": [0.9, 0.5] * 5, "flat": [0.5, 0.9] * 5, "rival": [0.4, 0.8] * 5}
+    kinds = {"tree": "tree"}
+    records = [
+        make_record(label, seed, r1=r1, learner_kind=kinds.get(label, "flat"))
+        for label, by_seed in values.items()
+        for seed, r1 in enumerate(by_seed)
+    ]
+    assert best_of(make_table(records, [R1])) == ["flat", "tree"]
