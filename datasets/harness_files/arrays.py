@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse, vstack
 
 from harness import Dataset
 from harness.errors import DataError
 from harness_files.labels import LabelRows
-from harness_files.places import find_file, split_of, tell_splits
+from harness_files.places import PARTS, Splits, find_file, split_of, tell_splits
 from harness_files.taxonomy import from_file
 
 PIECES = ("data", "indices", "indptr", "shape")
@@ -25,24 +25,28 @@ EXPECTED = (
 Arrays = Mapping[str, Any]
 
 
-def load(*, path: str, labels: str | None = None, taxonomy: str | None = None) -> Dataset:
-    """X and y of a file; y may also come from a file of its own, `labels`: .npy, or a label a line."""
+def load_arrays(*, path: str, labels: str | None = None, taxonomy: str | None = None) -> Dataset:
+    """X and y of a file; y may also come from a file of its own, `labels`: .npy, .npz, or a label a line."""
     arrays = _read(path)
-    halves = [part for part in ("train", "test") if f"y_{part}" in arrays]
-    if len(halves) == 2:
-        parts = [_matrix(arrays, f"X_{part}", path) for part in halves]
-        X = csr_array(_stacked(parts, path))
-        y, rows = np.concatenate([arrays["y_train"], arrays["y_test"]]), [part.shape[0] for part in parts]
-        splits = split_of(rows)
+    splits: Splits = {}
+    if _has(arrays, "y_train") and _has(arrays, "y_test"):
+        X, y, splits = _both_parts(arrays, path)
     else:
-        X, splits = _matrix(arrays, "X", path), _given(arrays)
-        y = _labels_of(labels) if labels is not None else _target(arrays, path)
+        X = _matrix(arrays, "X", path)
+        y = _read_labels(labels) if labels is not None else _labels(arrays, "y", path)
+        if "train" in arrays and "test" in arrays:
+            splits = {"given": (arrays["train"], arrays["test"])}
+    where = labels or path
     if y.shape[0] != X.shape[0]:
-        raise DataError(f"{labels or path}: {y.shape[0]:,} labels for the {X.shape[0]:,} rows of X in {path}")
-    positions, names, met = _classes(y, arrays, labels or path)
-    tree = from_file(taxonomy, met, names) if taxonomy is not None else None
+        raise DataError(f"{where}: {y.shape[0]:,} labels for the {X.shape[0]:,} rows of X in {path}")
+    rows = _label_rows(y, arrays.get("class_names"), where)
+    names = rows.names
+    tree = from_file(taxonomy, rows.met_at, names) if taxonomy is not None else None
     found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features, {len(names):,} classes{tell_splits(splits)}"
-    return Dataset(X, positions, names, tree, splits, found)
+    return Dataset(X, rows.positions(), names, tree, splits, found)
+
+
+# -- arrays ----------------------------------------------------------------------------------------------------------
 
 
 def _read(path: str) -> Arrays:
@@ -55,52 +59,80 @@ def _read(path: str) -> Arrays:
         raise DataError(f"{path} cannot be read as .npz ({error}): {EXPECTED}") from error
 
 
-def _matrix(arrays: Arrays, name: str, path: str) -> Any:
+def _has(arrays: Arrays, name: str) -> bool:
+    """Whether an array is there, whole or as a sparse matrix in pieces."""
+    return name in arrays or _has_pieces(arrays, f"{name}_")
+
+
+def _has_pieces(arrays: Arrays, prefix: str) -> bool:
+    return all(f"{prefix}{piece}" in arrays for piece in PIECES)
+
+
+def _matrix(arrays: Arrays, name: str, path: str) -> csr_array:
     """A matrix by its name: whole, in pieces `name_data`..., or for X in the pieces that save_npz writes."""
     if name in arrays:
-        whole = arrays[name]
-        if whole.ndim != 2 or not (np.issubdtype(whole.dtype, np.number) or whole.dtype == np.bool_):
-            raise DataError(
-                f"{path}: {name} is {whole.dtype} of shape {whole.shape}, expected numbers, rows x features"
-            )
-        return csr_array(whole.astype(np.float32))
-    for prefix in (f"{name}_", "") if name in ("X", "y") else (f"{name}_",):
-        if all(f"{prefix}{piece}" in arrays for piece in PIECES):
-            data, indices, indptr, shape = (arrays[f"{prefix}{piece}"] for piece in PIECES)
-            made = (
-                csc_array if str(np.asarray(arrays.get(f"{prefix}format", "csr")).astype(str)) == "csc" else csr_array
-            )
-            try:
-                matrix = made((data, indices, indptr), shape=tuple(map(int, shape)))
-                matrix.check_format()
-            except ValueError as error:
-                raise DataError(f"{path}: the pieces of {name} do not fit together: {error}") from error
-            return csr_array(matrix)
+        return _from_whole(arrays[name], name, path)
+    if _has_pieces(arrays, f"{name}_"):
+        return _from_pieces(arrays, f"{name}_", name, path)
+    if name == "X" and _has_pieces(arrays, ""):
+        return _from_pieces(arrays, "", name, path)
     raise DataError(f"{path} holds {', '.join(arrays) or 'nothing'}, and no {name}: {EXPECTED}")
 
 
-def _stacked(parts: list[Any], path: str) -> Any:
-    from scipy.sparse import vstack
-
-    if parts[0].shape[1] != parts[1].shape[1]:
-        raise DataError(f"{path}: X_train has {parts[0].shape[1]:,} features, X_test {parts[1].shape[1]:,}")
-    return vstack(parts, format="csr")
-
-
-def _target(arrays: Arrays, path: str) -> Any:
-    if "y" in arrays:
-        return arrays["y"]
-    if "y_data" in arrays:
-        return _matrix(arrays, "y", path)
-    raise DataError(f"{path} holds {', '.join(arrays)}, and no y: {EXPECTED}, or name a file with labels='FILE'")
+def _from_whole(whole: Any, name: str, path: str) -> csr_array:
+    is_numbers = np.issubdtype(whole.dtype, np.number) or whole.dtype == np.bool_
+    if whole.ndim != 2 or not is_numbers:
+        raise DataError(f"{path}: {name} is {whole.dtype} of shape {whole.shape}, expected numbers, rows x features")
+    return csr_array(whole.astype(np.float32))
 
 
-def _labels_of(path: str) -> Any:
+def _from_pieces(arrays: Arrays, prefix: str, name: str, path: str) -> csr_array:
+    data, indices, indptr, shape = (arrays[f"{prefix}{piece}"] for piece in PIECES)
+    form = np.asarray(arrays.get(f"{prefix}format", "csr")).astype(str)  # scipy writes bytes
+    kind = csc_array if form == "csc" else csr_array
+    try:
+        matrix = kind((data, indices, indptr), shape=tuple(map(int, shape)))
+        matrix.check_format()
+    except ValueError as error:
+        raise DataError(f"{path}: the pieces of {name} do not fit together: {error}") from error
+    return csr_array(matrix)
+
+
+def _both_parts(arrays: Arrays, path: str) -> tuple[csr_array, Any, Splits]:
+    """Rows, labels and the split of a file that holds a training part and a test part."""
+    train, test = (_matrix(arrays, f"X_{part}", path) for part in PARTS)
+    if train.shape[1] != test.shape[1]:
+        raise DataError(f"{path}: X_train has {train.shape[1]:,} features, X_test {test.shape[1]:,}")
+    labels = [_labels(arrays, f"y_{part}", path) for part in PARTS]
+    X = csr_array(vstack([train, test], format="csr"))
+    return X, _stacked_labels(labels), split_of([train.shape[0], test.shape[0]])
+
+
+def _stacked_labels(labels: list[Any]) -> Any:
+    if any(map(issparse, labels)):
+        return csr_array(vstack(list(map(csr_array, labels))))
+    return np.concatenate(labels)
+
+
+# -- labels ----------------------------------------------------------------------------------------------------------
+
+
+def _labels(arrays: Arrays, name: str, path: str) -> Any:
+    if name in arrays:
+        return np.atleast_1d(arrays[name])
+    if _has_pieces(arrays, f"{name}_"):
+        return _from_pieces(arrays, f"{name}_", name, path)
+    raise DataError(f"{path} holds {', '.join(arrays)}, and no {name}: {EXPECTED}, or name a file with labels='FILE'")
+
+
+def _read_labels(path: str) -> Any:
     """Labels of a file of their own."""
     file = find_file(path)
     try:
         if file.suffix == ".npz":
-            return _target(_read(path), path)
+            arrays = _read(path)
+            is_matrix = _has_pieces(arrays, "")  # as save_npz writes it
+            return _from_pieces(arrays, "", "y", path) if is_matrix else _labels(arrays, "y", path)
         if file.suffix == ".npy":
             return np.load(file, allow_pickle=False)
         return np.array(file.read_text(encoding="utf-8").splitlines())
@@ -108,32 +140,44 @@ def _labels_of(path: str) -> Any:
         raise DataError(f"{path} cannot be read as labels ({error}): expected .npy, .npz or a label a line") from error
 
 
-def _given(arrays: Arrays) -> dict[str, tuple[Any, Any]]:
-    return {"given": (arrays["train"], arrays["test"])} if {"train", "test"} <= set(arrays) else {}
-
-
-def _classes(y: Any, arrays: Arrays, path: str) -> tuple[Any, tuple[str, ...], dict[str, str]]:
-    """Class positions, class names, and where each class was met; classes without a row are left out."""
-    names = arrays.get("class_names")
+def _label_rows(y: Any, class_names: Sequence[Any] | None, path: str) -> LabelRows:
+    """The class names of each row; classes without a row are left out."""
     several = issparse(y) or y.ndim == 2
+    values = _values_in_matrix(y, path) if several else _single_values(y, path)
     rows = LabelRows()
-    if several:
-        y = csr_array(y)
-        items = [y.indices[y.indptr[i] : y.indptr[i + 1]] for i in range(y.shape[0])]
-    elif y.ndim != 1 or y.dtype.kind not in "iuUSbf" or (y.dtype.kind == "f" and (y != np.round(y)).any()):
-        raise DataError(f"{path}: y is {y.dtype} of shape {y.shape}, expected whole numbers or texts, one a row")
-    else:
-        items = [[value] for value in (y.astype(np.int64) if y.dtype.kind in "bf" else y).tolist()]
-    for number, item in enumerate(items, 1):
-        rows.add([_name(value, names, path) for value in item], f"{path}, row {number}")
-    if several and (np.array(rows.sizes) == 0).all():
+    for number, row in enumerate(values, 1):
+        rows.add([_class_name(value, class_names, path) for value in row], f"{path}, row {number}")
+    if several and not any(rows.sizes):
         raise DataError(f"{path}: y has no label at all")
-    return rows.positions(), rows.names, rows.met_at
+    return rows
 
 
-def _name(value: Any, names: Any, path: str) -> str:
-    if names is None:
-        return value.decode() if isinstance(value, bytes) else str(value)
-    if not 0 <= int(value) < len(names):
-        raise DataError(f"{path}: the label {value} has no place in class_names, which has {len(names):,}")
-    return str(names[int(value)])
+def _values_in_matrix(y: Any, path: str) -> Iterator[Sequence[Any]]:
+    """The columns that hold something, row by row."""
+    if y.shape[1] == 1:
+        raise DataError(f"{path}: y has a single column, expected one dimension, or a column for each of the classes")
+    indicator = csr_array(y)
+    for row in range(indicator.shape[0]):
+        yield indicator.indices[indicator.indptr[row] : indicator.indptr[row + 1]]
+
+
+def _single_values(y: Any, path: str) -> Iterator[Sequence[Any]]:
+    kind = y.dtype.kind
+    has_fractions = kind == "f" and (y != np.round(y)).any()
+    if y.ndim != 1 or kind not in "iuUSbf" or has_fractions:
+        raise DataError(f"{path}: y is {y.dtype} of shape {y.shape}, expected whole numbers or texts, one a row")
+    if kind in "bf":
+        y = y.astype(np.int64)
+    for value in y.tolist():
+        yield [value]
+
+
+def _class_name(value: Any, class_names: Sequence[Any] | None, path: str) -> str:
+    """What a label is called: itself, or the name that stands at its place in `class_names`."""
+    if isinstance(value, bytes):
+        value = value.decode()
+    if class_names is None or isinstance(value, str):
+        return str(value)
+    if not 0 <= int(value) < len(class_names):
+        raise DataError(f"{path}: the label {value} has no place in class_names, which has {len(class_names):,}")
+    return str(class_names[int(value)])

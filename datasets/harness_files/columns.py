@@ -13,27 +13,16 @@ if TYPE_CHECKING:
     from harness_files.rows import Table
 
 TEXT = (
-    *(
-        "text",
-        "texts",
-        "document",
-        "content",
-        "body",
-        "title",
-        "name",
-        "description",
-        "sentence",
-        "message",
-        "abstract",
-    ),
-    *("query", "question", "utterance", "review", "comment", "term", "product", "job_title"),
+    *("text", "texts", "document", "content", "body", "title", "name", "description", "sentence", "message"),
+    *("abstract", "query", "question", "utterance", "review", "comment", "term", "product", "job_title"),
 )
 LABEL = (
     *("label", "labels", "class", "classes", "category", "categories", "target", "y", "topic", "topics", "intent"),
     *("code", "tag", "tags", "class_name", "class_label"),
 )
 SPLIT = ("split", "part", "subset", "partition")
-GUESSED: Mapping[str, tuple[str, ...]] = {"text": TEXT, "label": LABEL, "split": SPLIT}
+PLAIN = frozenset([*TEXT, *LABEL, *SPLIT])
+"""Names that tell what a column holds."""
 
 
 @dataclass(frozen=True)
@@ -48,60 +37,94 @@ class Chosen:
 
     @property
     def columns(self) -> list[int]:
-        return [*self.text, *(place for place in (self.split, self.id) if place is not None), self.label]
+        columns = list(self.text)
+        if self.split is not None:
+            columns.append(self.split)
+        if self.id is not None:
+            columns.append(self.id)
+        return [*columns, self.label]
 
 
 def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
     """Whether a first line holds names of columns: one that was asked for, or one that is plain."""
-    wanted = {part for value in asked.values() if isinstance(value, str) for part in (value, *value.split("+"))}
-    plain = {name for names in GUESSED.values() for name in names}
-    return any(cell.strip() in wanted or cell.strip().lower() in plain for cell in cells)
+    wanted = set()
+    for value in asked.values():
+        if isinstance(value, str):
+            wanted.update([value, *value.split("+")])
+    names = set(map(str.strip, cells))
+    lowered = set(map(str.lower, names))
+    return bool(names & wanted or lowered & PLAIN)
 
 
 def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
     """The columns to read; DataError lists what there is and says how to name them."""
-    names = table.columns
+    text, label = _text_and_label(table, asked)
+    if len({*text, label}) <= len(text):
+        raise DataError(f"{table.name}: the column {table.columns[label]!r} cannot be both text and label")
+    split = _place(table, "split", asked["split"])
+    if split is None:
+        split = _guess(table.columns, SPLIT, (*text, label))
+    texts = " and ".join(repr(table.columns[place]) for place in text)
+    told = f"text from {texts}, label from {table.columns[label]!r}"
+    if split is not None:
+        told += f", split from {table.columns[split]!r}"
+    return Chosen(text, label, split, _place(table, "id", asked["id"]), told)
+
+
+def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
+    """As asked for, else as their names tell; of two columns the one is told by the other."""
     label = _place(table, "label", asked["label"])
-    label = _guess(names, LABEL, ()) if label is None else label
+    if label is None:
+        label = _guess(table.columns, LABEL, ())
     text = _text_places(table, asked["text"])
     if not text:
-        guess = _guess(names, TEXT, () if label is None else (label,))
+        taken = () if label is None else (label,)
+        guess = _guess(table.columns, TEXT, taken)
         text = () if guess is None else (guess,)
-    if len(names) == 2 and (label is None) != (not text):  # the other one is plain
-        label, text = (1 - text[0], text) if label is None else (label, (1 - label,))
+    if len(table.columns) == 2:
+        if label is None and text:
+            label = 1 - text[0]
+        elif label is not None and not text:
+            text = (1 - label,)
     if not text or label is None:
         raise _undecided(table, text, label)
-    split = _place(table, "split", asked["split"])
-    split = _guess(names, SPLIT, (*text, label)) if split is None else split
-    used = [*text, label]
-    if len(set(used)) < len(used):
-        raise DataError(f"{table.name}: the column {names[label]!r} cannot be both text and label")
-    told = f"text from {' and '.join(repr(names[place]) for place in text)}, label from {names[label]!r}"
-    told += f", split from {names[split]!r}" if split is not None else ""
-    return Chosen(text, label, split, _place(table, "id", asked["id"]), told)
+    return text, label
 
 
 def _guess(names: Sequence[str], plain: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
     """The one column whose name makes it plain; of several the one that has the plainest name of all."""
-    found = {name.strip().lower(): place for place, name in enumerate(names) if place not in taken}
+    found = {}
+    for place, name in enumerate(names):
+        if place not in taken:
+            found[name.strip().lower()] = place
     known = [found[name] for name in plain if name in found]
-    return known[0] if len(known) == 1 or (known and plain[0] in found) else None
+    if len(known) == 1 or plain[0] in found:
+        return known[0]
+    return None
 
 
 def _text_places(table: Table, value: Any) -> tuple[int, ...]:
     """One column, or several as 'title+body'."""
     if value is None:
         return ()
-    whole = value if not isinstance(value, str) or value in table.columns else value.split("+")
-    items = whole if isinstance(whole, list | tuple) else [whole]
-    return tuple(place for item in items if (place := _place(table, "text", item)) is not None)
+    names = [value]
+    if isinstance(value, list | tuple):
+        names = list(value)
+    elif isinstance(value, str) and value not in table.columns:
+        names = value.split("+")
+    places = []
+    for name in names:
+        place = _place(table, "text", name)
+        if place is not None:
+            places.append(place)
+    return tuple(places)
 
 
 def _place(table: Table, what: str, value: Any) -> int | None:
     """A column by its name, or by its number from 1 on."""
     if value is None:
         return None
-    names = [name.strip() for name in table.columns]
+    names = list(map(str.strip, table.columns))
     if str(value).strip() in names:
         return names.index(str(value).strip())
     if isinstance(value, int) and 1 <= value <= len(names):
@@ -110,13 +133,18 @@ def _place(table: Table, what: str, value: Any) -> int | None:
 
 
 def _undecided(table: Table, text: tuple[int, ...], label: int | None) -> DataError:
-    unknown = [what for what, found in (("text", text), ("label", label is not None)) if not found]
     if len(table.columns) == 1:
         way = option("delimiter", ";", table.name)
         expected = f"expected text and label; {way} sets the mark between columns"
         return DataError(f"{table.name} has a single column, {table.columns[0]!r}: {expected}")
+    unknown = []
+    if not text:
+        unknown.append("text")
+    if label is None:
+        unknown.append("label")
     flags = " ".join(option(what, "COLUMN", table.name) for what in unknown)
-    doubt = ", and header=false if the first line holds no names" if table.kind[:3] in ("CSV", "TSV") else ""
+    is_delimited = table.kind.startswith(("CSV", "TSV"))
+    doubt = ", and header=false if the first line holds no names" if is_delimited else ""
     return DataError(
         f"{table.name}: which column holds the {' and which the '.join(unknown)}? {_listed(table)}; "
         f"say it with {flags}{doubt}"
@@ -124,5 +152,7 @@ def _undecided(table: Table, text: tuple[int, ...], label: int | None) -> DataEr
 
 
 def _listed(table: Table) -> str:
-    names = [repr(name) for name in table.columns]
-    return f"columns: {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}"
+    shown = list(map(repr, table.columns[:20]))
+    if len(table.columns) > 20:
+        shown.append("...")
+    return f"columns: {', '.join(shown)}"

@@ -40,8 +40,9 @@ class LabelRows:
     @property
     def names(self) -> tuple[str, ...]:
         """The class names in order: by value if all are whole numbers, else by letter."""
-        numbers = all(name.isascii() and name.removeprefix("-").isdigit() for name in self.number)
-        return tuple(sorted(self.number, key=int if numbers else None))
+        if all(map(_is_whole_number, self.number)):
+            return tuple(sorted(self.number, key=int))
+        return tuple(sorted(self.number))
 
     @property
     def met_at(self) -> dict[str, str]:
@@ -52,10 +53,14 @@ class LabelRows:
         """Class positions, one a row; where a row has several, a sparse indicator matrix."""
         order = {name: position for position, name in enumerate(self.names)}
         column = np.array([order[name] for name in self.number], dtype=np.int64)
-        positions = column[np.array(self.labels, dtype=np.int64)] if self.labels else np.empty(0, dtype=np.int64)
+        positions = column[np.array(self.labels, dtype=np.int64)]
         sizes = np.array(self.sizes, dtype=np.int64)
         if (sizes == 1).all():
             return positions
         ends = np.concatenate([[0], np.cumsum(sizes)])
         ones = np.ones(len(positions), dtype=np.int8)
         return csr_array((ones, positions, ends), shape=(len(sizes), len(column)))
+
+
+def _is_whole_number(name: str) -> bool:
+    return name.isascii() and name.removeprefix("-").isdigit()

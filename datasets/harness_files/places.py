@@ -19,19 +19,23 @@ PARTS = ("train", "test")
 PACKINGS = (".gz", ".bz2", ".xz", ".zst")
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
+Splits = Mapping[str, tuple[Any, Any]]
+"""Positions of training and test rows, by the split's name."""
 
-def stamp(**params: object) -> str:
+
+def stamp_files(**params: object) -> str:
     """Names the raw content by the places, sizes and times of the files, without reading them."""
     facts = []
     for name in FILES:
-        if isinstance(given := params.get(name), str):
-            facts += [(name, *fact) for fact in _facts(find_file(given))]
+        given = params.get(name)
+        if isinstance(given, str):
+            for file in _files_at(find_file(given)):
+                facts.append((name, str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns))
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def _facts(place: Path) -> list[tuple[str, int, int]]:
-    files = files_below(place) if place.is_dir() else [place]
-    return [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+def _files_at(place: Path) -> list[Path]:
+    return files_below(place) if place.is_dir() else [place]
 
 
 def find_file(path: str) -> Path:
@@ -44,8 +48,12 @@ def find_file(path: str) -> Path:
 
 def files_below(folder: Path) -> list[Path]:
     """All files below a folder but hidden ones, in a fixed order."""
-    found = (file for file in folder.rglob("*") if file.is_file())
-    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
+    found = []
+    for file in folder.rglob("*"):
+        is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+        if file.is_file() and not is_hidden:
+            found.append(file)
+    return sorted(found)
 
 
 def find_parts(path: str, test: str | None) -> list[Path]:
@@ -62,9 +70,14 @@ def find_parts(path: str, test: str | None) -> list[Path]:
 
 def beside_each_other(folder: Path) -> list[Path] | None:
     """The one file of a folder that has the word train in its name, and the one that has test, if it has both."""
-    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
-    parts = [[file for file in files if has_word(file.name, word)] for word in PARTS]
-    return [found[0] for found in parts] if all(len(found) == 1 for found in parts) else None
+    files = list(filter(Path.is_file, sorted(folder.iterdir())))
+    parts = []
+    for word in PARTS:
+        named = [file for file in files if has_word(file.name, word)]
+        if len(named) != 1:
+            return None
+        parts += named
+    return parts
 
 
 def has_word(name: str, word: str) -> bool:
@@ -74,12 +87,21 @@ def has_word(name: str, word: str) -> bool:
 
 def split_of(sizes: list[int]) -> dict[str, tuple[Any, Any]]:
     """The split that a test file beside the other makes: the rows of the one train, those of the other test."""
-    return {"test": (np.arange(sizes[0]), np.arange(sizes[0], sum(sizes)))} if len(sizes) == 2 else {}
+    if len(sizes) != 2:
+        return {}
+    train, test = sizes
+    return {"test": (np.arange(train), np.arange(train, train + test))}
 
 
-def tell_splits(splits: Mapping[str, tuple[Any, Any]]) -> str:
+def tell_splits(splits: Splits) -> str:
     """What is said of the splits that the files bring: they are used when they are asked for."""
-    return "".join(f"; --split given trains on {len(a):,} rows, tests on {len(b):,}" for a, b in splits.values())
+    told = ""
+    for train, test in splits.values():
+        told += f"; --split given trains on {len(train):,} rows, tests on {len(test):,}"
+    return told
+
+
+# -- texts -----------------------------------------------------------------------------------------------------------
 
 
 def read_lines(stream: IO[bytes], name: str, encoding: str | None) -> Iterator[str]:
@@ -89,7 +111,9 @@ def read_lines(stream: IO[bytes], name: str, encoding: str | None) -> Iterator[s
         yield from StringIO(_decode(stream.read(), chosen, name, 1, name), newline="\n")
         return
     for number, line in enumerate(stream, 1):
-        yield _decode(line, chosen if number == 1 or chosen != "utf-8-sig" else "utf-8", name, number, name)
+        yield _decode(line, chosen, name, number, name)
+        if chosen == "utf-8-sig":  # the mark stands before the first line only
+            chosen = "utf-8"
 
 
 def read_text(stream: IO[bytes], name: str, encoding: str | None, dataset: str) -> str:
@@ -99,9 +123,13 @@ def read_text(stream: IO[bytes], name: str, encoding: str | None, dataset: str) 
 
 
 def _encoding(stream: IO[bytes], told: str | None) -> str:
+    if told:
+        return told
     start = stream.peek(4)[:4]  # type: ignore[attr-defined]  # open_raw gives a BufferedReader
-    marked = next((found for mark, found in _BOMS if start.startswith(mark)), None)
-    return told or marked or "utf-8"
+    for mark, marked in _BOMS:
+        if start.startswith(mark):
+            return marked
+    return "utf-8"
 
 
 def _decode(content: bytes, encoding: str, name: str, number: int, dataset: str) -> str:
@@ -121,6 +149,7 @@ def _decode(content: bytes, encoding: str, name: str, number: int, dataset: str)
 
 def option(parameter: str, value: str, path: str) -> str:
     """The flag that sets a parameter of the data set that a file goes by."""
-    name = Path(path).name
-    stem = Path(name.removesuffix(ending) if (ending := Path(name).suffix) in PACKINGS else name).stem
-    return f"--set \"{stem}.{parameter}='{value}'\""
+    name = Path(path)
+    if name.suffix in PACKINGS:
+        name = name.with_suffix("")
+    return f"--set \"{name.stem}.{parameter}='{value}'\""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from harness import DatasetSpec, hookimpl
 
 OWN = "as the owner of the file says"
-STAMP = "harness_files.places:stamp"
+STAMP = "harness_files.places:stamp_files"
 TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".pq")
 """How tables are called."""
 
 
-def _files(name: str, *, module: str, load: str = "load", **more: object) -> DatasetSpec:
+def _files(name: str, *, module: str, **more: object) -> DatasetSpec:
     """A format of the user's own files."""
     return DatasetSpec(
         name=name,
-        load=f"harness_files.{module}:{load}",
+        load=f"harness_files.{module}:load_{name}",
         recognises=f"harness_files.recognise:is_{name}",
         stamp=STAMP,
         licence=OWN,
@@ -35,7 +35,6 @@ def harness_datasets() -> list[DatasetSpec]:
         _files(
             "svmlight",
             module="sparse",
-            load="load_svmlight",
             opens=(".svm", ".svmlight", ".libsvm", "/"),
             representation="raw",
             summary="your svmlight / LIBSVM file: labels and id:value pairs, one row a line",
@@ -43,7 +42,6 @@ def harness_datasets() -> list[DatasetSpec]:
         _files(
             "xmc",
             module="sparse",
-            load="load_xmc",
             opens=(".xmc", "/"),
             representation="raw",
             summary="your file in the format of the Extreme Classification Repository",
@@ -63,7 +61,7 @@ def harness_datasets() -> list[DatasetSpec]:
         ),
         DatasetSpec(
             name="subsample",
-            load="harness_files.subsample:load",
+            load="harness_files.subsample:load_subsample",
             wraps="dataset",
             licence="that of the data set inside",
             citation="that of the data set inside",

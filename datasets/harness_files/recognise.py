@@ -28,8 +28,10 @@ def is_table(path: str) -> bool:
 
 def is_svmlight(path: str) -> bool:
     """Whether its first line that is no comment has labels and pairs, or pairs alone."""
-    lines = [line for line in _start(path).splitlines()[:100] if line.strip() and not line.lstrip().startswith(b"#")]
-    return bool(lines) and bool(_PAIRS.match(lines[0]) or _BARE_PAIRS.match(lines[0]))
+    for line in _start(path).splitlines()[:100]:
+        if line.strip() and not line.lstrip().startswith(b"#"):
+            return bool(_PAIRS.match(line) or _BARE_PAIRS.match(line))
+    return False
 
 
 def is_xmc(path: str) -> bool:
@@ -44,7 +46,8 @@ def is_texts(path: str) -> bool:
     if not folder.is_dir():
         return False
     files = files_below(folder)
-    return bool(files) and all(file.parent != folder for file in files)
+    tops = {file.parent for file in files}
+    return bool(files) and folder not in tops
 
 
 def is_arrays(path: str) -> bool:

@@ -70,13 +70,14 @@ def open_table(
 
 def _check_ending(file: Path, start: bytes) -> None:
     """DataError where the name says Parquet and the content does not, or the other way round: one of them is wrong."""
-    ending = next((part.lower() for part in reversed(file.suffixes) if part.lower() not in PACKINGS), "")
-    called, is_parquet = ending in PARQUET, start.startswith(b"PAR1")
-    if called == is_parquet or not start or ending not in (*PARQUET, *TEXTS):
+    endings = [part.lower() for part in file.suffixes if part.lower() not in PACKINGS]
+    ending = endings[-1] if endings else ""
+    is_parquet = start.startswith(b"PAR1")
+    if not start or ending not in (*PARQUET, *TEXTS) or is_parquet == (ending in PARQUET):
         return
-    way = (
-        "rename it to .parquet" if is_parquet else f"rename it to {', '.join(TEXTS[:2])} or what it is, or get it again"
-    )
+    way = f"rename it to {', '.join(TEXTS[:2])} or what it is, or get it again"
+    if is_parquet:
+        way = "rename it to .parquet"
     begins = start[:20].decode(errors="replace")
     raise DataError(f"{file} is named {ending}, but begins with {begins!r} (Parquet begins with 'PAR1'): {way}")
 
@@ -94,24 +95,21 @@ def _delimited(
 ) -> Table:
     csv.field_size_limit(sys.maxsize)  # a text may be long
     lines = read_lines(stream, name, encoding)
-    blank, first = next(((number, line) for number, line in enumerate(lines) if line.strip()), (0, None))
-    if first is None:
-        raise DataError(f"{name} is empty: expected a line of column names, then a line for each text")
+    blank, first = _first_line(lines, name)
     mark = delimiter or _plainest_delimiter(first)
     if len(mark) != 1:
         raise DataError(f"{name}: delimiter={mark!r} is no single character")
     records = _records(chain([first], lines), name, mark, blank)
     line, cells = next(records)
-    named = looks_like_names(cells, asked) if header is None else header
-    if not named and header is None and any(isinstance(value, int) for value in asked.values()):
-        raise DataError(
-            f"{name}: does the first line, {first.strip()[:60]!r}, hold names? Say header=true or header=false"
-        )
-    if not named and header is None:
-        named = True  # then it is the choice of columns that asks
-    columns = tuple(cell.strip() for cell in cells) if named else tuple(str(i + 1) for i in range(len(cells)))
+    if header is None:
+        _check_told(first, cells, name, asked)
+    if header is False:
+        columns = tuple(map(str, range(1, len(cells) + 1)))
+        rows: Iterator[tuple[int, list[str]]] = chain([(line, cells)], records)
+    else:
+        columns = tuple(map(str.strip, cells))
+        rows = records
     _check_names(name, columns)
-    rows = records if named else chain([(line, cells)], records)
 
     def read(places: Sequence[int]) -> Cells:
         for line, row in rows:
@@ -123,6 +121,26 @@ def _delimited(
             yield line, [row[place] for place in places]
 
     return Table(name, DELIMITERS.get(mark, f"CSV with {mark!r}"), columns, read)
+
+
+def _first_line(lines: Iterator[str], name: str) -> tuple[int, str]:
+    """The first line that is not blank, and how many are before it."""
+    for blank, line in enumerate(lines):
+        if line.strip():
+            return blank, line
+    raise DataError(f"{name} is empty: expected a line of column names, then a line for each text")
+
+
+def _check_told(first: str, cells: Sequence[str], name: str, asked: Mapping[str, Any]) -> None:
+    """DataError where columns go by number and nothing tells whether the first line holds names.
+
+    Where they go by name, it does: if it does not, then the choice of columns asks.
+    """
+    by_number = any(isinstance(value, int) for value in asked.values())
+    if by_number and not looks_like_names(cells, asked):
+        raise DataError(
+            f"{name}: does the first line, {first.strip()[:60]!r}, hold names? Say header=true or header=false"
+        )
 
 
 def _plainest_delimiter(line: str) -> str:
@@ -150,17 +168,16 @@ def _records(lines: Iterator[str], name: str, mark: str, before: int) -> Iterato
 
 
 def _check_names(name: str, columns: Sequence[str]) -> None:
-    twice = next((column for column in columns if columns.count(column) > 1 and column), None)
-    if twice is not None:
-        raise DataError(f"{name}: two columns are called {twice!r}: rename one")
+    for column in columns:
+        if column and columns.count(column) > 1:
+            raise DataError(f"{name}: two columns are called {column!r}: rename one")
 
 
 # -- JSON lines ------------------------------------------------------------------------------------------------------
 
 
 def _json_lines(stream: IO[bytes], name: str, encoding: str | None) -> Table:
-    lines = ((number, line) for number, line in enumerate(read_lines(stream, name, encoding), 1) if line.strip())
-    objects = (_object(number, line, name) for number, line in lines)
+    objects = _objects(read_lines(stream, name, encoding), name)
     first = next(objects)
     columns = tuple(first[1])
 
@@ -172,15 +189,19 @@ def _json_lines(stream: IO[bytes], name: str, encoding: str | None) -> Table:
     return Table(name, "JSON lines", columns, read)
 
 
-def _object(number: int, line: str, name: str) -> tuple[int, dict[str, Any]]:
-    try:
-        found = json.loads(line)
-    except ValueError as error:
-        reason = getattr(error, "msg", error)  # without the place, which counts from this line's start
-        raise DataError(f"{name}, line {number}: not JSON: {reason}: expected an object on each line") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{name}, line {number}: expected an object, found {type(found).__name__}")
-    return number, found
+def _objects(lines: Iterator[str], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The object of each line that is not blank, and the line's number."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError as error:
+            reason = getattr(error, "msg", error)  # without the place, which counts from this line's start
+            raise DataError(f"{name}, line {number}: not JSON: {reason}: expected an object on each line") from error
+        if not isinstance(found, dict):
+            raise DataError(f"{name}, line {number}: expected an object, found {type(found).__name__}")
+        yield number, found
 
 
 # -- Parquet ---------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,34 +38,45 @@ def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy
         with open_raw(file) as stream:
             part, dropped = _without_missing(read(stream, name=str(file)), missing)
         parts.append(part)
-        told.append(
-            f"{part.X.shape[0]:,} rows of {file.name}" + (f" ({dropped:,} without a label dropped)" if dropped else "")
-        )
+        drops = f" ({dropped:,} without a label dropped)" if dropped else ""
+        told.append(f"{part.X.shape[0]:,} rows of {file.name}{drops}")
+    several = any(map(_has_several, parts))
+    labels = _label_rows(files, parts, several, path)
+    X = drop_unused_columns(_stacked([part.X for part in parts]))
+    if not X.shape[0]:
+        raise DataError(f"{path} holds no rows: expected labels and id:value pairs on each line")
+    names = labels.names
+    tree = from_file(taxonomy, labels.met_at, names) if taxonomy is not None else None
+    splits = split_of([part.X.shape[0] for part in parts])
+    kind = "several labels a row" if several else "one label a row"
+    found = f"{' and '.join(told)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{tell_splits(splits)}"
+    return Dataset(X, labels.positions(), names, tree, splits, found)
+
+
+def _has_several(part: SparseText) -> bool:
+    return max(map(len, part.labels), default=0) > 1
+
+
+def _label_rows(files: list[Path], parts: list[SparseText], several: bool, path: str) -> LabelRows:
+    """The labels of all rows; where no row has several, each must have one."""
     labels = LabelRows()
-    several = any(len(row) > 1 for part in parts for row in part.labels)
     for file, part in zip(files, parts, strict=True):
         for number, row in enumerate(part.labels, 1):
             if not row and not several:
                 way = option("missing", "drop", path)
                 raise DataError(f"{file}: row {number} has no label: leave such rows out with {way}")
             labels.add(row, f"{file}, row {number}")
-    X = drop_unused_columns(_stacked([part.X for part in parts]))
-    if not X.shape[0]:
-        raise DataError(f"{path} holds no rows: expected labels and id:value pairs on each line")
-    names, rows = labels.names, [part.X.shape[0] for part in parts]
-    tree = from_file(taxonomy, labels.met_at, names) if taxonomy is not None else None
-    splits = split_of(rows)
-    kind = "several labels a row" if several else "one label a row"
-    found = f"{' and '.join(told)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{tell_splits(splits)}"
-    return Dataset(X, labels.positions(), names, tree, splits, found)
+    return labels
 
 
 def _without_missing(part: SparseText, missing: str) -> tuple[SparseText, int]:
     """The rows that have a label, where the others are to be dropped, and how many were."""
-    kept = np.flatnonzero([bool(row) for row in part.labels])
-    if missing == "error" or len(kept) == len(part.labels):
+    labels = tuple(filter(None, part.labels))
+    dropped = len(part.labels) - len(labels)
+    if missing == "error" or not dropped:
         return part, 0
-    return SparseText(part.X[kept], tuple(part.labels[row] for row in kept)), len(part.labels) - len(kept)
+    kept = np.flatnonzero(list(map(bool, part.labels)))
+    return SparseText(part.X[kept], labels), dropped
 
 
 def _stacked(parts: list[csr_array]) -> Any:

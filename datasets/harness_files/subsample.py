@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,20 +16,34 @@ if TYPE_CHECKING:
 
     Positions = NDArray[np.int64]
 
+Labels = Any
+"""Class positions, or a sparse indicator matrix."""
 
-def load(*, dataset: Dataset, classes: int | None = None, examples: int | None = None, seed: int = 0) -> Dataset:
+
+def load_subsample(
+    *, dataset: Dataset, classes: int | None = None, examples: int | None = None, seed: int = 0
+) -> Dataset:
     """`classes` classes, and of their rows `examples`, at least one of each class; columns stay as they are.
 
     The class tree is pruned to what is above the classes drawn; fixed splits keep the rows drawn.
     """
     known = len(dataset.class_names)
     chosen = _drawn("classes", classes, known, 2, seed)
-    y = csr_array(dataset.y)[:, chosen] if issparse(dataset.y) else dataset.y
-    labelled = np.diff(y.indptr) > 0 if issparse(y) else np.isin(y, chosen)
-    rows = _some_rows(np.flatnonzero(labelled), y, examples, seed)
-    y = y[rows] if issparse(y) else np.searchsorted(chosen, y[rows])
+    if issparse(dataset.y):
+        y = csr_array(dataset.y)[:, chosen]
+        labelled = np.flatnonzero(np.diff(y.indptr))
+        rows = _some_rows(labelled, y, examples, seed)
+        y = y[rows]
+    else:
+        labelled = np.flatnonzero(np.isin(dataset.y, chosen))
+        rows = _some_rows(labelled, dataset.y, examples, seed)
+        y = np.searchsorted(chosen, dataset.y[rows])
     names = tuple(dataset.class_names[position] for position in chosen)
-    splits = {name: parts for name, given in dataset.splits.items() if (parts := _restricted(given, rows))}
+    splits = {}
+    for name, given in dataset.splits.items():
+        train, test = (_among(rows, np.asarray(part)) for part in given)
+        if len(train) and len(test):
+            splits[name] = (train, test)
     found = (
         f"{len(rows):,} of {dataset.X.shape[0]:,} rows, {len(names):,} of {known:,} classes; inside: {dataset.found}"
     )
@@ -49,14 +64,12 @@ def _drawn(what: str, wanted: int | None, known: int, least: int, seed: int) -> 
     return np.sort(_order(known, seed)[:wanted])
 
 
-def _some_rows(rows: Positions, y: Any, examples: int | None, seed: int) -> Positions:
+def _some_rows(rows: Positions, y: Labels, examples: int | None, seed: int) -> Positions:
     """So many rows: first one of each class, then whatever comes, in a shuffled order."""
     if examples is None:
         return rows
     order = rows[_order(len(rows), seed)]
-    _, first = np.unique(y[order].indices, return_index=True) if issparse(y) else np.unique(y[order], return_index=True)
-    if issparse(y):
-        first = np.unique(np.searchsorted(y[order].indptr, first, side="right") - 1)
+    first = _first_met(y[order])
     if not isinstance(examples, int) or isinstance(examples, bool) or not len(first) <= examples <= len(rows):
         raise DataError(
             f"examples={examples!r}: expected a whole number from {len(first):,}, one of each class, "
@@ -66,10 +79,18 @@ def _some_rows(rows: Positions, y: Any, examples: int | None, seed: int) -> Posi
     return np.sort(np.concatenate([order[first], rest])[:examples])
 
 
-def _restricted(parts: tuple[Positions, Positions], rows: Positions) -> tuple[Positions, Positions] | None:
-    """A split of the rows drawn; None where a part of it would be empty."""
-    train, test = (np.searchsorted(rows, part[np.isin(part, rows)]) for part in map(np.asarray, parts))
-    return (train, test) if len(train) and len(test) else None
+def _first_met(labels: Labels) -> Positions:
+    """The places of the rows in which a class is met first."""
+    if not issparse(labels):
+        _, first = np.unique(labels, return_index=True)
+        return first
+    _, first = np.unique(labels.indices, return_index=True)
+    return np.unique(np.searchsorted(labels.indptr, first, side="right") - 1)
+
+
+def _among(rows: Positions, part: Positions) -> Positions:
+    """Where the rows of a part stand among those drawn."""
+    return np.searchsorted(rows, part[np.isin(part, rows)])
 
 
 def _pruned(taxonomy: Taxonomy | None, chosen: Positions) -> Taxonomy | None:
@@ -85,5 +106,5 @@ def _pruned(taxonomy: Taxonomy | None, chosen: Positions) -> Taxonomy | None:
         nodes = nodes[nodes >= 0]
     number = np.cumsum(kept) - 1
     parent = np.where(above[kept] >= 0, number[above[kept]], -1)
-    names = tuple(name for name, keep in zip(taxonomy.node_names, kept, strict=False) if keep)
+    names = tuple(itertools.compress(taxonomy.node_names, kept))
     return Taxonomy(parent, number[class_node], names)

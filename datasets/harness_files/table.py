@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ PARTS = {
 """What a split column may say. Validation rows are training rows: whoever tunes takes a part of these."""
 
 
-def load(
+def load_table(
     *,
     path: str,
     text: str | int | None = None,
@@ -55,7 +57,9 @@ def load(
     names = gathered.labels.names
     tree = _taxonomy(gathered.labels, taxonomy, levels, encoding)
     splits = gathered.splits(files)
-    depth = f" in a tree of depth {tree.depth}" if tree else _why_no_tree(gathered.labels, levels)
+    depth = _why_no_tree(gathered.labels, levels)
+    if tree is not None:
+        depth = f" in a tree of depth {tree.depth}"
     found = f"{gathered.told}, {len(names):,} classes{depth}, {len(vocabulary):,} words{tell_splits(splits)}"
     return Dataset(X, gathered.labels.positions(), names, tree, splits, found)
 
@@ -67,7 +71,9 @@ def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding:
         return from_file(file, labels.met_at, names, encoding)
     if levels is None and all(map(_is_path, names)):
         levels = "/"
-    return from_paths(names, levels, labels.met_at) if levels else None
+    if not levels:
+        return None
+    return from_paths(names, levels, labels.met_at)
 
 
 def _is_path(label: str) -> bool:
@@ -76,8 +82,8 @@ def _is_path(label: str) -> bool:
 
 def _why_no_tree(labels: LabelRows, levels: str | None) -> str:
     """Where most labels are paths, the first one that is none: a stray label must not lose the tree unseen."""
-    others = [label for label in labels.number if not _is_path(label)]
-    if levels is not None or 2 * len(others) > len(labels.number):
+    others = list(itertools.filterfalse(_is_path, labels.number))
+    if not others or levels is not None or 2 * len(others) > len(labels.number):
         return ""
     return f" in no tree ({others[0]!r} is no path, {labels.met_at[others[0]]})"
 
@@ -91,8 +97,8 @@ class _Gathered:
     labels: LabelRows = field(default_factory=LabelRows)
     parts: list[str] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
-    ids: array[int] = field(default_factory=lambda: array("q"))
-    lines: array[int] = field(default_factory=lambda: array("q"))
+    ids: array[int] = field(default_factory=partial(array, "q"))
+    lines: array[int] = field(default_factory=partial(array, "q"))
     dropped: int = 0
     told: str = ""
 
@@ -122,14 +128,20 @@ class _Gathered:
             if chosen.id is not None:
                 self.ids.append(hash(str(cells[-2])))
                 self.lines.append(line)
-            yield " ".join(_as_text(cell) for cell in cells[: len(chosen.text)])
+            yield " ".join(map(_as_text, cells[: len(chosen.text)]))
 
     def _labels(self, cell: Any, where: str, file: str) -> list[str] | None:
         """The labels in a cell; None for a row to be dropped."""
-        several = isinstance(cell, list | tuple | np.ndarray)
-        found = list(cell) if several else _as_text(cell).split(self.separator) if self.separator else [cell]
-        labels = [label for item in found if (label := _as_text(item).strip())]
-        if labels or ((several or self.separator) and self.missing == "error"):
+        may_be_none = True
+        if _is_list(cell):
+            found = list(cell)
+        elif self.separator:
+            found = _as_text(cell).split(self.separator)
+        else:
+            found, may_be_none = [cell], False
+        stripped = (_as_text(item).strip() for item in found)
+        labels = list(filter(None, stripped))
+        if labels or (may_be_none and self.missing == "error"):
             return labels
         if self.missing == "drop":
             return None
@@ -140,13 +152,13 @@ class _Gathered:
         """DataError when there is no row at all, or two rows have one id."""
         if not self.labels.sizes:
             raise DataError(f"{path} holds no rows: expected a line of column names, then a line for each text")
-        if self.ids:
-            _, first, counts = np.unique(np.array(self.ids), return_index=True, return_counts=True)
-            if (counts > 1).any():
-                row = int(first[counts > 1][0])
-                same = np.flatnonzero(np.array(self.ids) == self.ids[row])
-                lines = f"{self.lines[same[0]]} and {self.lines[same[1]]}"
-                raise DataError(f"{path}, lines {lines} have the same id: remove one, or leave the option id out")
+        ids = np.array(self.ids, dtype=np.int64)
+        _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+        if (counts > 1).any():
+            row = int(first[counts > 1][0])
+            same = np.flatnonzero(ids == ids[row])
+            lines = f"{self.lines[same[0]]} and {self.lines[same[1]]}"
+            raise DataError(f"{path}, lines {lines} have the same id: remove one, or leave the option id out")
 
     def splits(self, files: list[Path]) -> dict[str, tuple[Any, Any]]:
         """The split that the split column or the test file makes."""
@@ -165,9 +177,13 @@ def _part(cell: Any, where: str) -> str:
     return part
 
 
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list | tuple | np.ndarray)
+
+
 def _as_text(cell: Any) -> str:
     if cell is None or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124 (only NaN differs from itself)
         return ""
-    if isinstance(cell, list | tuple | np.ndarray):
+    if _is_list(cell):
         return " ".join(map(_as_text, cell))
     return str(cell)

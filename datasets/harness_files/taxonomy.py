@@ -28,7 +28,7 @@ def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]
     parent: dict[str, str] = {}
     node_of = {}
     for name in names:
-        parts = [part.strip() for part in name.split(separator)]
+        parts = list(map(str.strip, name.split(separator)))
         if not all(parts):
             expected = f"expected names with {separator!r} between them, none of them empty"
             raise DataError(f"{met_at[name]}: the label {name!r} is no path: {expected}")
@@ -45,7 +45,9 @@ def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], enco
     for name in names:
         if name not in nodes:
             near = get_close_matches(name, nodes, n=3)
-            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {len(nodes):,} nodes"
+            hint = f"it has {len(nodes):,} nodes"
+            if near:
+                hint = f"did you mean {' or '.join(map(repr, near))}?"
             raise DataError(f"{met_at[name]}: the label {name!r} is not in the taxonomy {path}; {hint}")
     _check_cycles(path, parent, where)
     return _tree(parent, list(names))
@@ -73,8 +75,10 @@ def _edges(path: str, encoding: str | None) -> Edges:
     if text.lstrip()[:1] in ("{", "["):
         return _json_edges(path, text)
     lines = text.split("\n")
-    separator = next((mark for mark in ("\t", ",", ";") if mark in text), None)
-    return _pair_edges(path, lines, separator) if separator else _path_edges(path, lines)
+    for separator in ("\t", ",", ";"):
+        if separator in text:
+            return _pair_edges(path, lines, separator)
+    return _path_edges(path, lines)
 
 
 def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
@@ -83,8 +87,8 @@ def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
     try:
         for row in reader:
             place = f"{path}, line {reader.line_num}"
-            cells = [cell.strip() for cell in row]
-            header = [cell.lower() for cell in cells]
+            cells = list(map(str.strip, row))
+            header = list(map(str.lower, cells))
             if reader.line_num == 1 and {"parent", "child"} <= set(header):
                 first, second = header.index("parent"), header.index("child")
             elif any(cells):
@@ -113,17 +117,23 @@ def _json_edges(path: str, text: str) -> Edges:
     except ValueError as error:
         raise DataError(f"{path}: {error}") from error
     if isinstance(tree, dict) and all(isinstance(value, str | int | None) for value in tree.values()):
-        return (
-            (f"{path}, {child!r}", ROOT if above is None else str(above), str(child)) for child, above in tree.items()
-        )
+        return _child_edges(path, tree)
     return _nested_edges(path, ROOT, tree)
 
 
+def _child_edges(path: str, parents: Mapping[str, Any]) -> Edges:
+    """{"child": "parent"}; null where a child has none."""
+    for child, parent in parents.items():
+        above = ROOT if parent is None else str(parent)
+        yield f"{path}, {child!r}", above, child
+
+
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one object")
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} stands twice in one object")
+        found[name] = value
     return found
 
 
@@ -161,11 +171,16 @@ def _check_cycles(path: str, parent: Mapping[str, str], where: Mapping[str, str]
 
 def _tree(parent: Mapping[str, str], class_nodes: list[str]) -> Taxonomy:
     """The tree, its root first: the one node without a parent; ROOT where there are several, or that one is a class."""
-    nodes = [name for name in dict.fromkeys([*parent.values(), *parent]) if name != ROOT]
+    nodes = dict.fromkeys([*parent.values(), *parent])
+    nodes.pop(ROOT, None)
     tops = [name for name in nodes if parent.get(name, ROOT) == ROOT]
-    root = tops[0] if len(tops) == 1 and tops[0] not in class_nodes else ROOT
-    names = [root, *(name for name in nodes if name != root)]
-    number = {name: position for position, name in enumerate(names)}
-    above = [-1 if name == root else number[parent.get(name, ROOT)] for name in names]
-    placed = np.array([number[node] for node in class_nodes], dtype=np.int64)
-    return Taxonomy(np.array(above, dtype=np.int64), placed, tuple(names))
+    root = ROOT
+    if len(tops) == 1 and tops[0] not in class_nodes:
+        root = tops[0]
+        nodes.pop(root)
+    number = {name: position for position, name in enumerate([root, *nodes])}
+    above = [-1]
+    for name in nodes:
+        above.append(number[parent.get(name, ROOT)])
+    placed = [number[node] for node in class_nodes]
+    return Taxonomy(np.array(above, dtype=np.int64), np.array(placed, dtype=np.int64), tuple(number))

@@ -20,7 +20,7 @@ from harness_files.taxonomy import from_file, from_paths
 Folders = tuple[str, ...]
 
 
-def load(*, path: str, taxonomy: str | None = None, encoding: str | None = None, min_df: int = 1) -> Dataset:
+def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None = None, min_df: int = 1) -> Dataset:
     """Counts of words; the class is the folder. Folders in folders make a class tree; train and test make a split."""
     folder = find_file(path)
     if not folder.is_dir():
@@ -33,7 +33,7 @@ def load(*, path: str, taxonomy: str | None = None, encoding: str | None = None,
     X, vocabulary = count_terms(_texts(files, encoding, path), TOKEN, min_df=min_df)
     names = labels.names
     tree = from_file(taxonomy, labels.met_at, names, encoding) if taxonomy is not None else None
-    if tree is None and any(len(place) > 1 for place in places):
+    if tree is None and max(map(len, places)) > 1:
         tree = from_paths(names, "/", labels.met_at)
     found = f"{len(files):,} texts, {len(names):,} classes, {len(vocabulary):,} words{tell_splits(splits)}"
     return Dataset(X, labels.positions(), names, tree, splits, found)
@@ -45,14 +45,19 @@ def _laid_out(path: str, folders: list[Folders]) -> tuple[list[Folders], dict[st
         raise DataError(f"{path} holds no texts: expected a folder for each class, a file for each text")
     if not all(folders):
         raise DataError(f"{path}: a file lies outside of any class: expected files in a folder for each class only")
-    tops = {place[0] for place in folders}
-    if len(tops) != 2 or not all(any(has_word(top, word) for top in tops) for word in PARTS):
+    if not _are_parts({place[0] for place in folders}):
         return folders, {}
     classes = [place[1:] for place in folders]
     if not all(classes):
         raise DataError(f"{path}: a text lies in train or test itself: expected a folder for each class in there")
     tests = np.array([has_word(place[0], "test") for place in folders])
     return classes, {"test": (np.flatnonzero(~tests), np.flatnonzero(tests))}
+
+
+def _are_parts(tops: set[str]) -> bool:
+    """Whether two folders are a train and a test folder, by their names."""
+    names = " ".join(tops)
+    return len(tops) == 2 and all(has_word(names, word) for word in PARTS)
 
 
 def _texts(files: list[Path], encoding: str | None, path: str) -> Iterator[str]:

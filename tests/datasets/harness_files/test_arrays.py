@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array, save_npz
 
 from harness.errors import DataError
-from harness_files.arrays import load
+from harness_files.arrays import load_arrays as load
 
 X = np.array([[0, 2, 0], [1, 0, 0], [0, 0, 3], [4, 0, 0]], np.float32)
 Y = np.array([7, 5, 7, 5])
@@ -24,6 +24,8 @@ WAYS = {
     "texts": {"X": X, "y": Y.astype(str)},
     "bytes": {"X": X, "y": Y.astype(bytes)},
     "named": {"X": X, "y": np.array([1, 0, 1, 0]), "class_names": ["5", "7", "unused"]},
+    "named already": {"X": X, "y": Y.astype(str), "class_names": ["7", "5"]},
+    "a row of an indicator each": {"X": X, "y": np.array([[0, 1], [1, 0], [0, 1], [1, 0]]), "class_names": ["5", "7"]},
     "two parts": {"X_train": X[:3], "y_train": Y[:3], "X_test": X[3:], "y_test": Y[3:]},
     "a split": {"X": X, "y": Y, "train": np.arange(3), "test": np.array([3])},
 }
@@ -48,13 +50,36 @@ def test_what_scipy_saves_takes_its_labels_from_a_file_beside(ending):
     assert (data.y.tolist(), data.class_names) == ([1, 0, 1, 0], ("5", "7"))
 
 
-def test_a_matrix_of_labels_is_several_labels_a_row():
-    several = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
-    for y in ({"y": several}, pieces(csr_array(several), "y_")):
-        np.savez("a.npz", X=X, **y)
-        data = load(path="a.npz")
-        assert data.class_names == ("0", "1")  # the third has no row
-        assert data.y.toarray().tolist() == several[:, :2].tolist()
+SEVERAL = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
+INDICATORS = {
+    "dense": {"X": X, "y": SEVERAL},
+    "of truths": {"X": X, "y": SEVERAL.astype(bool)},
+    "sparse": {**pieces(csr_array(X), "X_"), **pieces(csr_array(SEVERAL), "y_")},
+    "sparse, by column": {"X": X, **pieces(csc_array(SEVERAL), "y_"), "y_format": "csc"},
+    "two parts": {"X_train": X[:3], "y_train": SEVERAL[:3], "X_test": X[3:], "y_test": SEVERAL[3:]},
+    "two sparse parts": {
+        "X_train": X[:3],
+        "X_test": X[3:],
+        **pieces(csr_array(SEVERAL[:3]), "y_train_"),
+        **pieces(csr_array(SEVERAL[3:]), "y_test_"),
+    },
+}
+
+
+@pytest.mark.parametrize("way", INDICATORS)
+@pytest.mark.parametrize("names", [None, ["0", "1", "2"], ["a", "b", "c"]])
+def test_a_matrix_of_labels_is_several_labels_a_row(way, names):
+    np.savez("a.npz", **INDICATORS[way], **({"class_names": names} if names else {}))
+    data = load(path="a.npz")
+    assert data.class_names == tuple((names or ["0", "1"])[:2])  # the third has no row
+    assert data.y.toarray().tolist() == SEVERAL[:, :2].tolist()
+    assert data.X.toarray().tolist() == X.tolist()
+
+
+def test_a_matrix_of_labels_may_lie_in_a_file_of_its_own():
+    save_npz("x.npz", csr_array(X))
+    save_npz("y.npz", csr_array(SEVERAL))
+    assert load(path="x.npz", labels="y.npz").y.toarray().tolist() == SEVERAL[:, :2].tolist()
 
 
 @pytest.mark.parametrize(
@@ -64,6 +89,10 @@ def test_a_matrix_of_labels_is_several_labels_a_row():
         ({"y": Y}, "a.npz holds y, and no X: expected X"),
         ({"X": X, "y": Y[:2]}, "a.npz: 2 labels for the 4 rows of X"),
         ({"X": X, "y": Y + 0.5}, "y is float64 of shape (4,), expected whole numbers or texts"),
+        ({"X": X, "y": Y[:, None]}, "a.npz: y has a single column, expected one dimension, or a column for each of"),
+        ({"X": X, "y": np.zeros((4, 2))}, "a.npz: y has no label at all"),
+        ({"X": X, "y": 3}, "a.npz: 1 labels for the 4 rows of X"),
+        ({"X": X, "y": np.zeros((4, 2, 2))}, "y is float64 of shape (4, 2, 2), expected whole numbers or texts"),
         ({"X": X[0], "y": Y}, "X is float32 of shape (3,), expected numbers, rows x features"),
         ({"X": np.array([["a"]]), "y": Y[:1]}, "X is <U1 of shape (1, 1), expected numbers"),
         ({"X": X, "y": Y, "class_names": ["one"]}, "the label 7 has no place in class_names, which has 1"),

@@ -6,30 +6,30 @@ from pathlib import Path
 import pytest
 
 from harness.errors import DataError
-from harness_files.places import files_below, find_parts, option, stamp
+from harness_files.places import files_below, find_parts, option, stamp_files
 
 
 def test_the_stamp_changes_with_size_time_and_place_of_every_file(write, folder):
     write("a.csv", "x")
     write("tree.csv", "y")
-    stamps = [stamp(path="a.csv", taxonomy="tree.csv", text="t")]
+    stamps = [stamp_files(path="a.csv", taxonomy="tree.csv", text="t")]
     write("a.csv", "xx")
-    stamps.append(stamp(path="a.csv", taxonomy="tree.csv"))
+    stamps.append(stamp_files(path="a.csv", taxonomy="tree.csv"))
     os.utime("tree.csv", ns=(1, 1))
-    stamps.append(stamp(path="a.csv", taxonomy="tree.csv"))
+    stamps.append(stamp_files(path="a.csv", taxonomy="tree.csv"))
     write("b.csv", "xx")
-    stamps.append(stamp(path="b.csv", taxonomy="tree.csv"))
+    stamps.append(stamp_files(path="b.csv", taxonomy="tree.csv"))
     assert len(set(stamps)) == 4
-    assert stamp(path="b.csv", taxonomy="tree.csv", text="other") == stamps[-1]
+    assert stamp_files(path="b.csv", taxonomy="tree.csv", text="other") == stamps[-1]
 
 
 def test_the_stamp_of_a_folder_is_that_of_all_files_in_it(write):
     write("in/a/1", "x")
-    first = stamp(path="in")
+    first = stamp_files(path="in")
     write("in/b/2", "x")
-    second = stamp(path="in")
+    second = stamp_files(path="in")
     write("in/.hidden", "x")
-    assert first != second == stamp(path="in")
+    assert first != second == stamp_files(path="in")
 
 
 def test_files_come_in_a_fixed_order(write):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from harness import Dataset, Taxonomy
 from harness.data.arrays import checked
 from harness.errors import DataError
-from harness_files.subsample import load
+from harness_files.subsample import load_subsample as load
 
 CLASSES, ROWS = 9, 60
 

@@ -14,9 +14,10 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import issparse
 
 from harness.errors import DataError
-from harness_files.table import load
+from harness_files.table import load_table as load
 
 PLAIN = "text,label\nhello world,a\nbye world world,b\nfoo,a\n"
 
@@ -145,6 +146,33 @@ def test_classes_that_are_whole_numbers_stand_in_their_order(write):
 def test_several_labels_are_parted_by_a_mark(write):
     data = load(path=write("t.csv", "text,labels\nx,a|b\ny, b |b\nz,\n"), separator="|")
     assert data.y.toarray().tolist() == [[1, 1], [0, 1], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "y"),
+    [
+        (["b", "a", "b"], ("a", "b"), [1, 0, 1]),
+        ([10, 9, 10], ("9", "10"), [1, 0, 1]),
+        (["10", 9, "x"], ("10", "9", "x"), [0, 1, 2]),
+        ([True, False, True], ("False", "True"), [1, 0, 1]),
+        ([["b"], ["a"], ["b"]], ("a", "b"), [1, 0, 1]),
+        ([[10], 9, [10, 9]], ("9", "10"), [[0, 1], [1, 0], [1, 1]]),
+        ([["a", "b"], [], ["b"]], ("a", "b"), [[1, 1], [0, 0], [0, 1]]),
+    ],
+)
+def test_a_label_in_json_is_a_text_a_number_or_a_list_of_them(write, labels, names, y):
+    rows = [{"text": f"word{i}\nand more", "label": label} for i, label in enumerate(labels)]
+    data = load(path=write("t.jsonl", "\n".join(map(json.dumps, rows))))
+    assert data.class_names == names
+    found = data.y.toarray() if issparse(data.y) else data.y
+    assert found.tolist() == y
+    assert data.X.sum(axis=1).tolist() == [3, 3, 3]
+
+
+def test_a_label_in_json_that_is_null_is_missing(write):
+    rows = write("t.jsonl", '{"text": "x", "label": "a"}\n{"text": "y", "label": null}\n')
+    with pytest.raises(DataError, match=r"t\.jsonl, line 2: the label is missing"):
+        load(path=rows)
 
 
 def test_lists_of_labels_are_several_labels(write):

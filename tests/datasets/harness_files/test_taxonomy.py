@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import DataError
-from harness_files.table import load
+from harness_files.table import load_table as load
 from harness_files.taxonomy import from_paths
 
 ROWS = "text,label\nx,a\ny,b\nz,c\n"

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_files
 
 from harness.errors import DataError
-from harness_files.texts import load
+from harness_files.texts import load_texts as load
 
 
 def test_the_classes_are_those_of_scikit_learn(write):
