@@ -52,7 +52,7 @@ def is_texts(path: str) -> bool:
 
 def is_arrays(path: str) -> bool:
     """Whether it is a zip archive that holds .npy files."""
-    import zipfile
+    import zipfile  # noqa: PLC0415 (only this format needs it)
 
     if not zipfile.is_zipfile(path):
         return False

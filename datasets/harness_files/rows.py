@@ -209,8 +209,8 @@ def _objects(lines: Iterator[str], name: str) -> Iterator[tuple[int, dict[str, A
 
 def _parquet(file: Path) -> Table:
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
+        from pyarrow import ArrowException  # noqa: PLC0415 (an extra that may be missing)
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415 (an extra that may be missing)
     except ImportError:
         raise DataError(f"{file}: Parquet needs pyarrow: pip install 'manyclass-harness[parquet]'") from None
     try:

@@ -40,7 +40,7 @@ MALFORMED = [
         "learners = ['pa']\nsplit = 'half'",
         "split: split 'half' is unknown: expected 'holdout:SHARE' or 'stratified:SHARE' with 0",
     ),
-    ("learners = ['pa']\nsplit = 0.1", "split: expected a text (got 0.1)"),
+    ("learners = ['pa']\nsplit = 0.1", "split: expected a text such as 'holdout:0.1' (got 0.1)"),
     (
         "learners = ['pa']\nrepresentation = 'bag'",
         "representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf'",
