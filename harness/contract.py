@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
+from harness.params import Params
 from harness.spec_fields import Fields
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class LearnerSpec:
     """What the learner can do beyond one label a row; checked before any training."""
     preload: tuple[str, ...] = ()
     """Modules that the fork server imports once, so that trials start warm. They must start no thread."""
-    parameters: Mapping[str, Any] | None = None
+    parameters: Params | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
     wraps: str = ""
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
@@ -92,7 +93,7 @@ class DatasetSpec:
     changes, the data is parsed again."""
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
-    parameters: Mapping[str, Any] | None = None
+    parameters: Params | None = None
     files: tuple[RawFile, ...] = ()
     """What it is made from, for a data set that is fetched or imported; none for one that is made or carried along.
     Its loader and its stamp take `source`: a file or folder to read instead of the data home's, or None."""
@@ -142,7 +143,7 @@ class MetricSpec:
     """Whether every trial computes it; one that costs time or deep ranks waits until it is asked for."""
     single: bool = False
     """Whether the trial must time the ranking of rows one at a time."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Params = field(default_factory=dict)
     """For a family: what `compute` takes by keyword, with defaults; `name(parameter=value)` sets them."""
     short: str = ""
     """For a family: a pattern with one parameter that is a whole number: with "r{k}", r7 is rk(k=7)."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import SpecError
+from harness.params import Params
 
 _NAME = r"""(?P<name>[\w.:+/~-]+|'[^']+'|"[^"]+")"""
 _HEAD = re.compile(rf"(?:(?P<label>[^=():,\s]+)\s*=\s*)?{_NAME}\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
@@ -32,7 +32,7 @@ class Expression:
 
     name: str
     label: str | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Params = field(default_factory=dict)
     positional: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from harness.params import Params
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ def plain_label(text: str) -> Label:
     return Label(text, text)
 
 
-def grid_label(family: str, chosen: Mapping[str, Any]) -> Label:
+def grid_label(family: str, chosen: Params) -> Label:
     """The label of one point of a grid, by the values that were chosen there; where none were, that of the whole."""
     return Label(written(family, chosen), family) if chosen else plain_label(family)
 
 
-def written(name: str, params: Mapping[str, Any], *first: str) -> str:
+def written(name: str, params: Params, *first: str) -> str:
     """`name(first, parameter=value, ...)`."""
     arguments = [*first, *(f"{key}={value}" for key, value in params.items())]
     return f"{name}({', '.join(arguments)})"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any
@@ -12,6 +11,7 @@ from harness.catalog import Catalog, Entry
 from harness.contract import MetricSpec
 from harness.errors import SpecError, UnknownName
 from harness.expression import parse
+from harness.params import Params
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class MetricCall:
 
     name: str
     compute: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Params = field(default_factory=dict)
 
 
 def call_of(spec: MetricSpec) -> MetricCall:
@@ -49,7 +49,7 @@ def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:
     return registered[0] if len(registered) == 1 else Entry(bound, entry.origin)
 
 
-def bind(spec: MetricSpec, given: Mapping[str, Any], label: str | None = None) -> MetricSpec:
+def bind(spec: MetricSpec, given: Params, label: str | None = None) -> MetricSpec:
     """A member of a family: its parameters are in its name, in its title and in its call."""
     for name, value in given.items():
         _check_parameter(spec, name, value)
@@ -75,7 +75,7 @@ def _check_parameter(spec: MetricSpec, name: str, value: Any) -> None:
         raise SpecError(f"metric {spec.name!r}: {name}={value!r}, expected a whole number from 1")
 
 
-def _by_short_name(name: str, catalog: Catalog) -> tuple[Entry[MetricSpec], Mapping[str, Any]] | None:
+def _by_short_name(name: str, catalog: Catalog) -> tuple[Entry[MetricSpec], Params] | None:
     """The family whose pattern a name follows, and the parameter that it gives: r7 is rk with k=7."""
     for entry in catalog.metrics:
         before, brace, rest = entry.spec.short.partition("{")
@@ -88,7 +88,7 @@ def _by_short_name(name: str, catalog: Catalog) -> tuple[Entry[MetricSpec], Mapp
     return None
 
 
-def _name(spec: MetricSpec, given: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def _name(spec: MetricSpec, given: Params, values: Params) -> str:
     """What the value is kept under: one name for one metric, however it was written."""
     changed = {name: value for name, value in given.items() if value != spec.parameters[name]}
     in_short_name = {spec.short.partition("{")[2].partition("}")[0]}
@@ -97,12 +97,12 @@ def _name(spec: MetricSpec, given: Mapping[str, Any], values: Mapping[str, Any])
     return f"{spec.name}({_arguments(changed)})" if changed else spec.name
 
 
-def _title(spec: MetricSpec, given: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+def _title(spec: MetricSpec, given: Params, values: Params) -> str:
     title = spec.title.format(**values)
     if given and title == spec.title and not spec.short:  # else two of a family would look the same
         return f"{title or spec.name}({_arguments(given)})"
     return title
 
 
-def _arguments(values: Mapping[str, Any]) -> str:
+def _arguments(values: Params) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in sorted(values.items()))

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
 
 from harness.errors import HarnessError
+from harness.params import Params
 from harness.split import Split, parse_split
 
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
@@ -45,14 +46,14 @@ class TrialNames:
     learner_kind: str
     learner_distribution: str
     learner_version: str
-    params: Mapping[str, Any]
+    params: Params
     """Parameters that were set; all others had their defaults."""
     dataset: str
     dataset_family: str
     """The data set's name without the values of a grid."""
     dataset_source: str = ""
     """The registered data set or the file behind `dataset`, which may be a label."""
-    dataset_params: Mapping[str, Any]
+    dataset_params: Params
     fingerprint: str
     """SHA-256 of the parsed data."""
     representation: str
@@ -76,7 +77,7 @@ class CurvePoint:
 class Candidate:
     """Parameters that tuning tried, and their score on the validation part; a reason where they have none."""
 
-    params: Mapping[str, Any]
+    params: Params
     score: float | None = None
     fit_seconds: float | None = None
     trouble: str = ""
@@ -124,7 +125,7 @@ class Measured:
 
     curve: tuple[CurvePoint, ...] = ()
     """Where curves were asked for: every metric's value after each pass, all outside the clock."""
-    tuned: Mapping[str, Any] = field(default_factory=dict)
+    tuned: Params = field(default_factory=dict)
     """Where tuning was asked for: the parameters it chose, laid over `params`."""
     tuning: tuple[Candidate, ...] = ()
     """Every candidate that tuning tried, in its order."""
@@ -261,7 +262,7 @@ def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _family_in(label: str, params: Mapping[str, Any]) -> str:
+def _family_in(label: str, params: Params) -> str:
     """A label less the values of a grid behind it, which are those of parameters."""
     head, bracket, inside = label.rstrip(")").partition("(")
     if not bracket:

@@ -17,6 +17,7 @@ from harness.executors.base import Executor, Job, JobEnd
 from harness.experiment.resolve import ResolvedDataset
 from harness.machine import describe_versions, read_commit
 from harness.metric import call_of
+from harness.params import Params
 from harness.progress import Progress, Silence
 from harness.record import (
     Circumstances,
@@ -28,10 +29,10 @@ from harness.record import (
     measured_from_plain,
 )
 from harness.store import Store
-from harness.trials.running import run_job
+from harness.trials.running import run_trial_job
 from harness.trials.trial import Trial, TrialJob
 
-TRIAL_TARGET = f"{run_job.__module__}:{run_job.__name__}"
+TRIAL_TARGET = f"{run_trial_job.__module__}:{run_trial_job.__name__}"
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,6 @@ def _plain_names(trial: Trial) -> TrialNames:
     return TrialNames(**names)
 
 
-def _as_json_has_it(params: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json_has_it(params: Params) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(json.dumps(dict(params), default=repr))
     return plain

@@ -9,7 +9,6 @@ import ast
 import importlib
 import inspect
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from harness.contract import DatasetSpec, LearnerSpec
 from harness.errors import SpecError
+from harness.params import Params
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ REQUIRED = Source("(required)")
 """Stands where a default would: the parameter has none and must be given."""
 
 
-def parameters_of(spec: LearnerSpec | DatasetSpec) -> Mapping[str, Any]:
+def parameters_of(spec: LearnerSpec | DatasetSpec) -> Params:
     """Parameters and defaults: as declared, else as the source tells, else from the imported object."""
     if spec.parameters is not None:
         return spec.parameters
@@ -48,7 +48,7 @@ def parameters_of(spec: LearnerSpec | DatasetSpec) -> Mapping[str, Any]:
         ) from error
 
 
-def read_parameters(target: str) -> Mapping[str, Any] | None:
+def read_parameters(target: str) -> Params | None:
     """Parameters and defaults of "module:name"; None when the source alone does not tell."""
     module, _, name = target.partition(":")
     try:
@@ -83,7 +83,7 @@ def _locate(module: str) -> ModuleSpec | None:
     return spec
 
 
-def import_parameters(target: str) -> Mapping[str, Any]:
+def import_parameters(target: str) -> Params:
     """The same from the imported object: for what has no readable source of its own."""
     signature = inspect.signature(import_target(target))
     return {

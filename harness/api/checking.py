@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from harness.api.session import Session
 from harness.catalog import Catalog, Entry
-from harness.checks.job import CheckJob, checks_for, run_job
+from harness.checks.job import CheckJob, checks_for, run_check_job
 from harness.errors import UnknownName
 from harness.executors import LOADERS, paths_of, start_executor
 from harness.executors.base import Job, Workplace
@@ -17,7 +17,7 @@ from harness.experiment.dataset_ref import is_file, parse_dataset
 from harness.experiment.importable import find_learner
 from harness.experiment.resolve import resolve_dataset
 
-CHECK_TARGET = f"{run_job.__module__}:{run_job.__name__}"
+CHECK_TARGET = f"{run_check_job.__module__}:{run_check_job.__name__}"
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def run_checks(checked: Checked, session: Session, timeout_seconds: float) -> It
     jobs = [Job(CHECK_TARGET, CheckJob(spec, check.name), timeout_seconds) for check in checks_for(spec)]
     executor = start_executor(LOADERS)
     try:
-        preload = (run_job.__module__, *getattr(spec, "preload", ()))
+        preload = (run_check_job.__module__, *getattr(spec, "preload", ()))
         executor.prepare(Workplace(preload=preload, path=paths_of(session.folders)))
         for job, end in executor.run(jobs):
             if end.status == "ok":

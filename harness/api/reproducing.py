@@ -59,7 +59,7 @@ def read_paper(
     left_out = ""
     if quick:
         table = quick_version(raw, source)
-        left_out = tell_left_out(raw, table, source)
+        left_out = tell_left_out(raw, table, source, catalog)
     else:
         table = {key: value for key, value in raw.items() if key != "quick"}
     table |= given or {}

@@ -31,7 +31,7 @@ def checks_for(spec: CheckedSpec) -> list[Check]:
     return metric_checks(spec)
 
 
-def run_job(job: CheckJob, send: Callable[[str], None]) -> tuple[dict[str, str], None]:
+def run_check_job(job: CheckJob, send: Callable[[str], None]) -> tuple[dict[str, str], None]:
     """Run one check; gives its status, and the reason where it failed or does not apply."""
     check = next(check for check in checks_for(job.spec) if check.name == job.check)
     send(check.name)

@@ -24,6 +24,7 @@ from harness.data.checking import check_classes, checked_labels, checked_rows, c
 from harness.data.folders import work_folder
 from harness.errors import DataError
 from harness.home import data_home, missing_data, not_writable, parsed_root, raw_folder
+from harness.params import Params
 from harness.signature import import_target
 
 LAYOUT = 2
@@ -54,7 +55,7 @@ class Header:
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:
+def folder_of(entry: Entry[DatasetSpec], params: Params) -> Path:
     """Where this data set with these parameters is kept."""
     spec, origin = entry.spec, entry.origin
     content = _stamp_of(spec, params)
@@ -63,7 +64,7 @@ def folder_of(entry: Entry[DatasetSpec], params: Mapping[str, Any]) -> Path:
     return parsed_root() / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _stamp_of(spec: DatasetSpec, params: Mapping[str, Any]) -> str:
+def _stamp_of(spec: DatasetSpec, params: Params) -> str:
     """What the loader says of its raw content, which may depend on the parameters: they are given if it takes any."""
     if spec.stamp is None:
         return ""

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from harness.data.arrays import Header, checked, keep, open_dataset, read_header
 from harness.errors import DataError, MissingData
 from harness.executors.base import Executor, Job
+from harness.params import Params
 from harness.signature import import_target
 
 
@@ -22,7 +22,7 @@ class ParseJob:
     """What the data set goes by in messages."""
     load: str
     """Its loader, "module:function"."""
-    params: Mapping[str, Any]
+    params: Params
     folder: Path
     """Where its arrays shall be kept."""
     inner: Mapping[str, Path] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class ParseJob:
 def parse_apart(
     name: str,
     load: str,
-    params: Mapping[str, Any],
+    params: Params,
     folder: Path,
     executor: Executor,
     inner: Mapping[str, str] | None = None,

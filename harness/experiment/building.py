@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from harness.catalog import Catalog, Entry
+from harness.contract import DatasetSpec, LearnerSpec
 from harness.errors import SpecError
 from harness.experiment.explaining import explain
 from harness.experiment.learner_ref import learner_refs
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
+from harness.expression import Expression, parse
 from harness.wording import counted
 
 RawTable = dict[str, Any]
 """What a file or flags say, before it is validated."""
+Entries = tuple[Entry[LearnerSpec], ...] | tuple[Entry[DatasetSpec], ...]
 
 
 def read_file(path: Path) -> RawTable:
@@ -56,26 +60,43 @@ def _with_wrapped(experiment: Experiment, catalog: Catalog) -> Experiment:
     """The same experiment, with what is named by the parameter that wraps it moved to where the others have it."""
     learners = []
     for learner in experiment.learners:
-        params, wrapped = _unwrapped(learner.params, learner.wrapped, _wraps(learner.name, catalog.learners))
+        params, wrapped = _unwrapped(learner.name, learner.params, learner.wrapped, catalog.learners)
         learners.append(learner.model_copy(update={"params": params, "wrapped": wrapped}))
     datasets = []
     for dataset in experiment.datasets:
-        params, wrapped = _unwrapped(dataset.params, dataset.wrapped, _wraps(dataset.name or "", catalog.datasets))
+        params, wrapped = _unwrapped(dataset.name or "", dataset.params, dataset.wrapped, catalog.datasets)
         datasets.append(dataset.model_copy(update={"params": params, "wrapped": wrapped}))
     return experiment.model_copy(update={"learners": tuple(learners), "datasets": tuple(datasets)})
 
 
-def _wraps(name: str, entries: tuple[Entry[Any], ...]) -> str:
+def _unwrapped(
+    name: str, params: Mapping[str, Any], wrapped: str | None, entries: Entries
+) -> tuple[Mapping[str, Any], str | None]:
+    """The parameters without the thing that is wrapped, and that thing, in which the same is done."""
+    wraps = _wraps(name, entries)
+    inside = params.get(wraps) if wraps else None
+    if wrapped is None and isinstance(inside, str | Expression):  # a list is a grid, and stays one
+        params = {parameter: value for parameter, value in params.items() if parameter != wraps}
+        wrapped = str(inside)
+    return params, None if wrapped is None else _unwrapped_inside(wrapped, entries)
+
+
+def _unwrapped_inside(text: str, entries: Entries) -> str:
+    try:
+        expression = parse(text)
+    except SpecError:
+        return text  # the name of a file may be no expression; anything else is told when it is looked up
+    before = next(iter(expression.positional), None)
+    params, wrapped = _unwrapped(expression.name, expression.params, before, entries)
+    if wrapped is None or wrapped == before:
+        return text
+    return str(replace(expression, params=params, positional=(wrapped,)))
+
+
+def _wraps(name: str, entries: Entries) -> str:
     """The parameter by which a registered thing wraps another; empty where it does not, or is not known."""
     bare = name.rpartition(":")[2]
     return next((entry.spec.wraps for entry in entries if entry.spec.name == bare), "")
-
-
-def _unwrapped(params: dict[str, Any], wrapped: str | None, wraps: str) -> tuple[dict[str, Any], str | None]:
-    inside = params.get(wraps) if wraps else None
-    if not isinstance(inside, str) or wrapped is not None:  # a list is a grid, and stays one
-        return params, wrapped
-    return {name: value for name, value in params.items() if name != wraps}, inside
 
 
 def _with_trials(experiment: Experiment) -> Experiment:
@@ -112,9 +133,11 @@ def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> RawTable:
     return both
 
 
-def tell_left_out(whole: Mapping[str, Any], quick: Mapping[str, Any], source: str) -> str:
+def tell_left_out(
+    whole: Mapping[str, Any], quick: Mapping[str, Any], source: str, catalog: Catalog | None = None
+) -> str:
     """What a quick version does without, in words; nothing where it has all data sets and trials."""
-    full, small = build(whole, source), build(quick, source)
+    full, small = build(whole, source, catalog), build(quick, source, catalog)
     kept = {ref.label.text for ref in kept_datasets(dataset_groups(small), small.leave_out)}
     told = []
     if small.trials < full.trials:

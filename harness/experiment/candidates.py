@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Mapping
 from typing import Any
 
 from harness.errors import SpecError
 from harness.experiment.schema import TuneTable
+from harness.params import Params
 
 MOST = 10_000
 """More combinations than anybody means to fit."""
 
 
-def list_candidates(label: str, ranges: Mapping[str, Any], tuning: TuneTable, seed: int) -> list[dict[str, Any]]:
+def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) -> list[dict[str, Any]]:
     """Every combination in the order written, or as many as asked for drawn by chance; never one of them twice."""
     if tuning.search == "random":
         return _draw(ranges, tuning.candidates or 0, random.Random(seed))
@@ -28,7 +28,7 @@ def list_candidates(label: str, ranges: Mapping[str, Any], tuning: TuneTable, se
     return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values())]
 
 
-def _draw(ranges: Mapping[str, Any], count: int, chance: random.Random) -> list[dict[str, Any]]:
+def _draw(ranges: Params, count: int, chance: random.Random) -> list[dict[str, Any]]:
     drawn: list[dict[str, Any]] = []
     for _ in range(20 * count):  # a small grid may not have as many different ones
         candidate = {name: _value_at(values, chance.random()) for name, values in ranges.items()}

@@ -7,14 +7,14 @@ is looked up later; here it is decided what each data set goes by in tables.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
 
 from harness.errors import SpecError
 from harness.expression import Expression, parse
 from harness.label import Label, grid_label, plain_label, written
+from harness.params import Params
 from harness.split import Split
 
 PACKINGS = (".gz", ".bz2", ".xz", ".zst")
@@ -28,7 +28,7 @@ class DatasetRef:
     """The registered name, or the file."""
     label: Label
     """What it goes by in tables."""
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Params = field(default_factory=dict)
     wrapped: str | None = None
     """The data set that it is made from, as it is written, where it stands without the name of a parameter."""
     representation: str | None = None
@@ -70,7 +70,7 @@ def parse_dataset(text: str) -> DatasetRef:
     return DatasetRef(expression.name, plain_label(name), expression.params, wrapped)
 
 
-def name_of(source: str, params: Mapping[str, Any], wrapped: str | None) -> str:
+def name_of(source: str, params: Params, wrapped: str | None) -> str:
     """What a data set goes by unless it is given a label: how it is made from another, its file's stem, its source."""
     if wrapped is not None:
         return written(source, params, str(parse_dataset(wrapped).label))

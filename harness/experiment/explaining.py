@@ -12,8 +12,8 @@ from harness.experiment.schema import (
     DatasetTable,
     Experiment,
     FigureTable,
+    FileTable,
     LearnerTable,
-    Table,
     TuneTable,
 )
 
@@ -45,7 +45,7 @@ _PATTERNS = {
     NAME_PATTERN: "expected letters, digits, '.', '_' and '-' only, as it names files",
     LINE_PATTERN: "expected a text of one line, with something in it",
 }
-_TABLES: Mapping[str, type[Table]] = {
+_TABLES: Mapping[str, type[FileTable]] = {
     "learners": LearnerTable,
     "datasets": DatasetTable,
     "tune": TuneTable,
@@ -76,7 +76,7 @@ def _place(parts: tuple[int | str, ...]) -> str:
 
 
 def _allowed_keys(parts: tuple[int | str, ...]) -> str:
-    table: type[Table] = Experiment
+    table: type[FileTable] = Experiment
     if len(parts) > 1:
         table = _TABLES.get(str(parts[0]), Experiment)
     allowed = [field.alias or name for name, field in table.model_fields.items()]

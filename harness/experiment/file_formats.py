@@ -14,7 +14,7 @@ from harness.signature import import_target
 FOLDER = "/"
 
 
-def find_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
+def find_file_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
     """The data set that reads this file or folder; where several do, or none says so by the ending, content decides."""
     file = Path(path).expanduser()
     if not file.exists():

@@ -12,8 +12,7 @@ from typing import Any
 from harness.errors import SpecError
 from harness.experiment.schema import DatasetGroups, Experiment, LearnerTable
 from harness.expression import parse
-
-Params = dict[str, Any]
+from harness.params import Params
 
 
 @dataclass(frozen=True)
@@ -22,11 +21,11 @@ class LearnerRef:
 
     name: str
     label: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Params = field(default_factory=dict)
     wrapped: str | None = None
     """The learner that it is built round, as it is written, where it stands without the name of a parameter."""
-    by_dataset: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    tune: Mapping[str, Any] = field(default_factory=dict)
+    by_dataset: Mapping[str, Params] = field(default_factory=dict)
+    tune: Params = field(default_factory=dict)
     """Parameters to be chosen on a validation part: for each a list of values, or a range to draw from."""
     on: frozenset[str] | None = None
     """The only data sets that it runs on, by what they go by in tables; None stands for all."""
@@ -85,11 +84,11 @@ def _members(groups: DatasetGroups) -> dict[str, list[str]]:
 class _Settings:
     """The `set` table, and which of its lines have found what they are for."""
 
-    def __init__(self, table: Mapping[str, Params], labels: Sequence[str], members: Mapping[str, Any]) -> None:
+    def __init__(self, table: Mapping[str, dict[str, Any]], labels: Sequence[str], members: Params) -> None:
         self.table, self.labels, self.members = table, labels, members
         self.used: set[str] = set()
 
-    def lay_over(self, learner: LearnerTable, label: str) -> tuple[Params, dict[str, Params]]:
+    def lay_over(self, learner: LearnerTable, label: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """A learner's parameters, and those by data set, with what is set."""
         params = dict(learner.params)
         by_dataset = {name: dict(own) for name, own in learner.datasets.items()}
@@ -121,15 +120,15 @@ class _Settings:
             raise SpecError(f"set.{unused[0]} matches no learner or data set of this run ({', '.join(known)})")
 
 
-def _check_known(label: str, trouble: str, named: Any, members: Mapping[str, Any]) -> None:
+def _check_known(label: str, trouble: str, named: Any, members: Params) -> None:
     unknown = sorted(set(named) - set(members))
     if unknown:
         raise SpecError(f"learner {label!r} {trouble} {unknown[0]!r}, which is not in datasets")
 
 
-def _for_each(by_dataset: Mapping[str, Params], members: Mapping[str, list[str]]) -> dict[str, Params]:
+def _for_each(by_dataset: Mapping[str, dict[str, Any]], members: Mapping[str, list[str]]) -> dict[str, dict[str, Any]]:
     """Parameters by data set, where what is said of a grid holds for all of it, unless one of it is named."""
-    spread: dict[str, Params] = {}
+    spread: dict[str, dict[str, Any]] = {}
     for where in sorted(by_dataset, key=lambda name: -len(members[name])):
         for name in members[where]:
             spread.setdefault(name, {}).update(by_dataset[where])
@@ -142,7 +141,7 @@ def _only_on(on: Sequence[str] | None, members: Mapping[str, list[str]]) -> froz
     return frozenset(name for where in on for name in members[where])
 
 
-def _tuned(name: str, label: str, labels: Sequence[str], experiment: Experiment) -> Params:
+def _tuned(name: str, label: str, labels: Sequence[str], experiment: Experiment) -> dict[str, Any]:
     """What is to be tuned of a learner: by label, else by name."""
     if experiment.tune is None:
         return {}

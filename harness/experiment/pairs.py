@@ -11,6 +11,7 @@ from harness.contract import LearnerSpec
 from harness.errors import SpecError
 from harness.experiment.resolve import Resolved, ResolvedDataset, ResolvedLearner
 from harness.label import Label, grid_label
+from harness.params import Params
 from harness.signature import REQUIRED
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Pair:
 
     learner: ResolvedLearner
     label: Label
-    params: Mapping[str, Any]
+    params: Params
     dataset: str
     trouble: str = ""
     """What about the data the learner cannot take; such a pair has no trials."""
@@ -84,7 +85,7 @@ def _set_ups(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[Label, di
         yield grid_label(learner.ref.label, chosen), {**params, **chosen}
 
 
-def _check_complete(learner: ResolvedLearner, params: Mapping[str, Any]) -> None:
+def _check_complete(learner: ResolvedLearner, params: Params) -> None:
     label, spec = learner.ref.label, learner.entry.spec
     for name, default in learner.defaults.items():
         if default is REQUIRED and name not in params:

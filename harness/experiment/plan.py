@@ -14,6 +14,7 @@ from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset,
 from harness.experiment.schema import Experiment
 from harness.expression import Expression
 from harness.metric import call_of
+from harness.params import Params
 from harness.split import ONE_LABEL, Split
 from harness.trials.splitting import draw_split
 from harness.trials.trial import Blueprint, Trial, TuningPlan
@@ -141,7 +142,7 @@ def _tuning_plan(learner: ResolvedLearner, label: str, seed: int, resolved: Reso
 # -- keys ------------------------------------------------------------------------------------------------------------
 
 
-def _identity(learner: ResolvedLearner, params: Mapping[str, Any]) -> dict[str, Any]:
+def _identity(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
     """What tells one learner, as set up, from another: its code and all its parameters, the learner inside included."""
     spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
     whole = {**learner.defaults, **params}
@@ -168,7 +169,7 @@ def _decisive_tuning(tuning: TuningPlan) -> dict[str, Any]:
     }
 
 
-def key_of(decisive: Mapping[str, Any]) -> str:
+def key_of(decisive: Params) -> str:
     """A short hash of the values as Python writes them, dictionaries in order: what differs is written differently."""
     return hashlib.sha256(_written(decisive).encode()).hexdigest()[:20]
 
@@ -185,7 +186,7 @@ def _written(value: Any) -> str:
 # -- blueprints ------------------------------------------------------------------------------------------------------
 
 
-def _blueprint(learner: ResolvedLearner, params: Mapping[str, Any]) -> Blueprint:
+def _blueprint(learner: ResolvedLearner, params: Params) -> Blueprint:
     """How to build a learner: the one that it wraps, and estimators among its parameters, are blueprints in it."""
     built = {name: _as_blueprints(value) for name, value in params.items()}
     wrapped = learner.wrapped_with(params)

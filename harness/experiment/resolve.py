@@ -12,12 +12,13 @@ from harness.catalog import Catalog, Entry
 from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.errors import SpecError, UnknownName
 from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
-from harness.experiment.file_formats import find_format
+from harness.experiment.file_formats import find_file_format
 from harness.experiment.importable import find_learner
 from harness.experiment.learner_ref import LearnerRef, learner_refs
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
 from harness.expression import Expression, parse
 from harness.metric import find_metric
+from harness.params import Params
 from harness.signature import REQUIRED, parameters_of
 
 MINIMUM_DEPTH = 10
@@ -32,7 +33,7 @@ class ResolvedLearner:
     ref: LearnerRef
     """With the learner that it wraps, if any, among its parameters."""
     entry: Entry[LearnerSpec]
-    defaults: Mapping[str, Any]
+    defaults: Params
     known_wrapped: Mapping[str, ResolvedLearner] = field(default_factory=dict)
     """For a learner round another: what each text that names one stands for."""
 
@@ -44,12 +45,12 @@ class ResolvedLearner:
             modules += wrapped.preload
         return tuple(modules)
 
-    def wrapped_with(self, params: Mapping[str, Any]) -> ResolvedLearner | None:
+    def wrapped_with(self, params: Params) -> ResolvedLearner | None:
         """The learner that it wraps, with these parameters of its own."""
-        text = params.get(self.entry.spec.wraps)
-        return None if text is None else self.known_wrapped[text]
+        named = params.get(self.entry.spec.wraps)
+        return None if named is None else self.known_wrapped[str(named)]
 
-    def spec_with(self, params: Mapping[str, Any]) -> LearnerSpec:
+    def spec_with(self, params: Params) -> LearnerSpec:
         """What this learner is, needs and supports, with the learner that it wraps taken into account.
 
         What it brings itself, by a parameter of that name, is no need: `hsvm(taxonomy="cluster")`.
@@ -70,7 +71,7 @@ class ResolvedDataset:
     ref: DatasetRef
     """With the data set that it wraps, if any, among its parameters."""
     entry: Entry[DatasetSpec]
-    params: Mapping[str, Any]
+    params: Params
     wrapped: ResolvedDataset | None = None
     """The data set that it is made from, for one made from another."""
 
@@ -128,7 +129,7 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
 def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
     """Look up one data set, the format of a file, or what another is made from, and all parameters."""
     if is_file(ref.source) and all(entry.spec.name != ref.source for entry in catalog.datasets):
-        entry = find_format(ref.source, catalog)
+        entry = find_file_format(ref.source, catalog)
         ref = replace(ref, params={"path": ref.source, **ref.params})
     else:
         entry = _find_dataset(ref.source, catalog)
@@ -156,7 +157,7 @@ def _find_dataset(name: str, catalog: Catalog) -> Entry[DatasetSpec]:
         raise UnknownName(f"{error}; there is a {what} of that name here: to read it, write ./{name}") from None
 
 
-def _check_complete(culprit: str, params: Mapping[str, Any], spec: DatasetSpec) -> None:
+def _check_complete(culprit: str, params: Params, spec: DatasetSpec) -> None:
     for name, value in params.items():
         if value is REQUIRED:
             example = f"{spec.name}(NAME)" if name == spec.wraps else f"{spec.name}({name}=VALUE)"
@@ -199,7 +200,7 @@ def _texts(value: Any) -> list[str]:
 # -- parameters ------------------------------------------------------------------------------------------------------
 
 
-def bind_wrapped(culprit: str, params: Mapping[str, Any], wrapped: str | None, wraps: str) -> Mapping[str, Any]:
+def bind_wrapped(culprit: str, params: Params, wrapped: str | None, wraps: str) -> Params:
     """The parameters, with what stands without a name bound to the parameter that it is for."""
     if wrapped is None:
         return params
@@ -210,7 +211,7 @@ def bind_wrapped(culprit: str, params: Mapping[str, Any], wrapped: str | None, w
     return {wraps: wrapped, **params}
 
 
-def check_params(culprit: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def check_params(culprit: str, given: Params, known: Params) -> None:
     """SpecError for a parameter that is not there, or a value that cannot be written down."""
     for name, value in given.items():
         if name not in known:

@@ -92,11 +92,11 @@ LabelText = Annotated[str, Field(pattern=LINE_PATTERN)]
 Seconds = Annotated[float, PlainValidator(parse_duration)]
 
 
-class Table(BaseModel):
+class FileTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
-class LearnerTable(Table):
+class LearnerTable(FileTable):
     name: str
     label: LabelText | None = None
     params: dict[str, Any] = {}
@@ -108,7 +108,7 @@ class LearnerTable(Table):
     """The only data sets that it runs on."""
 
 
-class DatasetTable(Table):
+class DatasetTable(FileTable):
     name: str | None = None
     label: LabelText | None = None
     path: str | None = None
@@ -149,7 +149,7 @@ def _known_kind(kind: str) -> str:
     return kind
 
 
-class FigureTable(Table):
+class FigureTable(FileTable):
     kind: Annotated[str, AfterValidator(_known_kind)]
     name: Annotated[str, Field(pattern=NAME_PATTERN)] | None = None
     metric: str | None = None
@@ -182,7 +182,7 @@ def _is_range(low: object, high: object, log: object) -> bool:
     return low < high and (low > 0 or not log)
 
 
-class TuneTable(Table):
+class TuneTable(FileTable):
     params: Annotated[dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]], Field(min_length=1)]
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     metric: str = "r1"
@@ -199,7 +199,7 @@ class TuneTable(Table):
         return self
 
 
-class Experiment(Table):
+class Experiment(FileTable):
     """A whole experiment. Fields are called as in the file, but for what has a unit or would shadow Python's own."""
 
     name: Annotated[str, Field(pattern=NAME_PATTERN)] | None = None

@@ -34,7 +34,7 @@ MESSAGE_LENGTH = 400
 Send = Callable[[str], None]
 
 
-def run_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
+def run_trial_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: what was measured, in plain values, and the ranks as a .npy file's bytes."""
     measured, ranking = _run_guarded(job, send)
     return measured_as_plain(measured), None if ranking is None else _as_file(ranking)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from harness.contract import Direction
 from harness.metric import MetricCall
+from harness.params import Params
 from harness.record import TrialNames
 from harness.split import Split
 
@@ -17,9 +16,9 @@ class Blueprint:
     """How to build an estimator: what to import, and its parameters, of which some may be estimators themselves."""
 
     load: str
-    params: Mapping[str, Any]
+    params: Params
 
-    def with_params(self, params: Mapping[str, Any]) -> Blueprint:
+    def with_params(self, params: Params) -> Blueprint:
         """The same estimator with some parameters set otherwise."""
         return replace(self, params={**self.params, **params})
 
@@ -31,7 +30,7 @@ class TuningPlan:
     split: Split
     judge: MetricCall
     direction: Direction
-    candidates: tuple[Mapping[str, Any], ...]
+    candidates: tuple[Params, ...]
     seconds: float | None
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from harness.contract import Direction
 from harness.errors import ContractError
+from harness.params import Params
 from harness.record import Candidate
 from harness.trials.asking import ask
 from harness.trials.building import build_learner, extra_arguments, seed_shared_chance
@@ -25,7 +25,7 @@ from harness.wording import counted
 class Tuned:
     """What tuning found: the chosen parameters, and every candidate with its score, in the order of the trials."""
 
-    params: Mapping[str, Any]
+    params: Params
     log: tuple[Candidate, ...]
     seconds: float
 
@@ -47,7 +47,7 @@ def tune(trial: Trial, plan: TuningPlan, send: Callable[[str], None]) -> Tuned:
     return Tuned(best.params, tuple(log), time.perf_counter() - started)
 
 
-def _judge(trial: Trial, plan: TuningPlan, params: Mapping[str, Any], parts: Parts) -> Candidate:
+def _judge(trial: Trial, plan: TuningPlan, params: Params, parts: Parts) -> Candidate:
     """A candidate's score on the validation part, or why it has none; and what fitting it took."""
     fit, rank = Clock(), Clock()
     try:

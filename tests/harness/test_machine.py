@@ -8,6 +8,8 @@ from importlib.metadata import version
 
 import pytest
 
+import pytest
+
 from harness.machine import Machine, describe_machine, describe_versions, read_commit, read_machine
 
 
@@ -46,6 +48,28 @@ def test_facts_that_are_not_what_they_should_be_are_unknown():
     assert read_machine({"id": "a", "cores": "many", "memory_bytes": None, "system": "Linux"}) == Machine(
         "a", system="Linux"
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "machine"),
+    [
+        ({"id": "a"}, Machine("a")),
+        ({"id": "a", "cores": "two", "memory_bytes": None, "processor": None, "system": 3}, Machine("a", system="3")),
+        ({"id": "a", "cores": 2, "colour": "grey"}, Machine("a", cores=2)),
+        ({"cores": 2}, None),
+        ({"id": 3}, None),
+        (["a"], None),
+        (None, None),
+    ],
+)
+def test_facts_that_are_not_what_they_should_be_are_unknown(facts, machine):
+    assert read_machine(facts) == machine
+
+
+def test_a_machine_is_told_in_a_line():
+    assert str(Machine("ab", "Fast", 8, 2**33, "Linux")) == "Fast, 8 cores (ab)"
+    assert str(Machine("ab", "Fast", 1)) == "Fast, 1 core (ab)"
+    assert str(Machine("ab")) == "unknown processor, ? cores (ab)"
 
 
 def test_versions_are_those_installed():

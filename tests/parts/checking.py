@@ -4,7 +4,7 @@ import unittest
 
 import pytest
 
-from harness.checks.job import CheckJob, run_job
+from harness.checks.job import CheckJob, run_check_job
 
 
 def failed(checks):
@@ -29,7 +29,7 @@ def cases(bad):
 def answer_of(kind, spec, check):
     """The status and the reason that a check ends with as a job, or nothing where all is well."""
     phases = []
-    answer, blob = run_job(CheckJob(spec, check), phases.append)
+    answer, blob = run_check_job(CheckJob(spec, check), phases.append)
     assert blob is None
     assert phases == [check]
     return {} if answer["status"] == "ok" else {answer["status"]: answer["reason"]}

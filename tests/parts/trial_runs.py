@@ -16,7 +16,7 @@ from harness.trials.trial import Blueprint, Trial, TrialJob
 from harness_metrics.plugin import harness_metrics
 
 METRICS = {spec.name: call_of(spec) for spec in harness_metrics()}
-TRIAL_TARGET = "harness.trials.running:run_job"
+TRIAL_TARGET = "harness.trials.running:run_trial_job"
 LEARNERS = Path(__file__).with_name("learners.py").read_text()
 
 

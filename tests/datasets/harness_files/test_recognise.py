@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from harness.experiment.file_formats import find_opener
+from harness.experiment.file_formats import find_file_format
 from harness.host import discover
 
 
@@ -41,7 +41,7 @@ def catalog():
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_is_taken_for_what_it_is(write, catalog, name):
     content, expected = FILES[name]
-    assert find_opener(write(f"in/{name}", content), catalog).spec.name == expected
+    assert find_file_format(write(f"in/{name}", content), catalog).spec.name == expected
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_a_file_is_taken_for_what_it_is(write, catalog, name):
 def test_a_folder_is_taken_for_what_it_holds(write, catalog, files, expected):
     for name, content in files.items():
         write(f"mine/{name}", content)
-    assert find_opener("mine", catalog).spec.name == expected
+    assert find_file_format("mine", catalog).spec.name == expected

@@ -6,7 +6,7 @@ from harness.catalog import Catalog, Entry, Origin
 from harness.contract import DatasetSpec
 from harness.errors import DataError, SpecError
 from harness.experiment.dataset_ref import parse_dataset
-from harness.experiment.file_formats import find_format
+from harness.experiment.file_formats import find_file_format
 from harness.experiment.resolve import resolve_dataset
 
 OWN = Origin("mine", "dist", "1.0")
@@ -68,23 +68,23 @@ def file(tmp_path, monkeypatch):
     ],
 )
 def test_the_ending_decides_and_else_the_content(catalog, file, name, content, format_name):
-    assert find_format(file(name, content), catalog).spec.name == format_name
+    assert find_file_format(file(name, content), catalog).spec.name == format_name
 
 
 def test_a_folder_is_opened_by_what_opens_folders(catalog, tmp_path):
-    assert find_format(str(tmp_path), catalog).spec.name == "folder"
+    assert find_file_format(str(tmp_path), catalog).spec.name == "folder"
 
 
 def test_a_file_that_nobody_knows_is_named_with_ways_to_say_what_it_is(catalog, file):
     with pytest.raises(SpecError) as caught:
-        find_format(file("x.txt", "c"), catalog)
+        find_file_format(file("x.txt", "c"), catalog)
     assert "no format that is known by its name or content" in str(caught.value)
     assert "\"first(path='x.txt')\" or \"second(path='x.txt')\"" in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(catalog):
     with pytest.raises(DataError, match=r"'nowhere.csv': there is no such file or folder \(nor a data set"):
-        find_format("nowhere.csv", catalog)
+        find_file_format("nowhere.csv", catalog)
 
 
 # -- looking up ------------------------------------------------------------------------------------------------------
