@@ -210,6 +210,8 @@ def measured_from_plain(plain: object) -> Measured:
         return _MEASURED.validate_json(json.dumps(plain), strict=True)
     except ValidationError as error:
         raise ValueError(_first_problem(error)) from None
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -22,7 +22,10 @@ WORDS = {"ok": "ok", "failed": "FAIL", "skipped": "n/a"}
 @click.option("--timeout", default="60s", show_default=True, help="For each check.")
 @plugin_options
 def check(name: str, timeout: str, session: Session, debug: bool) -> int:
-    """Run the conformance suite on a learner (also module:Class), a data set (also a file) or a metric."""
+    """Run the conformance suite on a learner, a data set or a metric.
+
+    A learner may also be module:Class, a data set a file such as ./titles.csv.
+    """
     try:
         seconds = parse_duration(timeout)
     except ValueError as error:

@@ -91,7 +91,7 @@ def test_every_metric_of_ranks_and_costs_comes_back_as_the_trial_computed_it(fol
 
 
 def test_ties_of_known_scores_are_kept_with_the_ranks(folder):
-    tied = {record.label: ranks_of(folder, record)[1] is not None for record in read_records(folder)}
+    tied = {record.label: ranks_of(folder, record).places is not None for record in read_records(folder)}
     assert tied == {"pa": False, "knn": True}  # three votes over fifteen classes, against a learner that ranks itself
     for record in read_records(folder):
         assert record.scores["r1"] < record.scores["accuracy"] if record.label == "knn" else True
@@ -166,9 +166,24 @@ def test_data_that_changed_is_refused(folder):
         asked.append((dataset.entry.spec.name, dataset.params["classes"]))
         return read_header(find_data(read_records(folder)[0], CATALOG, never))
 
-    with pytest.raises(DataError, match="'few' is not what the trials saw: its fingerprint was 000000000000"):
+    with pytest.raises(
+        DataError, match="data set 'few': it is not what the trials saw: its fingerprint was 0000"
+    ):
         find_data(record, CATALOG, prepare)
     assert asked == [("topics", 15)]
+
+
+def test_data_made_from_another_is_made_again_by_what_its_record_says(make_record):
+    made = {"dataset": "subsample(digits, classes=5)", "examples": 9}
+    record = make_record("pa", 0, dataset="few", dataset_source="subsample", dataset_params=made, fingerprint="0" * 64)
+
+    def prepare(dataset):
+        assert (dataset.name, dataset.params["examples"]) == ("few", 9)
+        assert dataset.wrapped.params["classes"] == 5
+        raise DataError("it was asked for as it should be", culprit=dataset.wrapped.wrapped.name)
+
+    with pytest.raises(DataError, match="digits: it was asked for as it should be"):
+        find_data(record, CATALOG, prepare)
 
 
 def test_data_that_is_not_kept_is_parsed_again(folder, tmp_path):
@@ -230,7 +245,7 @@ def test_a_folder_with_a_writer_is_refused(folder):
 
 def test_hits_are_those_that_accuracy_counts(folder):
     for record in read_records(folder):
-        outcome = rebuild_outcome(record, OPEN(record), *ranks_of(folder, record))
+        outcome = rebuild_outcome(record, OPEN(record), ranks_of(folder, record))
         hits = first_hits(outcome)
         assert sum(hits) / len(hits) == pytest.approx(record.scores["accuracy"])
 

@@ -1,21 +1,23 @@
 """From plan to records: one for each trial, done ones skipped or taken over, and data read once, apart."""
 
 import textwrap
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from harness.experiment.spec import build
 
 from harness.errors import DataError
-from harness.executors.base import Workplace
+from harness.executors.base import JobEnd, Workplace
 from harness.executors.local import LocalExecutor
+from harness.experiment.building import build
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.host import discover
-from harness.record import Record
-from harness.runner import Conditions, Listener, pending, prepare_data, reuse, run_trials
+from harness.progress import Silence
+from harness.record import Circumstances, Measured, TrialNames, field_names, from_line, measured_as_plain, to_line
+from harness.runner import Conditions, as_planned, pending, prepare_dataset, record_end, reuse, run_trials
 from harness.store import open_store, read_ranks, read_records
+from trial_runs import keep_in, texts, trial
 
 PLUGIN = textwrap.dedent(
     '''
@@ -37,13 +39,15 @@ PLUGIN = textwrap.dedent(
             LearnerSpec(name="first", load="runner_plugin:First"),
             LearnerSpec(name="odd", load="runner_plugin:FailsInOddTrials"),
             LearnerSpec(name="killed", load="runner_plugin:KillsItself"),
+            LearnerSpec(name="bag", load="runner_plugin:Bag", wraps="base"),
         ]
 
 
     @hookimpl
     def harness_datasets():
         names = ("tiny", "failing", "leaving", "wrong", "without_numbers", "littering")
-        return [DatasetSpec(name=name, load=f"runner_plugin:{name}", representation="raw") for name in names]
+        loaded = [DatasetSpec(name=name, load=f"runner_plugin:{name}", representation="raw") for name in names]
+        return [*loaded, DatasetSpec(name="half", load="runner_plugin:half", wraps="whole")]
 
 
     class First:
@@ -84,11 +88,33 @@ PLUGIN = textwrap.dedent(
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+    class Bag(First):
+        """Built round another, by a parameter that is not called like those of the house."""
+
+        def __init__(self, base=None, *, size=1):
+            self.base, self.size = base, size
+
+        def fit(self, X, y):
+            self.members_ = [self.base for _ in range(self.size)]
+            self.classes_ = self.base.fit(X, y).classes_
+            print(f"{type(self.base).__name__} of order {self.base.order}")
+            return self
+
+        def rank(self, X, k):
+            return self.base.rank(X, k)
+
+
     def tiny(*, rows=40):
         with open(os.environ["RUNNER_TEST_LOG"], "a") as log:
             log.write(f"read {rows}\\n")
         X = csr_array(np.eye(4, dtype=np.float32)[np.arange(rows) % 4])
         return Dataset(X, np.arange(rows) % 4, ("a", "b", "c", "d"))
+
+
+    def half(whole, *, first=True):
+        rows = whole.X.shape[0]
+        kept = slice(0, rows // 2) if first else slice(rows // 2, rows)
+        return Dataset(whole.X[kept], whole.y[kept], whole.class_names)
 
 
     def failing():
@@ -149,13 +175,32 @@ def catalog(folder):
     return discover([folder])
 
 
-def make_plan(catalog, executor, learners="first", datasets="tiny", listener=None, **more):
-    resolved = resolve(build({"learners": learners, "datasets": datasets, **more}, "test"), catalog)
-    return plan(resolved, prepare_data(resolved, executor, listener or Listener()))
+class Heard(Silence):
+    """Remembers what it was told."""
+
+    def __init__(self):
+        self.data, self.phases, self.records = [], [], []
+
+    def on_data(self, name):
+        self.data.append(name)
+
+    def on_phase(self, trial, phase):
+        self.phases.append((trial.label, phase))
+
+    def on_record(self, record):
+        self.phases.append((record.label, record.status))
+        self.records.append(record)
 
 
-def run_all(trials, catalog, executor, store, listener=None):
-    run_trials(trials, catalog.metrics, CONDITIONS, executor, store, listener or Listener())
+def make_plan(catalog, executor, learners="first", datasets="tiny", progress=None, **more):
+    resolved = resolve(build({"learners": learners, "datasets": datasets, **more}, "test", catalog), catalog)
+    headers = {dataset.name: prepare_dataset(dataset, executor, progress) for dataset in resolved.datasets}
+    return plan(resolved, headers)
+
+
+def run_all(trials, catalog, executor, store, progress=None):
+    metrics = [entry.spec for entry in catalog.metrics]
+    run_trials(trials, metrics, CONDITIONS, executor, store, progress or Silence())
 
 
 # -- trials ----------------------------------------------------------------------------------------------------------
@@ -163,21 +208,24 @@ def run_all(trials, catalog, executor, store, listener=None):
 
 def test_each_trial_has_one_record_and_each_good_one_its_ranks(tmp_path, catalog, executor):
     trials = make_plan(catalog, executor, "first,odd,killed", trials=2, seed=6)
-    heard = []
-    listener = Listener(
-        on_phase=lambda trial, phase: heard.append((trial.label, phase)),
-        on_record=lambda record: heard.append((record.label, record.status)),
-    )
+    progress = Heard()
     with open_store(tmp_path / "out") as store:
-        run_all(trials, catalog, executor, store, listener)
+        run_all(trials, catalog, executor, store, progress)
     records = read_records(tmp_path / "out")
     assert [record.key for record in records] == [trial.key for trial in trials]
     assert [record.status for record in records] == ["ok", "ok", "crash", "ok", "error", "crash"]
     for record in records:
         ranks = read_ranks(tmp_path / "out", record.key)
         assert (ranks is not None) == (record.status == "ok")
-    assert heard[0] == ("first", "start")
-    assert [word for who, word in heard if who == "killed"] == ["start", "load", "import", "warm-up", "crash"] * 2
+    assert progress.records == records
+    assert progress.phases[0] == ("first", "start")
+    assert [word for who, word in progress.phases if who == "killed"] == [
+        "start",
+        "load",
+        "import",
+        "warm-up",
+        "crash",
+    ] * 2
 
 
 def test_a_record_says_all_that_is_known_of_its_trial(tmp_path, catalog, executor):
@@ -186,9 +234,8 @@ def test_a_record_says_all_that_is_known_of_its_trial(tmp_path, catalog, executo
         run_all([trial], catalog, executor, store)
         (record,) = store.records.values()
     assert read_records(tmp_path / "out") == [record]
-    for field in fields(Record):
-        if hasattr(trial, field.name):
-            assert getattr(record, field.name) == getattr(trial, field.name), field.name
+    for name in field_names(TrialNames):
+        assert getattr(record, name) == getattr(trial, name), name
     assert (record.label, record.learner, record.params) == ("mine", "first", {"random_state": 5})
     assert (record.dataset_params, record.seed, record.number) == ({"rows": 48}, 5, 0)
     assert (record.machine, record.threads, record.jobs) == ("m", 1, 1)
@@ -222,6 +269,131 @@ def test_parameters_arrive_in_the_trial_as_they_were_given(tmp_path, catalog, ex
     assert record.params["order"] == [2, 1]  # as JSON has it
 
 
+@pytest.mark.parametrize("written", ["bag(first(order=(1, 2)))", "bag(base='first(order=(1, 2))')"])
+def test_a_learner_round_another_runs_whatever_its_parameter_is_called(tmp_path, catalog, executor, written):
+    trials = make_plan(catalog, executor, [written], trials=1)
+    with open_store(tmp_path / "out") as store:
+        run_all(trials, catalog, executor, store)
+        (record,) = store.records.values()
+    assert (record.status, record.message, record.label) == ("ok", "", "bag(first)")
+    assert record.params == {"base": "first(order=(1, 2))"}
+
+
+def test_an_estimator_among_the_parameters_runs_and_is_kept_as_it_is_written(tmp_path, catalog, executor):
+    written = "sklearn.multiclass:OneVsRestClassifier(estimator=sklearn.svm:LinearSVC(C=0.5))"
+    trials = make_plan(catalog, executor, [written], trials=1)
+    with open_store(tmp_path / "out") as store:
+        run_all(trials, catalog, executor, store)
+        (record,) = store.records.values()
+    assert (record.status, record.message) == ("ok", "")
+    assert record.params == {"estimator": "sklearn.svm:LinearSVC(C=0.5)"}
+    assert read_records(tmp_path / "out") == [record]
+
+
+# -- answers that are none -------------------------------------------------------------------------------------------
+
+GOOD = measured_as_plain(Measured(status="ok", scores={"r1": 0.5}))
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+HOSTILE = {
+    "nothing": None,
+    "a list": [1, 2],
+    "a text": "ok",
+    "a number": 3,
+    "an empty table": {},
+    "no status": {"scores": {"r1": 0.5}},
+    "an unknown status": GOOD | {"status": "splendid"},
+    "a status that is no text": GOOD | {"status": ["ok"]},
+    "a text for a score": GOOD | {"scores": {"r1": "0.5"}},
+    "a table for a score": GOOD | {"scores": {"r1": {}}},
+    "scores in a list": GOOD | {"scores": [0.5]},
+    "no scores": GOOD | {"scores": None},
+    "a text for a count": GOOD | {"n_test": "60"},
+    "half a row": GOOD | {"n_test": 60.5},
+    "true for a count": GOOD | {"n_test": True},
+    "a text for seconds": GOOD | {"fit_seconds": "1"},
+    "a curve that is none": GOOD | {"curve": [{"passes": "one", "scores": {}}]},
+    "a candidate that is none": GOOD | {"tuning": [3]},
+    "a message that is no text": GOOD | {"message": 3},
+    "nested deeply": GOOD | {"scores": nested(900)},
+    "nested more deeply than anybody can read": GOOD | {"tuned": {"C": nested(100_000)}},
+}
+
+
+@pytest.fixture(scope="module")
+def a_trial(tmp_path_factory):
+    return trial("first", keep_in(tmp_path_factory.mktemp("kept") / "texts", texts()))
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_an_answer_that_is_none_is_a_crash_and_the_record_says_so(a_trial, what):
+    end = JobEnd("ok", answer=HOSTILE[what], blob=b"ranks", phase="measure", seconds=1.0, output="its last words")
+    record = record_end(a_trial, end, Circumstances(total_seconds=1.0))
+    assert (record.status, record.scores) == ("crash", {})
+    assert record.message.startswith("what the trial answered cannot be used: ")
+    assert record.output == "its last words"
+    assert (record.key, record.label, record.total_seconds) == (a_trial.key, "first", 1.0)
+    assert from_line(to_line(record)) == record
+
+
+@pytest.mark.parametrize("depth", [50, 150, *range(185, 205), 500, 900])
+def test_an_answer_that_is_deep_comes_back_from_its_line_or_is_a_crash(a_trial, depth):
+    end = JobEnd("ok", answer=GOOD | {"tuned": {"C": nested(depth)}})
+    record = record_end(a_trial, end, Circumstances())
+    assert from_line(to_line(record)) == record
+
+
+def test_an_answer_that_is_one_is_taken_as_it_is(a_trial):
+    record = record_end(a_trial, JobEnd("ok", answer=GOOD, output="of no interest"), Circumstances(jobs=2))
+    assert (record.status, record.scores, record.output, record.jobs) == ("ok", {"r1": 0.5}, "", 2)
+
+
+@pytest.mark.parametrize("status", ["timeout", "memory", "crash"])
+def test_a_process_that_gave_no_answer_leaves_how_it_ended(a_trial, status):
+    end = JobEnd(status, message="killed during fit", phase="fit", output="last words")
+    record = record_end(a_trial, end, Circumstances())
+    assert (record.status, record.message, record.output) == (status, "killed during fit", "last words")
+
+
+class Answering:
+    """An executor whose every job gives the same answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def prepare(self, workplace, on_slow=None): ...
+
+    def run(self, jobs, *, at_once=1, on_phase=None):
+        for job in jobs:
+            on_phase(job, "start")
+            yield job, JobEnd("ok", answer=self.answer, blob=b"no ranks at all")
+
+    def close(self): ...
+
+
+def test_the_ranks_of_an_answer_that_cannot_be_used_are_not_kept(tmp_path, catalog, a_trial):
+    with open_store(tmp_path / "out") as store:
+        run_all([a_trial], catalog, Answering([1, 2]), store)
+    (record,) = read_records(tmp_path / "out")
+    assert record.status == "crash"
+    assert read_ranks(tmp_path / "out", a_trial.key) is None
+
+
+def test_any_executor_will_do(tmp_path, catalog, a_trial):
+    with open_store(tmp_path / "out") as store:
+        run_all([a_trial], catalog, Answering(GOOD), store)
+    (record,) = read_records(tmp_path / "out")
+    assert (record.status, record.scores) == ("ok", {"r1": 0.5})
+    assert read_ranks(tmp_path / "out", a_trial.key) == b"no ranks at all"
+
+
 # -- what is done already --------------------------------------------------------------------------------------------
 
 
@@ -247,9 +419,9 @@ def test_finished_trials_of_an_earlier_folder_are_taken_over_with_their_ranks(tm
         assert pending(trials, store, retry_failed=False) == [trials[3]]
     records = {record.key: record for record in read_records(tmp_path / "new")}
     assert records[trials[0].key].started == "kept"
-    for trial in trials[1:3]:
-        assert records[trial.key] == earlier[trial.key]
-        assert read_ranks(tmp_path / "new", trial.key) == read_ranks(tmp_path / "old", trial.key)
+    for key in (trials[1].key, trials[2].key):
+        assert records[key] == earlier[key]
+        assert read_ranks(tmp_path / "new", key) == read_ranks(tmp_path / "old", key)
 
 
 def test_a_trial_taken_over_goes_by_its_present_label_and_number(tmp_path, catalog, executor):
@@ -262,7 +434,9 @@ def test_a_trial_taken_over_goes_by_its_present_label_and_number(tmp_path, catal
     with open_store(tmp_path / "new") as store:
         assert reuse(new, earlier, store, lambda key: read_ranks(tmp_path / "old", key)) == 1
         (record,) = store.records.values()
-    assert (record.label, record.number) == ("after", 0)
+    assert (record.label, record.family, record.number) == ("after", "after", 0)
+    assert replace(record, label="before", family="before", number=1) == earlier[old[1].key]
+    assert as_planned(record, old[1]) == earlier[old[1].key]
 
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -270,15 +444,14 @@ def test_a_trial_taken_over_goes_by_its_present_label_and_number(tmp_path, catal
 
 def test_data_is_read_once_for_each_set_of_parameters(catalog, executor, log):
     log.write_text("")
-    told = []
-    listener = Listener(on_data=told.append)
-    first = make_plan(catalog, executor, listener=listener, trials=1)
-    again = make_plan(catalog, executor, listener=listener, trials=1)
-    other = make_plan(catalog, executor, datasets="tiny(rows=60)", listener=listener, trials=1)
+    progress = Heard()
+    first = make_plan(catalog, executor, progress=progress, trials=1)
+    again = make_plan(catalog, executor, progress=progress, trials=1)
+    other = make_plan(catalog, executor, datasets="tiny(rows=60)", progress=progress, trials=1)
     assert first == again
     assert first[0].fingerprint != other[0].fingerprint
     assert log.read_text() == "read 40\nread 60\n"
-    assert told == ["tiny", "tiny"]
+    assert progress.data == ["tiny", "tiny"]
 
 
 @pytest.mark.parametrize(
@@ -293,6 +466,20 @@ def test_data_is_read_once_for_each_set_of_parameters(catalog, executor, log):
 def test_data_that_cannot_be_read_is_named_with_the_reason(catalog, executor, name, message):
     with pytest.raises(DataError, match=message):
         make_plan(catalog, executor, datasets=name)
+
+
+def test_a_data_set_made_from_another_is_made_once_from_the_one_that_is_kept(catalog, executor, log):
+    log.write_text("")
+    progress = Heard()
+    whole, made = make_plan(catalog, executor, datasets="tiny,half(tiny)", progress=progress, trials=1)
+    (again,) = make_plan(catalog, executor, datasets="half(whole=tiny)", progress=progress, trials=1)
+    (other,) = make_plan(catalog, executor, datasets="half(tiny, first=false)", progress=progress, trials=1)
+    assert log.read_text() == "read 40\n"
+    assert progress.data == ["tiny", "half(tiny)", "half(tiny, first=False)"]
+    assert made == again
+    assert len({whole.fingerprint, made.fingerprint}) == 2
+    assert other.dataset_params == {"whole": "tiny", "first": False}
+    assert made.representation == "raw"
 
 
 def test_a_loader_leaves_nothing_running(marked, catalog, executor):

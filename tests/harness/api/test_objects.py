@@ -1,0 +1,406 @@
+"""Estimators and data of Python in the words of an experiment: what is described is read back and built as it was."""
+
+import json
+import math
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_matrix, csr_array
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import LinearSVC
+
+from harness.api.objects import describe_data, describe_estimator, describe_learners, find_target
+from harness.errors import DataError, SpecError
+from harness.experiment.building import build
+from harness.experiment.dataset_ref import parse_dataset
+from harness.experiment.learner_ref import learner_refs
+from harness.experiment.plan import _blueprint
+from harness.experiment.resolve import resolve_learner
+from harness.experiment.schema import dataset_groups
+from harness.expression import parse
+from harness.host import discover
+from harness.trials.building import build_learner
+from harness_committee import Committee
+from harness_index import OOZ
+from harness_prototype import PA
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("HARNESS_STRICT_PLUGINS", raising=False)
+        yield discover()
+
+
+def rebuilt(text, catalog):
+    """The estimator that a trial would build of an expression."""
+    experiment = build({"learners": [text], "datasets": "digits"}, "test", catalog)
+    (ref,) = learner_refs(experiment, dataset_groups(experiment))
+    resolved = resolve_learner(ref, catalog)
+    return build_learner(_blueprint(resolved, resolved.ref.params))
+
+
+def params_of(estimator):
+    """All parameters, with those of the estimators inside, each inside one by its class."""
+    params = {}
+    for name, value in estimator.get_params(deep=True).items():
+        params[name] = type(value) if hasattr(value, "get_params") else value
+    return type(estimator), params
+
+
+DESCRIBED = [
+    (PA(), "pa"),
+    (PA(C=0.3), "pa(C=0.3)"),
+    (PA(C=math.inf), "pa(C=inf)"),
+    (PA(C=np.float64(0.3), passes=np.int64(2)), "pa(C=0.3, passes=2)"),
+    (LogisticRegression(), "sklearn.linear_model:LogisticRegression()"),
+    (LogisticRegression(C=2, class_weight="balanced"), None),
+    (LogisticRegression(class_weight={0: 1.0, 1: 2.5}), None),
+    (SGDClassifier(early_stopping=True, learning_rate="adaptive", eta0=0.1), None),
+    (MLPClassifier(hidden_layer_sizes=(20, 10)), None),
+    (MLPClassifier(hidden_layer_sizes=(20,)), None),
+    (RandomForestClassifier(max_depth=3, max_features=None), None),
+    (MultinomialNB(class_prior=(0.25, 0.75)), None),
+    (KNeighborsClassifier(3), "sklearn.neighbors:KNeighborsClassifier(n_neighbors=3)"),
+    (
+        OneVsRestClassifier(LinearSVC(C=0.5)),
+        "sklearn.multiclass:OneVsRestClassifier(estimator=sklearn.svm:LinearSVC(C=0.5), n_jobs=None, verbose=0)",
+    ),
+    (OneVsRestClassifier(CalibratedClassifierCV(LinearSVC(C=0.5, dual=False), cv=2)), None),
+    (OneVsRestClassifier(PA(C=0.3)), None),
+    (OneVsRestClassifier(Committee(PA(C=0.3), members=2)), None),
+    (VotingClassifier((("a", LinearSVC(C=0.5)), ("b", PA()))), None),
+    (StackingClassifier((("a", LinearSVC(C=0.5)),), final_estimator=LogisticRegression(C=3)), None),
+    (Committee(PA()), "committee(pa)"),
+    (Committee(PA(C=0.5), members=2), "committee(pa(C=0.5), members=2)"),
+    (Committee(LinearSVC(C=0.5)), "committee(sklearn.svm:LinearSVC(C=0.5))"),
+    (Committee(Committee(OOZ(d=5))), "committee(committee(ooz(d=5)))"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "text"), DESCRIBED, ids=[repr(estimator) for estimator, _ in DESCRIBED])
+def test_an_estimator_is_described_and_built_again_as_it_was(catalog, estimator, text):
+    described = describe_estimator(estimator, catalog)
+    if text is not None:
+        assert str(described) == text
+    assert parse(str(described)) == described
+    again = rebuilt(str(described), catalog)
+    assert params_of(again) == params_of(estimator)
+
+
+finite = st.floats(min_value=1e-6, max_value=1e6)
+
+
+@given(C=finite, weights=st.none() | st.dictionaries(st.integers(0, 5), finite, max_size=3), tol=finite)
+def test_whatever_numbers_are_set_come_back(catalog, C, weights, tol):
+    estimator = LogisticRegression(C=C, class_weight=weights, tol=tol)
+    assert params_of(rebuilt(str(describe_estimator(estimator, catalog)), catalog)) == params_of(estimator)
+
+
+@given(text=st.text(max_size=20))
+def test_whatever_text_is_set_comes_back(catalog, text):
+    estimator = LogisticRegression(solver=text)
+    assert params_of(rebuilt(str(describe_estimator(estimator, catalog)), catalog)) == params_of(estimator)
+
+
+def test_learners_are_described_in_their_order_and_texts_mean_what_they_said(catalog):
+    assert describe_learners("pa,small=pa(C=0.1)", catalog) == "pa,small=pa(C=0.1)"
+    described = describe_learners(["small=pa(C=0.1)", PA(C=2.0)], catalog)
+    assert [parse(text) for text in described] == [parse("small=pa(C=0.1)"), parse("pa(C=2.0)")]
+    assert describe_learners((PA(),), catalog) == ["pa"]
+    assert describe_learners(PA(), catalog) == ["pa"]
+
+
+def test_the_keys_of_a_dictionary_are_labels(catalog):
+    described = describe_learners({"small": PA(C=0.1), "other": "ooz(d=5)"}, catalog)
+    assert [parse(text) for text in described] == [parse("small=pa(C=0.1)"), parse("other=ooz(d=5)")]
+
+
+# -- where classes are imported from ---------------------------------------------------------------------------------
+
+
+def test_a_class_is_named_by_the_shortest_public_module_that_has_it():
+    assert find_target(LogisticRegression) == "sklearn.linear_model:LogisticRegression"
+    assert find_target(PA) == "harness_prototype:PA"
+
+
+def refusal(estimator, catalog):
+    with pytest.raises(SpecError) as caught:
+        describe_estimator(estimator, catalog)
+    return caught.value
+
+
+def test_a_class_in_a_function_is_refused_with_the_way_out(catalog):
+    class Inside(LogisticRegression):
+        pass
+
+    error = refusal(Inside(), catalog)
+    assert error.trouble.startswith(
+        "a fresh process cannot import Inside, which is defined in a function (test_a_class_in"
+    )
+    assert error.next_step == "put it into a file, such as my_learners.py, and `from my_learners import Inside`"
+
+
+SCRIPT = """
+    from sklearn.linear_model import LogisticRegression
+    from harness.api.objects import describe_estimator
+    from harness.catalog import Catalog
+    from harness.errors import SpecError
+
+    class Mine(LogisticRegression):
+        pass
+
+    try:
+        describe_estimator(Mine(), Catalog())
+    except SpecError as error:
+        print(error)
+"""
+
+
+def test_a_class_of_the_script_itself_is_refused_with_the_way_out():
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(SCRIPT)], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ended.stdout == (
+        "a fresh process cannot import Mine, which is defined in the notebook or script itself: put it into a file, "
+        "such as my_learners.py, and `from my_learners import Mine`\n"
+    )
+
+
+@pytest.fixture
+def module_of(tmp_path, monkeypatch):
+    """A module of the user's own, on the path."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(source):
+        (tmp_path / "my_learners.py").write_text(textwrap.dedent(source))
+        sys.modules.pop("my_learners", None)
+        import my_learners
+
+        return my_learners
+
+    yield write
+    sys.modules.pop("my_learners", None)
+
+
+MINE = """
+    from sklearn.linear_model import LogisticRegression
+
+    class Mine(LogisticRegression):
+        pass
+"""
+
+
+def test_a_class_in_a_file_of_ones_own_is_a_learner(catalog, module_of):
+    mine = module_of(MINE)
+    assert str(describe_estimator(mine.Mine(C=2), catalog)).startswith("my_learners:Mine(C=2")
+    again = rebuilt(str(describe_estimator(mine.Mine(C=2), catalog)), catalog)
+    assert params_of(again) == params_of(mine.Mine(C=2))
+
+
+@pytest.mark.parametrize("now", [None, LogisticRegression], ids=["gone", "another"])
+def test_a_class_that_its_module_has_no_longer_is_refused(catalog, module_of, now):
+    mine = module_of(MINE)
+    estimator = mine.Mine()
+    mine.Mine = now
+    assert "a fresh process cannot import Mine from my_learners" in str(refusal(estimator, catalog))
+
+
+def test_a_class_that_cannot_be_made_without_arguments_is_described_whole(catalog, module_of):
+    mine = module_of("""
+        from sklearn.linear_model import LogisticRegression
+
+        class Mine(LogisticRegression):
+            def __init__(self, C=None):
+                if C is None:
+                    raise ValueError("C must be given")
+                super().__init__(C=C)
+    """)
+    assert str(describe_estimator(mine.Mine(C=2), catalog)) == "my_learners:Mine(C=2)"
+
+
+# -- what cannot be passed on ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "where", "kind"),
+    [
+        (LogisticRegression(class_weight=np.ones(3)), "LogisticRegression(class_weight=...)", "ndarray"),
+        (LogisticRegression(random_state=np.random.RandomState(0)), "LogisticRegression(random_state=...)", "RandomSt"),
+        (KNeighborsClassifier(metric=len), "KNeighborsClassifier(metric=...)", "builtin_function_or_method"),
+        (OneVsRestClassifier(KNeighborsClassifier(metric=len)), "KNeighborsClassifier(metric=...)", "builtin_function"),
+        (LogisticRegression(class_weight={0: object()}), "LogisticRegression(class_weight=...)", "object"),
+        (MLPClassifier(hidden_layer_sizes=(len,)), "MLPClassifier(hidden_layer_sizes=...)", "builtin_function"),
+        (VotingClassifier([("a", PA())]), "VotingClassifier(estimators=...)", "list"),
+        (LogisticRegression(tol=math.nan), "LogisticRegression(tol=...)", "nan"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else type(value).__name__,
+)
+def test_a_value_that_cannot_be_written_is_refused_by_parameter_and_kind(catalog, estimator, where, kind):
+    error = refusal(estimator, catalog)
+    assert error.trouble.startswith(f"{where}: {kind}")
+    assert "cannot be passed on" in error.trouble
+    assert error.next_step
+
+
+@pytest.mark.parametrize(
+    ("learner", "told"),
+    [
+        (LogisticRegression, "LogisticRegression is a class: give an estimator, LogisticRegression()"),
+        (3, "3 is no learner: expected a name, or an estimator with get_params and fit"),
+        (None, "None is no learner"),
+    ],
+)
+def test_what_is_no_estimator_is_refused(catalog, learner, told):
+    assert told in str(refusal(learner, catalog))
+
+
+def test_a_text_that_is_no_expression_is_refused(catalog):
+    with pytest.raises(SpecError, match=r"cannot read 'pa\('"):
+        describe_learners(["pa("], catalog)
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "data home"))  # with a space, as a folder may have
+    return tmp_path / "data home"
+
+
+def kept_file(described):
+    """The file behind a description, and what it goes by."""
+    (text,) = described
+    ref = parse_dataset(text)
+    return Path(ref.source), ref.label.text, ref.params
+
+
+def test_names_and_files_are_left_as_they_are(tmp_path):
+    assert describe_data("digits, topics(rows=5)") == "digits, topics(rows=5)"
+    assert describe_data(["digits", "titles.csv"]) == ["digits", "titles.csv"]
+    assert describe_data(Path("titles.csv")) == ["titles.csv"]
+    assert parse_dataset(describe_data(Path("texts"))[0]).source == "./texts"
+
+
+@pytest.mark.parametrize("name", ["my titles.csv", "titles (1).csv", "a,b.csv", "it's.csv", "größe.csv", "a=b.csv"])
+def test_a_path_with_any_name_is_found_again(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).touch()
+    for path in (Path(name), tmp_path / name):
+        (text,) = describe_data(path)
+        assert Path(parse_dataset(text).source).resolve() == tmp_path / name
+
+
+def test_arrays_are_kept_once_under_a_name_made_of_their_content(home):
+    X, y = np.eye(3), np.arange(3)
+    first, second = describe_data((X, y)), describe_data((X.copy(), y.copy()))
+    assert first == second
+    path, name, params = kept_file(first)
+    assert (path.parent, name, params) == (home / "given", path.stem, {})
+    assert [file.name for file in (home / "given").iterdir()] == [f"{name}.npz"]
+    assert describe_data((X, y[::-1])) != first
+    assert describe_data((X + 1, y)) != first
+
+
+@pytest.mark.parametrize("form", [csr_array, coo_matrix])
+def test_a_sparse_matrix_is_kept_as_it_is(form):
+    X = form(np.array([[1, 0, 2], [0, 0, 3]], np.float32))
+    path, _, _ = kept_file(describe_data((X, ["a", "b"])))
+    with np.load(path) as kept:
+        matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=kept["shape"])
+        assert kept["y"].tolist() == ["a", "b"]
+    assert matrix.toarray().tolist() == [[1, 0, 2], [0, 0, 3]]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b", "a"],
+        ("a", "b", "a"),
+        np.array(["a", "b", "a"]),
+        np.array(["a", "b", "a"], object),
+        pd.Series(["a", "b", "a"]),
+        pd.Series(["a", "b", "a"], dtype="category"),
+        pd.Series(["a", "b", "a"], index=[5, 6, 7]),
+    ],
+    ids=["list", "tuple", "array", "objects", "series", "categories", "other index"],
+)
+def test_labels_may_come_in_any_sequence(labels):
+    wanted = describe_data((np.eye(3), ["a", "b", "a"]))
+    described = describe_data((np.eye(3), labels))
+    path, _, _ = kept_file(described)
+    with np.load(path, allow_pickle=False) as kept:
+        assert kept["y"].tolist() == ["a", "b", "a"]
+    assert described == wanted
+
+
+def test_texts_are_kept_line_by_line_with_their_labels(home):
+    described = describe_data((["staff nurse", "größe\n2", ""], [1, "b", ["c", "d"]]))
+    path, name, params = kept_file(described)
+    assert (path.parent, path.stem, params) == (home / "given", name, {"text": "text", "label": "label"})
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [
+        {"text": "staff nurse", "label": 1},
+        {"text": "größe\n2", "label": "b"},
+        {"text": "", "label": ["c", "d"]},
+    ]
+
+
+def test_texts_may_come_in_any_sequence():
+    texts, labels = ["a b", "c d"], [1, 2]
+    wanted = describe_data((texts, labels))
+    assert describe_data((tuple(texts), np.array(labels))) == wanted
+    assert describe_data((np.array(texts), labels)) == wanted
+    assert describe_data((pd.Series(texts, index=[3, 4]), pd.Series(labels))) == wanted
+    frame = pd.DataFrame({"title": texts, "code": labels})
+    assert describe_data(frame, text="title", label="code") == wanted
+
+
+def test_several_data_sets_are_described_one_by_one():
+    described = describe_data(["digits", (np.eye(2), [0, 1]), Path("in/a.csv")])
+    assert described[0] == "digits"
+    assert [parse_dataset(text).source for text in described[1:]][1] == "in/a.csv"
+
+
+BAD = [
+    (3, {}, "int is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with text= and label="),
+    (None, {}, "NoneType is no data"),
+    ((np.eye(2), [0, 1], 3), {}, "tuple is no data"),
+    ((np.zeros(3), [1, 2, 3]), {}, "X has shape (3,): expected rows x features, or a sequence of texts"),
+    ((np.zeros((2, 2, 2)), [1, 2]), {}, "X has shape (2, 2, 2)"),
+    ((["a", "b"], ["x"]), {}, "2 texts and 1 labels: expected one for each"),
+    ((["a", "b"], [object(), "x"]), {}, "row 0: the label is <object"),
+    ((np.eye(2), [0, 1, 2]), {}, "X has 2 rows and y has 3: expected one label, or row of labels, for each"),
+    ((np.array([["a", "b"]]), [1]), {}, "X holds"),
+    ((np.array([[object(), 1]], object), [1]), {}, "X holds"),
+    ((np.eye(2), [[1], [1, 2]]), {}, "y"),
+    ((np.eye(2), [object(), object()]), {}, "y holds"),
+]
+
+
+@pytest.mark.parametrize(("data", "more", "told"), BAD, ids=[told[:40] for _, _, told in BAD])
+def test_data_that_is_none_is_refused_and_nothing_is_kept(home, data, more, told):
+    with pytest.raises(DataError) as caught:
+        describe_data(data, **more)
+    assert told in str(caught.value)
+    assert not home.exists()
+
+
+def test_a_data_home_that_cannot_be_written_is_named(home, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "file" / "below"))
+    with pytest.raises(DataError, match="below"):
+        describe_data((np.eye(2), [0, 1]))
