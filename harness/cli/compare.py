@@ -63,8 +63,7 @@ def compare(
         return
     click.echo()
     machines = read_machines(first) | read_machines(second)
-    compared = [[r for pair in pairs.both for r in pair[side].records] for side in (0, 1)]
-    click.echo(settings_grid(compared[0], compared[1], machines).render(form), nl=False)
+    click.echo(settings_grid(pairs.both, machines).render(form), nl=False)
     for line in pairs.tell_alone():
         click.echo(line)
 
