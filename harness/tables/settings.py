@@ -1,18 +1,29 @@
-"""What else differs between two sets of records: versions, machine, threads, data, parameters. Pure."""
+"""What else differs between lines that are compared: versions, machine, threads, data, parameters. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from harness.groups import describe_params
+from harness.groups import Line, describe_params
 from harness.machine import Machine
-from harness.record import Record
 from harness.tables.grid import Grid
 
+if TYPE_CHECKING:
+    from harness.record import Record
 
-def settings_grid(first: Iterable[Record], second: Iterable[Record], machines: Mapping[str, Machine]) -> Grid:
-    """The settings that are not the same on both sides."""
-    before, after = _settings_of(first, machines), _settings_of(second, machines)
+
+def settings_grid(pairs: Iterable[tuple[Line, Line]], machines: Mapping[str, Machine]) -> Grid:
+    """The settings that are not the same on both sides of the pairs, over all of these."""
+    first: list[Record] = []
+    second: list[Record] = []
+    for before, after in pairs:
+        first += before.records
+        second += after.records
+    return _differences(_settings_of(first, machines), _settings_of(second, machines))
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]) -> Grid:
     rows, values = [], []
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name, "-"), after.get(name, "-")

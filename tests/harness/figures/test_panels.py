@@ -223,3 +223,23 @@ def test_figures_keep_the_order_in_which_learners_ran(make_record):
     (panel,) = bar_panels(group_records(records), R1)
     assert panel.names == ("lomtree", "pa")
     assert [series.kind for series in panel.series] == ["tree", "flat"]
+
+
+def test_a_family_with_one_series_is_named_by_itself_whatever_else_was_set(make_record):
+    records = [make_record("pa", 0, r1=0.5, params={"C": C, "passes": 3}) for C in (1, 2)]
+    (panel,) = sweep_panels(group_records(records), R1, "C")
+    assert [series.label for series in panel.series] == ["pa"]
+
+
+def test_one_trial_has_no_spread(make_record):
+    lines = group_records([make_record("pa", 0, r1=0.5, train=2.0, curve=curve(0.5))])
+    for panels in (bar_panels(lines, R1), pareto_panels(lines, R1, TRAIN), curve_panels(lines, R1)):
+        ((series,),) = [panel.series for panel in panels]
+        assert (series.spread, series.trials) == ((0.0,), 1)
+    ((series,),) = [panel.series for panel in pareto_panels(lines, R1, TRAIN)]
+    assert series.x_spread == (0.0,)
+
+
+def test_what_has_no_logarithm_has_no_part_in_the_slope():
+    assert slope_note((0, 1, 10, 100), (5, 1, 10, 0)) == "slope 1.00"
+    assert slope_note((10, 10), (1, 2)) == slope_note((1, 10), (0, 1)) == slope_note((), ()) == ""

@@ -27,6 +27,10 @@ def compared(before, after, metrics=(R1,), **options):
     return find_changes(pairs.both, metrics), pairs.tell_alone()
 
 
+def settings_of(before, after, **machines):
+    return settings_grid(pair_lines(group_records(before), group_records(after)).both, machines)
+
+
 def verdicts(changes):
     return [row[-1] for row in changes_grid(changes, "t").rows]
 
@@ -95,14 +99,14 @@ def test_settings_that_differ_are_told_and_no_others(make_record):
     before = [make_record("pa", 0, r1=0.5, params={"C": 1.0, "random_state": 0}, **shared)]
     changed = {"versions": {"python": "3.11.2", "numpy": "2.1"}, "commit": "abc", "threads": 2, "fingerprint": "b" * 64}
     after = [make_record("pa", 0, r1=0.5, params={"C": 2.0, "random_state": 0}, **changed)]
-    found = {row[0]: row[1:] for row in settings_grid(before, after, {}).rows}
+    found = {row[0]: row[1:] for row in settings_of(before, after).rows}
     assert found == {
         "threads": ("1", "2"),
         "version of numpy": ("2.0", "2.1"),
         "data of digits": ("f00df00df00d", "b" * 12),
         "parameters of pa on digits": ("C=1.0", "C=2.0"),
     }
-    assert "are the same" in settings_grid(before, before, {}).foot[0]
+    assert "are the same" in settings_of(before, before).foot[0]
 
 
 def test_what_there_is_to_compare_is_told_by_data_set_as_prepared(lines):
@@ -142,5 +146,5 @@ def test_a_change_is_written_in_full_for_programs(lines):
 
 def test_machines_that_differ_are_told_in_words(make_record):
     before, after = [make_record("pa", 0, r1=0.5)], [make_record("pa", 0, r1=0.5, machine="m2")]
-    (row,) = settings_grid(before, after, {"m1": Machine("m1", "Fast", 8)}).rows
+    (row,) = settings_of(before, after, m1=Machine("m1", "Fast", 8)).rows
     assert row == ("machine", "Fast, 8 cores (m1)", "unknown processor, ? cores (m2)")
