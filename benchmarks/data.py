@@ -105,11 +105,11 @@ def measure_counting(raw: Path | None) -> str:
     from sklearn.feature_extraction.text import CountVectorizer
 
     from harness.sdk.reading.tokens import count_terms
-    from harness_text.newsgroups import TOKENS, read
+    from harness_text.newsgroups import TOKENS, read_messages
 
     if raw is None:
         raise SystemExit("counting: give --raw with the folder that holds 20newsgroups/")
-    texts = [message.text for message in read(str(raw / "20newsgroups"))]
+    texts = [message.text for message in read_messages(str(raw / "20newsgroups"))]
     ours = min(_seconds(lambda given: count_terms(given, TOKENS["scikit-learn"], min_df=2), texts) for _ in range(3))
     theirs = min(_seconds(CountVectorizer(min_df=2).fit_transform, texts) for _ in range(3))
     more = f"scikit-learn's CountVectorizer {theirs:.1f} s, **{theirs / ours:.1f}** times as long"

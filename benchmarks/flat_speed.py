@@ -171,7 +171,7 @@ def measure_news(raw: Path | None) -> list[str]:
         return ["## 20 newsgroups", "", "Not measured: give --raw with the folder that holds 20newsgroups/."]
     from sklearn.linear_model import SGDClassifier
 
-    parts = prepare(import_target("harness_text.newsgroups:load")(source=str(raw / "20newsgroups")), "tf")
+    parts = prepare(import_target("harness_text.newsgroups:load_newsgroups")(source=str(raw / "20newsgroups")), "tf")
     fitted = [fit_and_time(label, import_target(t)(**p), parts, p["passes"]) for label, t, p in own_learners()]
     one_pass = {"max_iter": 1, "tol": None, "random_state": 0}
     sgd = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa2", eta0=1.0, **one_pass)
@@ -182,14 +182,14 @@ def measure_news(raw: Path | None) -> list[str]:
 
 def measure_zipf() -> list[str]:
     """A thousand classes: training and prediction beside liblinear's and Vowpal Wabbit's."""
-    parts = prepare(import_target("harness_synthetic.zipf:load")(), "tfidf")
+    parts = prepare(import_target("harness_synthetic.zipf:make_zipf")(), "tfidf")
     fitted = [fit_and_time(label, import_target(t)(**p), parts, p["passes"]) for label, t, p in own_learners()]
     return ["## `zipf`, 1,000 classes", "", shape(parts), "", *compare(fitted, fit_svms(parts), parts)]
 
 
 def measure_challenge() -> list[str]:
     """The size of the LSHTC challenge: one pass each, and classifying 35,000 rows."""
-    load = import_target("harness_synthetic.zipf:load")
+    load = import_target("harness_synthetic.zipf:make_zipf")
     data = load(rows=155_000, classes=12_000, features=350_000, words=235, noise=0.5)
     parts = prepare(data, "tfidf", test_share=35_000 / 155_000)
     del data

@@ -60,9 +60,9 @@ import json, sys, time
 from harness.signature import import_target
 from harness.trials.represent import represent
 from harness.trials.split import split_rows
-from harness_synthetic.zipf import load
+from harness_synthetic.zipf import make_zipf
 rows, classes, features = map(int, sys.argv[2:])
-data = load(rows=rows, classes=classes, features=features)
+data = make_zipf(rows=rows, classes=classes, features=features)
 train, test = split_rows("holdout:0.2", rows, 0, {})
 X, X_test = represent("tfidf", data.X[train], data.X[test])
 learner = import_target("harness_svm." + sys.argv[1])(random_state=0)
@@ -125,9 +125,9 @@ def write_page(sections: dict[str, str]) -> None:
 
 def measure_news(times: int) -> list[str]:
     """One against the rest, Crammer and Singer's and the hierarchical one on 20 newsgroups, at two tolerances."""
-    from harness_text.newsgroups import load
+    from harness_text.newsgroups import load_newsgroups
 
-    parts = prepare(load(headers="keep"), "bydate")
+    parts = prepare(load_newsgroups(headers="keep"), "bydate")
     lines = ["## 20 newsgroups by date", "", shape(parts), ""]
     lines += [f"Load average {os.getloadavg()[0]:.1f}; the best of {times} fits each.", ""]
     lines += ["| learner | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"]
@@ -144,9 +144,9 @@ def measure_news(times: int) -> list[str]:
 
 def measure_zipf(rows: int, classes: int) -> list[str]:
     """Many classes: one against the rest."""
-    from harness_synthetic.zipf import load
+    from harness_synthetic.zipf import make_zipf
 
-    parts = prepare(load(rows=rows, classes=classes), "")
+    parts = prepare(make_zipf(rows=rows, classes=classes), "")
     lines = [
         f"## `zipf`, {classes:,} classes, {rows:,} rows",
         "",

@@ -85,7 +85,7 @@ def write_page(sections: dict[str, str]) -> None:
 
 
 def measure_news() -> list[str]:
-    data = import_target("harness_text.newsgroups:load")(headers="keep")
+    data = import_target("harness_text.newsgroups:load_newsgroups")(headers="keep")
     train, test = data.splits["bydate"]
     X = csr_array(data.X, dtype=np.float32)
     return ["## A pass on 20 newsgroups, by date", *beside_peer(Parts(*in_order(X, data.y, train, test)))]
@@ -99,7 +99,7 @@ def in_order(X: csr_array, y: np.ndarray, train: np.ndarray, test: np.ndarray) -
 
 
 def measure_zipf() -> list[str]:
-    parts = prepare(import_target("harness_synthetic.zipf:load")(), "tfidf")
+    parts = prepare(import_target("harness_synthetic.zipf:make_zipf")(), "tfidf")
     return ["## A pass on `zipf`, 1,000 classes", *beside_peer(parts)]
 
 

@@ -113,12 +113,17 @@ def class_tree(sizes: list[int]) -> Taxonomy:
     )
 
 
+def not_allowed(name: str, found: str, allowed: str) -> DataError:
+    """The error for parameters that a data set cannot be made with."""
+    return DataError(f"{found}; allowed: {allowed}", culprit=f"data set {name!r}")
+
+
 def check_whole(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[int, int]]) -> None:
     """Names the first parameter that is not a whole number within its limits, its value and what is allowed."""
     for parameter, (low, high) in limits.items():
         value = given[parameter]
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise DataError(f"data set {name!r}: {parameter}={value!r}; allowed: a whole number from {low} to {high}")
+            raise not_allowed(name, f"{parameter}={value!r}", f"a whole number from {low} to {high}")
 
 
 def check_number(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[float, float]]) -> None:
@@ -126,4 +131,4 @@ def check_number(name: str, given: Mapping[str, float], limits: Mapping[str, tup
     for parameter, (low, high) in limits.items():
         value = given[parameter]
         if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
-            raise DataError(f"data set {name!r}: {parameter}={value!r}; allowed: a number from {low:g} to {high:g}")
+            raise not_allowed(name, f"{parameter}={value!r}", f"a number from {low:g} to {high:g}")

@@ -12,14 +12,13 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from harness import Dataset
-from harness.errors import DataError
-from harness_synthetic.draws import check_number, check_whole, raw
+from harness_synthetic.draws import check_number, check_whole, not_allowed, raw
 from harness_synthetic.normals import Reals, normals
 
 BLOCK_VALUES = 2**22
 
 
-def load(
+def make_gaussians(
     *, rows: int = 108_000, classes: int = 1_000, features: int = 128, noise: float = 0.5, seed: int = 0
 ) -> Dataset:
     """Rows in random order; class sizes differ by one at most."""
@@ -28,7 +27,7 @@ def load(
     check_whole("gaussians", given, limits)
     check_number("gaussians", {"noise": noise}, {"noise": (0, 100)})
     if rows < classes:
-        raise DataError(f"data set 'gaussians': rows={rows}; allowed: at least one for each of the {classes} classes")
+        raise not_allowed("gaussians", f"rows={rows}", f"at least one for each of the {classes} classes")
     bits = np.random.PCG64(seed)
     y = (np.arange(rows) % classes)[np.argsort(raw(bits, rows), kind="stable")]
     means = normals(bits, classes * features).reshape(classes, features)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness_synthetic.draws import check_number, check_whole
+from harness_synthetic.draws import check_number, check_whole, not_allowed
 from harness_synthetic.normals import Reals, normals, on_grid
 
 NAME = "hsvm-synthetic"
@@ -29,7 +29,7 @@ MOST_TRIES = 1000
 """How many rows are drawn for one that is kept, before a margin counts as out of reach."""
 
 
-def load(
+def make_hsvm_synthetic(
     *,
     children: int = 3,
     depth: int = 3,
@@ -83,8 +83,9 @@ def _draw_rows(bits: np.random.PCG64, weights: Reals, rho: float, rows: int) -> 
         n_kept, n_drawn = n_kept + int(clear.sum()), n_drawn + block
         if n_drawn > MOST_TRIES * (n_kept + 10):
             raise DataError(
-                f"data set {NAME!r}: rho={rho:g}: only {n_kept:,} of {n_drawn:,} rows have such a margin; "
-                "choose a smaller rho or a larger scale"
+                f"rho={rho:g}: only {n_kept:,} of {n_drawn:,} rows have such a margin; "
+                "choose a smaller rho or a larger scale",
+                culprit=f"data set {NAME!r}",
             )
     X, y = (np.concatenate(columns)[:rows] for columns in zip(*kept, strict=True))
     return X, y
@@ -124,10 +125,8 @@ def _check(given: Mapping[str, float]) -> None:
     check_whole(NAME, given, {"children": (2, MOST_CLASSES), "depth": (1, 16)})
     classes = int(given["children"]) ** int(given["depth"])
     if classes > MOST_CLASSES:
-        raise DataError(
-            f"data set {NAME!r}: children={given['children']}, depth={given['depth']} make {classes:,} classes; "
-            f"allowed: at most {MOST_CLASSES:,}"
-        )
+        found = f"children={given['children']}, depth={given['depth']} make {classes:,} classes"
+        raise not_allowed(NAME, found, f"at most {MOST_CLASSES:,}")
     counts = dict.fromkeys(("n_train", "n_test"), (1, 2**26))
     check_whole(NAME, given, {**counts, "features": (2, 1000), "seed": (0, 2**32 - 1)})
     check_number(NAME, given, {"rho": (0, 8), "scale": (0.001, 16), "decay": (0, 1)})  # the grid is exact for these

@@ -11,7 +11,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
     return [
         DatasetSpec(
             name="topics",
-            load="harness_synthetic.topics:load",
+            load="harness_synthetic.topics:make_topics",
             summary="made-up texts with Zipf classes and words in groups of classes; labels=2 or more: multi-label",
             representation="tfidf",
             licence="none needed: made from a seed",
@@ -20,7 +20,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="zipf",
-            load="harness_synthetic.zipf:load",
+            load="harness_synthetic.zipf:make_zipf",
             summary="made-up texts of any size, for speed and scaling: Zipf classes and words, long rows",
             representation="tfidf",
             licence="none needed: made from a seed",
@@ -29,7 +29,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="gaussians",
-            load="harness_synthetic.gaussians:load",
+            load="harness_synthetic.gaussians:make_gaussians",
             summary="made-up dense rows in the likeness of Aloi: 1,000 Gaussian classes, 128 non-negative dimensions",
             representation="tf",
             licence="none needed: made from a seed",
@@ -38,7 +38,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="hsvm-synthetic",
-            load="harness_synthetic.hsvm:load",
+            load="harness_synthetic.hsvm:make_hsvm_synthetic",
             summary="the made-up task of the hierarchical SVM: a class tree with a random weight vector at each node",
             representation="raw",
             licence="none needed: made from a seed",

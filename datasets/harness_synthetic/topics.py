@@ -11,7 +11,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness.errors import DataError
 from harness_synthetic.draws import (
     LARGEST,
     Whole,
@@ -19,6 +18,7 @@ from harness_synthetic.draws import (
     check_number,
     check_whole,
     class_tree,
+    not_allowed,
     pick,
     raw,
     share,
@@ -30,7 +30,7 @@ TOPIC_WORDS = 64
 """How many words a class, or a group of classes, calls its own; topics share words by chance."""
 
 
-def load(
+def make_topics(
     *,
     rows: int = 2000,
     classes: int = 50,
@@ -66,9 +66,8 @@ def _check(**given: float) -> None:
     check_whole("topics", given, {"labels": (1, int(given["classes"]))})
     check_number("topics", given, {"noise": (0, 1)})
     if given["rows"] < 2 * given["classes"]:
-        raise DataError(
-            f"data set 'topics': rows={given['rows']}; allowed: at least two for each of the {given['classes']} classes"
-        )
+        allowed = f"at least two for each of the {given['classes']} classes"
+        raise not_allowed("topics", f"rows={given['rows']}", allowed)
 
 
 # -- the draws, in the order in which they use up the random bits ----------------------------------------------------

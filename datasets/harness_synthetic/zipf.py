@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness.errors import DataError
 from harness_synthetic.draws import (
     LARGEST,
     Guide,
@@ -24,6 +23,7 @@ from harness_synthetic.draws import (
     class_tree,
     guide,
     level_sizes,
+    not_allowed,
     pick,
     raw,
     share,
@@ -39,7 +39,7 @@ OWN_WORDS = 512
 """How many words a class, or a group of classes, calls its own; by their hash, so some are shared by chance."""
 
 
-def load(
+def make_zipf(
     *,
     rows: int = 40_000,
     classes: int = 1_000,
@@ -60,7 +60,7 @@ def load(
     check_whole("zipf", given, {**counts, "classes": (2, LARGEST), "depth": (1, 8), "seed": (0, 2**32 - 1)})
     check_number("zipf", {"noise": noise}, {"noise": (0, 1)})
     if rows < classes:
-        raise DataError(f"data set 'zipf': rows={rows}; allowed: at least one for each of the {classes} classes")
+        raise not_allowed("zipf", f"rows={rows}", f"at least one for each of the {classes} classes")
     bits = np.random.PCG64(seed)
     sizes = level_sizes(classes, depth)
     y = _draw_classes(bits, rows, classes)

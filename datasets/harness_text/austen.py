@@ -17,14 +17,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 
 RAW = RawFiles(
@@ -40,16 +38,17 @@ _BEGIN = re.compile(r"\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK.*?\*\
 _END = re.compile(r"\*\*\*\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK")
 
 
-def load(*, source: str | None = None, singletons: bool = False) -> Dataset:
+def load_austen(*, source: str | None = None, singletons: bool = False) -> Dataset:
     """The words in the order of the novels, the novels in the order of their file names."""
     files = RAW.read(source)
-    titles = [match[1] for match, _ in files]
-    twice = sorted({title for title in titles if titles.count(title) > 1})
-    if twice:
-        raise DataError(f"data set 'austen': {twice[0]}.txt is there twice, in two folders: remove one")
+    titles: set[str] = set()
+    for match, _ in files:
+        if match[1] in titles:
+            raise RAW.error(f"{match[1]}.txt is there twice, in two folders", "remove one")
+        titles.add(match[1])
     novels = [words_of(content) for _, content in files]
     vocabulary, words = np.unique(list(itertools.chain(*novels)), return_inverse=True)
-    X = context(words, np.array([len(novel) for novel in novels]), singletons=singletons)
+    X = context(words, np.array(list(map(len, novels))), singletons=singletons)
     return Dataset(
         X=X,
         y=words,
@@ -59,33 +58,35 @@ def load(*, source: str | None = None, singletons: bool = False) -> Dataset:
     )
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the folder's texts without reading them."""
-    return RAW.stamp(source)
-
-
 def words_of(content: bytes) -> list[str]:
     """The words of a text, without what Project Gutenberg puts before and after it."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
+    start, stop = 0, len(text)
     begin, end = _BEGIN.search(text), _END.search(text)
-    text = text[begin.end() if begin else 0 : end.start() if end else len(text)]
-    return _WORD.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower())
+    if begin:
+        start = begin.end()
+    if end:
+        stop = end.start()
+    return _WORD.findall(text[start:stop].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower())
 
 
 def context(words: NDArray[np.int64], lengths: NDArray[np.int64], *, singletons: bool) -> csr_array:
     """Boolean features of every word, a block of columns for each position and each run of positions."""
     n_types = int(words.max(initial=-1)) + 1
     offsets = [*range(-REACH, 0), *range(1, REACH + 1)]
-    near = {offset: neighbours(words, lengths, offset) for offset in offsets}
-    runs = [offsets[i : i + length] for length in (2, 3) for i in range(len(offsets) - length + 1)]
-    blocks = [*near.values(), *(_joined([near[offset] for offset in run], n_types) for run in runs)]
+    near = [neighbours(words, lengths, offset) for offset in offsets]
+    blocks = list(near)
+    for length in (2, 3):
+        for first in range(len(near) - length + 1):
+            blocks.append(_joined(near[first : first + length], n_types))
     columns = np.empty((len(words), len(blocks)), np.int32)
+    least = 1 if singletons else 2
     n_columns = 0
     for position, values in enumerate(blocks):
-        columns[:, position], n_block = _numbered(values, n_columns, 1 if singletons else 2)
+        columns[:, position], n_block = _numbered(values, n_columns, least)
         n_columns += n_block
     present = columns >= 0
     ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,8 @@ from scipy.sparse import csr_array
 from harness import Taxonomy
 from harness.errors import DataError
 
+PARTS = ("train", "validation", "test")
+Label = TypeVar("Label")
 ClassPath = tuple[str, ...]
 """The names from the top of a class tree down to a class, its root left out."""
 
@@ -20,34 +24,49 @@ def tree_of_paths(root: str, paths: Sequence[ClassPath]) -> Taxonomy:
 
     A node is known by its whole path: the same name below two parents is two nodes. A class may be an inner node.
     """
-    prefixes = {path[:depth] for path in paths for depth in range(1, len(path) + 1)}
-    nodes = [(), *sorted(prefixes, key=lambda path: (len(path), path))]
-    number = {path: i for i, path in enumerate(nodes)}
-    return Taxonomy(
-        parent=np.array([-1, *(number[path[:-1]] for path in nodes[1:])], dtype=np.int64),
-        class_node=np.array([number[path] for path in paths], dtype=np.int64),
-        node_names=(root, *(path[-1] for path in nodes[1:])),
-    )
+    below_root: set[ClassPath] = set()
+    for path in paths:
+        below_root.update(path[:depth] for depth in range(1, len(path) + 1))
+    number: dict[ClassPath, int] = {(): 0}
+    parent, node_names = [-1], [root]
+    for path in sorted(below_root, key=_level_and_name):
+        number[path] = len(number)
+        parent.append(number[path[:-1]])
+        node_names.append(path[-1])
+    class_node = [number[path] for path in paths]
+    return Taxonomy(np.array(parent, dtype=np.int64), np.array(class_node, dtype=np.int64), tuple(node_names))
 
 
-def path_to(node: str, parent: Mapping[str, str], *, root: str, where: str) -> ClassPath:
+def _level_and_name(path: ClassPath) -> tuple[int, ClassPath]:
+    return len(path), path
+
+
+def path_to(node: str, parent: Mapping[str, str], *, root: str, dataset: str, file: str) -> ClassPath:
     """The path from below the root to a node; DataError, naming the file, when it never reaches the root."""
     path = [node]
-    while (above := parent.get(path[-1])) != root:
+    above = parent.get(node)
+    while above != root:
         if above is None or above in path:
             trouble = "has no parent" if above is None else "is its own ancestor"
-            raise DataError(f"{where}: {path[-1]!r}, above {node!r}, {trouble}: expected every node to reach {root!r}")
+            raise DataError(
+                f"{file}: {path[-1]!r}, above {node!r}, {trouble}: expected every node to reach {root!r}",
+                culprit=f"data set {dataset!r}",
+            )
         path.append(above)
+        above = parent.get(above)
     return tuple(reversed(path))
 
 
 def indicator(labels: Sequence[Collection[str]], classes: Sequence[str]) -> csr_array:
     """Multi-label rows as a matrix of ones; labels that are no class are left out."""
     position = {name: i for i, name in enumerate(classes)}
-    rows = [sorted({position[label] for label in row if label in position}) for row in labels]
-    columns = np.array([column for row in rows for column in row], dtype=np.int64)
-    ends = np.cumsum([0, *map(len, rows)])
-    return csr_array((np.ones(len(columns), np.int8), columns, ends), shape=(len(rows), len(classes)))
+    columns: list[int] = []
+    ends = [0]
+    for row in labels:
+        columns += sorted({position[label] for label in row if label in position})
+        ends.append(len(columns))
+    ones = np.ones(len(columns), np.int8)
+    return csr_array((ones, np.array(columns, dtype=np.int64), np.array(ends)), shape=(len(labels), len(classes)))
 
 
 def positions(labels: Iterable[str], classes: Sequence[str]) -> NDArray[np.int64]:
@@ -63,21 +82,37 @@ def part_splits(parts: Sequence[str]) -> dict[str, tuple[NDArray[np.int64], NDAr
     are there, "train+validation" is written "trainvalidation-test".
     """
     names = np.asarray(parts)
-    rows = {part: np.flatnonzero(names == part) for part in ("train", "validation", "test")}
-    there = [part for part in rows if len(rows[part])]
-    splits = {f"{a}-{b}": (rows[a], rows[b]) for i, a in enumerate(there) for b in there[i + 1 :]}
-    if len(there) == len(rows):
+    rows = {}
+    for part in PARTS:
+        if part in parts:
+            rows[part] = np.flatnonzero(names == part)
+    splits = {}
+    for earlier, later in itertools.combinations(rows, 2):
+        splits[f"{earlier}-{later}"] = (rows[earlier], rows[later])
+    if len(rows) == len(PARTS):
         splits["trainvalidation-test"] = (np.concatenate([rows["train"], rows["validation"]]), rows["test"])
     return splits
+
+
+def laid_end_to_end(labels: Mapping[str, Sequence[Label]]) -> tuple[list[Label], list[str]]:
+    """The labels of all parts one after the other, and the part that each row came in."""
+    row_labels: list[Label] = []
+    row_parts: list[str] = []
+    for part, part_labels in labels.items():
+        row_labels += part_labels
+        row_parts += [part] * len(part_labels)
+    return row_labels, row_parts
 
 
 def check_choice(dataset: str, name: str, value: object, allowed: Sequence[object]) -> None:
     """DataError for a parameter that has none of the values it may have."""
     if value not in allowed:
         expected = ", ".join(map(str, allowed))
-        raise DataError(f"data set {dataset!r}: {name} is {value!r}, expected one of {expected}")
+        raise DataError(f"{name} is {value!r}, expected one of {expected}", culprit=f"data set {dataset!r}")
 
 
 def beside(found: int, described: int) -> str:
     """A count, and what the data set's own description says where that differs."""
-    return f"{found:,}" if found == described else f"{found:,} (described as {described:,})"
+    if found == described:
+        return f"{found:,}"
+    return f"{found:,} (described as {described:,})"

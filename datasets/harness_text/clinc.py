@@ -12,10 +12,9 @@ import re
 from typing import Any
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.tokens import count_terms
-from harness_text.classes import beside, part_splits, positions, tree_of_paths
+from harness_text.classes import beside, laid_end_to_end, part_splits, positions, tree_of_paths
 
 RAW = RawFiles(
     dataset="clinc150",
@@ -27,41 +26,43 @@ PARTS = {"train": "train", "val": "validation", "test": "test"}
 PUBLISHED = {"train": 15_000, "val": 3_000, "test": 4_500}
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_clinc150(*, source: str | None = None) -> Dataset:
     """The three parts one after the other; the splits are "train-test", "train-validation" and so on."""
     files = {match[1]: _parsed(match.string, content) for match, content in RAW.read(source)}
     for name in ("data_full", "domains"):
         if name not in files:
-            raise DataError(f"data set 'clinc150': {name}.json is not there, expected {RAW.needed}")
+            raise RAW.error(f"{name}.json is not there, expected {RAW.needed}")
     domain = _domains(files["domains"])
-    requests = [(part, text, intent) for part in PARTS for text, intent in _requests(files["data_full"], part, domain)]
     intents = sorted(domain)
-    counts, _ = count_terms(text for _, text, _ in requests)
-    sizes = {part: sum(p == part for p, _, _ in requests) for part in PARTS}
-    shown = " + ".join(beside(sizes[part], PUBLISHED[part]) for part in PARTS)
+    texts: list[str] = []
+    labels: dict[str, list[str]] = {}
+    sizes = []
+    for key, part in PARTS.items():
+        requests = _requests(files["data_full"], key, domain)
+        texts += [text for text, _ in requests]
+        labels[part] = [intent for _, intent in requests]
+        sizes.append(beside(len(requests), PUBLISHED[key]))
+    row_labels, row_parts = laid_end_to_end(labels)
+    counts, _ = count_terms(texts)
+    shown = " + ".join(sizes)
     return Dataset(
         X=counts,
-        y=positions((intent for _, _, intent in requests), intents),
+        y=positions(row_labels, intents),
         class_names=tuple(intents),
         taxonomy=tree_of_paths("clinc150", [(domain[intent], intent) for intent in intents]),
-        splits=part_splits([PARTS[part] for part, _, _ in requests]),
+        splits=part_splits(row_parts),
         found=f"{shown} requests, {len(intents)} intents, {len(set(domain.values()))} domains, "
         f"{counts.shape[1]:,} words",
     )
-
-
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)
 
 
 def _parsed(name: str, content: bytes) -> dict[str, Any]:
     try:
         parsed = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"data set 'clinc150': {name} is not JSON ({error}): get it again") from error
+        raise RAW.error(f"{name} is not JSON ({error})", "get it again") from error
     if not isinstance(parsed, dict):
-        raise DataError(f"data set 'clinc150': {name} holds a {type(parsed).__name__}, expected a mapping")
+        raise RAW.error(f"{name} holds a {type(parsed).__name__}, expected a mapping")
     return parsed
 
 
@@ -71,7 +72,7 @@ def _domains(domains: dict[str, Any]) -> dict[str, str]:
     for name, intents in domains.items():
         for intent in _listed("domains.json", name, intents):
             if intent in domain:
-                raise DataError(f"data set 'clinc150': domains.json has {intent!r} in two domains")
+                raise RAW.error(f"domains.json has {intent!r} in two domains")
             domain[str(intent)] = name
     return domain
 
@@ -80,14 +81,18 @@ def _requests(data: dict[str, Any], part: str, domain: dict[str, str]) -> list[t
     """The requests of a part and their intents."""
     rows = _listed("data_full.json", part, data.get(part))
     for number, row in enumerate(rows):
-        if not (isinstance(row, list) and len(row) == 2 and all(isinstance(text, str) for text in row)):
-            raise DataError(f"data set 'clinc150': data_full.json, {part}[{number}]: expected [request, intent]")
+        if not _is_request(row):
+            raise RAW.error(f"data_full.json, {part}[{number}]: expected [request, intent]")
         if row[1] not in domain:
-            raise DataError(f"data set 'clinc150': data_full.json, {part}[{number}]: {row[1]!r} is in no domain")
-    return [(text, intent) for text, intent in rows]
+            raise RAW.error(f"data_full.json, {part}[{number}]: {row[1]!r} is in no domain")
+    return list(map(tuple, rows))
+
+
+def _is_request(row: Any) -> bool:
+    return isinstance(row, list) and len(row) == 2 and all(isinstance(text, str) for text in row)
 
 
 def _listed(file: str, key: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise DataError(f"data set 'clinc150': {file}: expected a list under {key!r}, found {type(value).__name__}")
+        raise RAW.error(f"{file}: expected a list under {key!r}, found {type(value).__name__}")
     return value

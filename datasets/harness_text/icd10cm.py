@@ -16,19 +16,21 @@ from xml.etree import ElementTree
 import numpy as np
 
 from harness import Dataset, Taxonomy
-from harness.errors import DataError
+from harness.errors import DataError, MissingData
 from harness.sdk.reading.tokens import count_terms
 
 DISTRIBUTION = "simple-icd-10-cm"
 PACKAGE = "simple_icd_10_cm"
+CULPRIT = "data set 'icd10cm'"
+"""What errors here are about."""
 KNOWN = "1.2 to 1.5"
 """The releases of the distribution whose file this reader has met."""
 
 
-def load() -> Dataset:
+def load_icd10cm() -> Dataset:
     """Every term of the tabular list as a row, in the order of the file; the classes are the categories."""
     path = locate()
-    listed = read(path)
+    listed = read_tabular_list(path)
     counts, _ = count_terms(listed.terms)
     return Dataset(
         X=counts,
@@ -43,7 +45,7 @@ def load() -> Dataset:
     )
 
 
-def stamp() -> str:
+def stamp_icd10cm() -> str:
     """Names the file without reading it: release, file name, size."""
     path = locate()
     return f"{DISTRIBUTION} {_version()} {path.name} {path.stat().st_size}"
@@ -53,12 +55,12 @@ def locate() -> Path:
     """The tabular list in the installed package; its name changes with the releases."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        raise DataError(_not_installed())
+        raise _not_installed()
     folder = Path(spec.submodule_search_locations[0]) / "data"
     files = sorted(folder.glob("*.xml"))
     if len(files) != 1:
         names = ", ".join(file.name for file in files) or "none"
-        raise DataError(_unknown_shape(folder, f"expected one XML file, found {names}"))
+        raise _unknown_shape(folder, f"expected one XML file, found {names}")
     return files[0]
 
 
@@ -66,7 +68,7 @@ def _version() -> str:
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        raise DataError(_not_installed()) from None
+        raise _not_installed() from None
 
 
 # -- the file --------------------------------------------------------------------------------------------------------
@@ -80,8 +82,8 @@ class TabularList:
     term_class: list[int] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     class_node: list[int] = field(default_factory=list)
-    parent: list[int] = field(default_factory=lambda: [-1])
-    node_names: list[str] = field(default_factory=lambda: ["ICD-10-CM"])
+    parent: list[int] = field(default_factory=list)
+    node_names: list[str] = field(default_factory=list)
     n_chapters: int = 0
     n_sections: int = 0
     n_sections_used: int = 0
@@ -99,23 +101,24 @@ class TabularList:
         )
 
 
-def read(path: Path) -> TabularList:
+def read_tabular_list(path: Path) -> TabularList:
     """Reads a tabular list. Sections without a category (they only span others) stay out of the tree."""
     listed = TabularList()
+    root = listed.add_node("ICD-10-CM", parent=-1)
     try:
         for chapter in ElementTree.parse(path).getroot().findall("chapter"):
-            _read_chapter(chapter, listed)
+            _read_chapter(chapter, root, listed)
     except (ElementTree.ParseError, _Unexpected) as reason:
-        raise DataError(_unknown_shape(path, str(reason))) from None
+        raise _unknown_shape(path, str(reason)) from None
     if not listed.codes:
-        raise DataError(_unknown_shape(path, "found no chapter/section/diag element"))
+        raise _unknown_shape(path, "found no chapter/section/diag element")
     if len(set(listed.codes)) < len(listed.codes):
-        raise DataError(_unknown_shape(path, "found a category twice"))
+        raise _unknown_shape(path, "found a category twice")
     return listed
 
 
-def _read_chapter(chapter: ElementTree.Element, listed: TabularList) -> None:
-    chapter_node = listed.add_node(_text(chapter, "desc"), parent=0)
+def _read_chapter(chapter: ElementTree.Element, root: int, listed: TabularList) -> None:
+    chapter_node = listed.add_node(_text(chapter, "desc"), root)
     listed.n_chapters += 1
     for section in chapter.findall("section"):
         listed.n_sections += 1
@@ -131,9 +134,10 @@ def _read_category(category: ElementTree.Element, section_node: int, listed: Tab
     code = _text(category, "name")
     if len(code) != 3:
         raise _Unexpected(f"expected a category of three characters, found {code!r}")
-    terms = [term for diagnosis in category.iter("diag") for term in _terms(diagnosis)]
-    listed.terms += terms
-    listed.term_class += [len(listed.codes)] * len(terms)
+    for diagnosis in category.iter("diag"):
+        listed.terms += _terms(diagnosis)
+    n_new = len(listed.terms) - len(listed.term_class)
+    listed.term_class += [len(listed.codes)] * n_new
     listed.codes.append(code)
     listed.class_node.append(listed.add_node(f"{code} {_text(category, 'desc')}", section_node))
 
@@ -152,22 +156,28 @@ class _Unexpected(Exception):
 def _text(element: ElementTree.Element, tag: str) -> str:
     found = (element.findtext(tag) or "").strip()
     if not found:
-        raise _Unexpected(f"expected text in <{element.tag}>{'' if tag == '.' else f' <{tag}>'}, found none")
+        inside = "" if tag == "." else f" <{tag}>"
+        raise _Unexpected(f"expected text in <{element.tag}>{inside}, found none")
     return found
 
 
 # -- what to say when it is not there --------------------------------------------------------------------------------
 
 
-def _not_installed() -> str:
-    return (
-        f"data set 'icd10cm': the distribution {DISTRIBUTION}, which carries the data, is not installed in this "
-        f"environment; `pip install {DISTRIBUTION}` brings it"
+def _not_installed() -> MissingData:
+    command = f"pip install {DISTRIBUTION}"
+    return MissingData(
+        f"the distribution {DISTRIBUTION}, which carries the data, is not installed in this environment",
+        culprit=CULPRIT,
+        next_step=f"`{command}` brings it",
+        command=command,
     )
 
 
-def _unknown_shape(path: Path, reason: str) -> str:
-    return (
-        f"data set 'icd10cm': {path} is not in a shape this reader knows: {reason}; "
-        f"install a release of {DISTRIBUTION} that it knows ({KNOWN}) or, if the file is damaged, install it again"
+def _unknown_shape(path: Path, reason: str) -> DataError:
+    return DataError(
+        f"{path} is not in a shape this reader knows: {reason}",
+        culprit=CULPRIT,
+        next_step=f"install a release of {DISTRIBUTION} that it knows ({KNOWN}) or, if the file is damaged, "
+        "install it again",
     )

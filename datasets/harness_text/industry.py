@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from dataclasses import dataclass, field
 
 from harness import Dataset
 from harness.sdk.reading.raw import RawFiles
@@ -30,27 +30,34 @@ _HEADERS = re.compile(r"\A(?:HTTP/[^\n]*\n)?(?:[A-Za-z][A-Za-z-]*:[^\n]*\n)+\n")
 _MARK_UP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
-def load(*, source: str | None = None, min_df: int = 2) -> Dataset:
+@dataclass(frozen=True, order=True)
+class Page:
+    """A page and where it lay; pages sort as the rows do."""
+
+    branch: str
+    name: str
+    content: bytes = field(compare=False)
+
+
+def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
     """Pages by branch and name; a class is named by its path below sector/."""
-    files = RAW.read(source)
-    pages = sorted(((branch_of(match[1]), match[2], content) for match, content in files), key=lambda page: page[:2])
-    classes = sorted({branch for branch, _, _ in pages})
-    texts = (text_of(content) for _, _, content in pages)
+    pages = []
+    for match, content in RAW.read(source):
+        pages.append(Page(branch_of(match[1]), match[2], content))
+    pages.sort()
+    branches = [page.branch for page in pages]
+    classes = sorted(set(branches))
+    texts = (text_of(page.content) for page in pages)
     counts, _ = count_terms(texts, WORDS, stop_words=english_stop_words(), min_df=min_df)
-    tree = tree_of_paths("sector", [tuple(branch.split("/")) for branch in classes])
-    tops = {branch.partition("/")[0] for branch in classes}
+    paths = [tuple(branch.split("/")) for branch in classes]
+    tops = {path[0] for path in paths}
     return Dataset(
         X=counts,
-        y=positions((branch for branch, _, _ in pages), classes),
+        y=positions(branches, classes),
         class_names=tuple(classes),
-        taxonomy=tree,
+        taxonomy=tree_of_paths("sector", paths),
         found=f"{len(pages):,} pages, {len(classes)} branches below {len(tops)} tops, {counts.shape[1]:,} words",
     )
-
-
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the archive or folder without reading it."""
-    return RAW.stamp(source)
 
 
 def branch_of(folder: str) -> str:

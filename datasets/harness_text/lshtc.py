@@ -18,13 +18,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
-from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
+from harness_text.classes import (
+    ClassPath,
+    beside,
+    check_choice,
+    laid_end_to_end,
+    part_splits,
+    positions,
+    tree_of_paths,
+)
 from harness_text.sparse_parts import single_labels, stacked
 
 TASKS = (1, 2)
@@ -55,7 +62,7 @@ DRY_RUN = Release(_raw("lshtc1-dryrun", "dry-run"), 1_139, {"train": 4_463, "val
 LARGE = Release(_raw("lshtc1", "large"), 12_294, {"train": 93_805, "validation": 34_905, "test": 34_880})
 
 
-def load(*, source: str | None = None, task: int = 1) -> Dataset:
+def load_large(*, source: str | None = None, task: int = 1) -> Dataset:
     """The large release."""
     return _load(LARGE, source, task)
 
@@ -65,41 +72,45 @@ def load_dry_run(*, source: str | None = None, task: int = 1) -> Dataset:
     return _load(DRY_RUN, source, task)
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the files of the large release without reading them."""
-    return LARGE.raw.stamp(source)
-
-
-def stamp_dry_run(*, source: str | None = None, **_: Any) -> str:
-    """Names the files of the dry run without reading them."""
-    return DRY_RUN.raw.stamp(source)
-
-
 def _load(release: Release, source: str | None, task: int) -> Dataset:
     """The parts one after the other, rows in the order of the files, classes in the order of the tree's file."""
-    name = release.raw.dataset
-    check_choice(name, "task", task, TASKS)
+    check_choice(release.raw.dataset, "task", task, TASKS)
     paths, parts = _read(release, source, task)
-    labels = {part: single_labels(name, f"{part}.txt", read) for part, read in parts.items()}
-    left_out = [part for part in parts if set(labels[part]) == {UNLABELLED}]
-    there = [part for part in release.sizes if part in parts and part not in left_out]
-    if not there:
-        raise DataError(f"data set {name!r}: task {task} has no labelled part; it is made from {release.raw.needed}")
-    for part in there:
-        _check_labels(name, part, labels[part], paths)
-    sizes = ", ".join(f"{part} {beside(len(labels[part]), release.sizes[part])}" for part in there)
-    missing = [f"no {part}" for part in release.sizes if part not in parts]
-    missing += [f"{part} left out, it has no labels" for part in left_out]
-    X = drop_unused_columns(stacked([parts[part] for part in there], first_feature=1))
+    labels, told = _labelled(release, parts, paths)
+    if not labels:
+        raise release.raw.error(f"task {task} has no labelled part; it is made from {release.raw.needed}")
+    row_labels, row_parts = laid_end_to_end(labels)
+    X = drop_unused_columns(stacked([parts[part] for part in labels], first_feature=1))
+    nodes = set().union(*paths.values())
     return Dataset(
         X=X,
-        y=positions((label for part in there for label in labels[part]), list(paths)),
+        y=positions(row_labels, list(paths)),
         class_names=tuple(paths),
         taxonomy=tree_of_paths("directory", list(paths.values())),
-        splits=part_splits([part for part in there for _ in labels[part]]),
-        found=f"task {task}: {'; '.join([sizes, *missing])}; {beside(len(paths), release.n_classes)} classes, "
-        f"{len({node for path in paths.values() for node in path}):,} nodes in the tree, {X.shape[1]:,} terms",
+        splits=part_splits(row_parts),
+        found=f"task {task}: {told}; {beside(len(paths), release.n_classes)} classes, "
+        f"{len(nodes):,} nodes in the tree, {X.shape[1]:,} terms",
     )
+
+
+def _labelled(
+    release: Release, parts: dict[str, SparseText], paths: dict[str, ClassPath]
+) -> tuple[dict[str, list[str]], str]:
+    """The labels of the parts that have any, in the order of the release, and what is told of all parts."""
+    labels: dict[str, list[str]] = {}
+    sizes, absent, unlabelled = [], [], []
+    for part, described in release.sizes.items():
+        if part not in parts:
+            absent.append(f"no {part}")
+            continue
+        part_labels = single_labels(release.raw.dataset, f"{part}.txt", parts[part])
+        if set(part_labels) == {UNLABELLED}:
+            unlabelled.append(f"{part} left out, it has no labels")
+            continue
+        _check_labels(release, part, part_labels, paths)
+        labels[part] = part_labels
+        sizes.append(f"{part} {beside(len(part_labels), described)}")
+    return labels, "; ".join([", ".join(sizes), *absent, *unlabelled])
 
 
 def _read(release: Release, source: str | None, task: int) -> tuple[dict[str, ClassPath], dict[str, SparseText]]:
@@ -108,13 +119,13 @@ def _read(release: Release, source: str | None, task: int) -> tuple[dict[str, Cl
     parts: dict[str, SparseText] = {}
     for match, stream in release.raw.open_each(source):
         if match[3]:
-            paths = read_paths(release.raw.dataset, match.string, stream)
+            paths = read_paths(release.raw, match.string, stream)
         elif int(match[1]) == task:
             if match[2] in parts:
-                raise DataError(f"data set {release.raw.dataset!r}: {match[2]}.txt of task {task} is there twice")
+                raise release.raw.error(f"{match[2]}.txt of task {task} is there twice")
             parts[match[2]] = read_svmlight(stream, name=match.string)
     if not paths:
-        raise DataError(f"data set {release.raw.dataset!r}: cat_hier.txt is not there, or empty")
+        raise release.raw.error("cat_hier.txt is not there, or empty")
     _check_release(release, len(paths))
     return paths, parts
 
@@ -123,31 +134,31 @@ def _check_release(release: Release, n_classes: int) -> None:
     """The two releases are in the same form: tell a user who gives one for the other."""
     for other in (DRY_RUN, LARGE):
         if other is not release and other.n_classes == n_classes:
-            raise DataError(
-                f"data set {release.raw.dataset!r}: a tree of {n_classes:,} classes is that of the data set "
-                f"{other.raw.dataset!r}: `harness data import {other.raw.dataset} FILE...`"
+            raise release.raw.error(
+                f"a tree of {n_classes:,} classes is that of the data set {other.raw.dataset!r}",
+                f"`harness data import {other.raw.dataset} FILE...`",
             )
 
 
-def read_paths(dataset: str, name: str, stream: IO[bytes]) -> dict[str, ClassPath]:
+def read_paths(raw: RawFiles, name: str, stream: IO[bytes]) -> dict[str, ClassPath]:
     """The path to each class, by the class, which is its last node."""
     paths: dict[str, ClassPath] = {}
     for number, line in enumerate(stream, 1):
         path = tuple(line.decode("latin-1").split())
-        where = f"data set {dataset!r}: {name}, line {number}"
+        where = f"{name}, line {number}"
         if not path:
             continue
-        if not all(node.isdigit() for node in path):
-            raise DataError(f"{where}: expected the numbers of a path, found {line[:60]!r}")
+        if not all(map(str.isdigit, path)):
+            raise raw.error(f"{where}: expected the numbers of a path, found {line[:60]!r}")
         if path[-1] in paths:
-            raise DataError(f"{where}: the class {path[-1]} is there twice: expected one path a class")
+            raise raw.error(f"{where}: the class {path[-1]} is there twice: expected one path a class")
         if len(set(path)) < len(path):
-            raise DataError(f"{where}: a node is its own ancestor")
+            raise raw.error(f"{where}: a node is its own ancestor")
         paths[path[-1]] = path
     return paths
 
 
-def _check_labels(dataset: str, part: str, labels: list[str], paths: dict[str, ClassPath]) -> None:
+def _check_labels(release: Release, part: str, labels: list[str], paths: dict[str, ClassPath]) -> None:
     for number, label in enumerate(labels, 1):
         if label not in paths:
-            raise DataError(f"data set {dataset!r}: {part}.txt, row {number}: the class {label} is not in cat_hier.txt")
+            raise release.raw.error(f"{part}.txt, row {number}: the class {label} is not in cat_hier.txt")

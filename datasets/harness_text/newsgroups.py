@@ -17,6 +17,7 @@ tree with five tops, met in reports, is defined nowhere that we know, so it is n
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from dataclasses import dataclass
@@ -26,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from harness import Dataset, Taxonomy
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, check_choice, positions, tree_of_paths
@@ -70,7 +70,7 @@ class Message:
     text: str
 
 
-def load(
+def load_newsgroups(
     *,
     source: str | None = None,
     headers: str = "strip",
@@ -86,17 +86,18 @@ def load(
         check_choice("newsgroups", name, value, STRIP_OR_KEEP)
     check_choice("newsgroups", "tokens", tokens, tuple(TOKENS))
     check_choice("newsgroups", "taxonomy", taxonomy, TAXONOMIES)
-    messages = read(source)
+    messages = read_messages(source)
     texts = (text_of(message.text, headers, footers, quotes) for message in messages)
     left_out = english_stop_words() if stop_words else ()
     counts, _ = count_terms(texts, TOKENS[tokens], stop_words=left_out, min_df=min_df)
-    groups = sorted({message.group for message in messages})
-    n_train = sum(not message.tested for message in messages)
+    row_groups = [message.group for message in messages]
+    groups = sorted(set(row_groups))
+    n_train = [message.tested for message in messages].count(False)
     rows = np.arange(len(messages))
     sizes = f"{beside(n_train, PUBLISHED['train'])} + {beside(len(messages) - n_train, PUBLISHED['test'])}"
     return Dataset(
         X=counts,
-        y=positions((message.group for message in messages), groups),
+        y=positions(row_groups, groups),
         class_names=tuple(groups),
         taxonomy=tree_of(groups, taxonomy),
         splits={"bydate": (rows[:n_train], rows[n_train:])},
@@ -104,23 +105,23 @@ def load(
     )
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
+def stamp_newsgroups(*, source: str | None = None, **_: Any) -> str:
     """Names the archive or folder without reading it."""
     return RAW.stamp(_settled(source))
 
 
-def read(source: str | None) -> list[Message]:
+def read_messages(source: str | None) -> list[Message]:
     """Every message, in the order of the rows, whatever they were read from."""
-    messages = []
+    messages: list[Message] = []
     for match, content in RAW.read(_settled(source)):
         part, group, name = match.groups()
         if part is None:
-            messages += [Message(*message) for message in read_cache(content, name=match.string)]
+            messages += itertools.starmap(Message, read_cache(content, name=match.string))
         else:
             messages.append(Message(part == "test", group, name, content.decode("latin-1")))
     places = {(message.tested, message.group, message.name) for message in messages}
     if len(places) < len(messages):
-        raise DataError("data set 'newsgroups': a message is there twice: give the archive, its folders or the cache")
+        raise RAW.error("a message is there twice", "give the archive, its folders or the cache")
     return sorted(messages)
 
 
@@ -139,15 +140,17 @@ def text_of(text: str, headers: str, footers: str, quotes: str) -> str:
     if footers == "strip":
         text = _without_footer(text)
     if quotes == "strip":
-        text = "\n".join(line for line in text.split("\n") if not _QUOTED.search(line))
+        text = "\n".join(itertools.filterfalse(_QUOTED.search, text.split("\n")))
     return text
 
 
 def _without_footer(text: str) -> str:
     """What comes before the last line that is empty or all dashes; the whole where that would leave nothing."""
     lines = text.strip().split("\n")
-    rules = [i for i, line in enumerate(lines) if not line.strip().strip("-")]
-    return "\n".join(lines[: rules[-1]]) if rules and rules[-1] > 0 else text
+    for number in range(len(lines) - 1, 0, -1):
+        if not lines[number].strip().strip("-"):
+            return "\n".join(lines[:number])
+    return text
 
 
 def tree_of(groups: list[str], taxonomy: str = "first-word") -> Taxonomy:

@@ -11,13 +11,12 @@ down to it), there is a class tree, which must hold every category that occurs.
 from __future__ import annotations
 
 import re
-from typing import IO, Any, cast
+from typing import IO, cast
 
-from harness import Dataset
-from harness.errors import DataError
+from harness import Dataset, Taxonomy
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
-from harness_text.classes import ClassPath, part_splits, positions, tree_of_paths
+from harness_text.classes import ClassPath, laid_end_to_end, part_splits, positions, tree_of_paths
 from harness_text.lshtc import read_paths
 from harness_text.sparse_parts import by_number, single_labels, stacked
 
@@ -30,31 +29,36 @@ RAW = RawFiles(
 PARTS = ("train", "test")
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_odp(*, source: str | None = None) -> Dataset:
     """The training part, then the test part; "train-test" is their split."""
     read, paths = _read(source)
-    parts = [part for part in PARTS if part in read]
-    labels = {part: single_labels("odp", f"odp_{part}", read[part]) for part in parts}
-    row_labels = [label for part in parts for label in labels[part]]
+    labels: dict[str, list[str]] = {}
+    sizes = []
+    for part in PARTS:
+        if part in read:
+            labels[part] = single_labels("odp", f"odp_{part}", read[part])
+            sizes.append(f"{len(labels[part]):,}")
+    row_labels, row_parts = laid_end_to_end(labels)
     classes = by_number(row_labels)
-    lost = [label for label in classes if paths and label not in paths]
-    if lost:
-        raise DataError(f"data set 'odp': the category {lost[0]} is not in cat_hier.txt ({len(lost):,} such)")
-    X = drop_unused_columns(stacked([read[part] for part in parts]))
+    X = drop_unused_columns(stacked([read[part] for part in labels]))
     return Dataset(
         X=X,
         y=positions(row_labels, classes),
         class_names=tuple(classes),
-        taxonomy=tree_of_paths("directory", [paths[label] for label in classes]) if paths else None,
-        splits=part_splits([part for part in parts for _ in labels[part]]),
-        found=f"{' + '.join(f'{len(labels[part]):,}' for part in parts)} pages ({' + '.join(parts)}), "
-        f"{len(classes):,} categories, {X.shape[1]:,} features",
+        taxonomy=_tree(classes, paths),
+        splits=part_splits(row_parts),
+        found=f"{' + '.join(sizes)} pages ({' + '.join(labels)}), {len(classes):,} categories, {X.shape[1]:,} features",
     )
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)
+def _tree(classes: list[str], paths: dict[str, ClassPath]) -> Taxonomy | None:
+    """The tree above the categories that occur; None where no file has one."""
+    if not paths:
+        return None
+    lost = [label for label in classes if label not in paths]
+    if lost:
+        raise RAW.error(f"the category {lost[0]} is not in cat_hier.txt ({len(lost):,} such)")
+    return tree_of_paths("directory", [paths[label] for label in classes])
 
 
 def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPath]]:
@@ -63,14 +67,15 @@ def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPat
     paths: dict[str, ClassPath] = {}
     for match, stream in RAW.open_each(source):
         if match[3]:
-            paths = read_paths("odp", match.string, stream)
+            paths = read_paths(RAW, match.string, stream)
             continue
         if match[1] in read:
-            raise DataError(f"data set 'odp': the {match[1]} part is there twice: remove one file")
-        lines = cast(IO[bytes], _FromVowpalWabbit(stream)) if match[2] == "vw" else stream
-        read[match[1]] = read_svmlight(lines, name=match.string)
+            raise RAW.error(f"the {match[1]} part is there twice", "remove one file")
+        if match[2] == "vw":
+            stream = cast(IO[bytes], _FromVowpalWabbit(stream))  # noqa: PLW2901 (the same lines in another form)
+        read[match[1]] = read_svmlight(stream, name=match.string)
     if not read:
-        raise DataError(f"data set 'odp': there is a tree, but no page; it is made from {RAW.needed}")
+        raise RAW.error(f"there is a tree, but no page; it is made from {RAW.needed}")
     return read, paths
 
 
@@ -81,7 +86,7 @@ class _FromVowpalWabbit:
         self.stream = stream
 
     def readlines(self, hint: int) -> list[bytes]:
-        return [self._line(line) for line in self.stream.readlines(hint)]
+        return list(map(self._line, self.stream.readlines(hint)))
 
     def _line(self, line: bytes) -> bytes:
         head, bar, features = line.partition(b"|")
@@ -91,5 +96,9 @@ class _FromVowpalWabbit:
             features = features.partition(b" ")[2]
         words = features.split()
         if features.count(b":") < len(words):
-            words = [word if b":" in word else word + b":1" for word in words]
+            words = list(map(_with_value, words))
         return b" ".join([*head.split()[:1], *words])
+
+
+def _with_value(word: bytes) -> bytes:
+    return word if b":" in word else word + b":1"

@@ -34,8 +34,8 @@ def harness_datasets() -> Iterable[DatasetSpec]:
 def _texts() -> Iterable[DatasetSpec]:
     yield DatasetSpec(
         name="newsgroups",
-        load="harness_text.newsgroups:load",
-        stamp="harness_text.newsgroups:stamp",
+        load="harness_text.newsgroups:load_newsgroups",
+        stamp="harness_text.newsgroups:stamp_newsgroups",
         summary="20 Newsgroups by date: 18,846 messages by group, with the seven top groups",
         representation="tf",
         licence="messages posted to public newsgroups, passed on for research without a stated licence",
@@ -54,8 +54,8 @@ def _texts() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="austen",
-        load="harness_text.austen:load",
-        stamp="harness_text.austen:stamp",
+        load="harness_text.austen:load_austen",
+        stamp="harness_text.austen:RAW.stamp",
         summary="every word of Jane Austen's six novels, to be told from the three words either side",
         representation="binary",
         version=2,
@@ -71,8 +71,8 @@ def _texts() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="clinc150",
-        load="harness_text.clinc:load",
-        stamp="harness_text.clinc:stamp",
+        load="harness_text.clinc:load_clinc150",
+        stamp="harness_text.clinc:RAW.stamp",
         summary="22,500 requests to a voice assistant by intent (150), with ten domains",
         representation="tfidf",
         licence="CC BY 3.0",
@@ -91,8 +91,8 @@ def _texts() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="wipo-alpha",
-        load="harness_text.wipo:load",
-        stamp="harness_text.wipo:stamp",
+        load="harness_text.wipo:load_wipo_alpha",
+        stamp="harness_text.wipo:RAW.stamp",
         summary="75,250 patent applications by main group of the IPC, all sections or one of A to H",
         representation="tfidf",
         licence="World Intellectual Property Organization; for research, on request",
@@ -108,8 +108,8 @@ def _texts() -> Iterable[DatasetSpec]:
 def _newswire() -> Iterable[DatasetSpec]:
     yield DatasetSpec(
         name="reuters21578",
-        load="harness_text.reuters:load",
-        stamp="harness_text.reuters:stamp",
+        load="harness_text.reuters:load_reuters21578",
+        stamp="harness_text.reuters:RAW.stamp",
         summary="Reuters newswire of 1987 by topic: the ten largest (9,400 stories), 90 with several a story, or 52",
         representation="tf",
         licence="copyright of Reuters Ltd. and Carnegie Group; free for research only, to be cited by its name",
@@ -137,8 +137,8 @@ def _newswire() -> Iterable[DatasetSpec]:
     }
     yield DatasetSpec(
         name="rcv1",
-        load="harness_text.rcv1:load",
-        stamp="harness_text.rcv1:stamp",
+        load="harness_text.rcv1:load_rcv1",
+        stamp="harness_text.rcv1:RAW.stamp",
         summary="RCV1-v2: 23,149 newswire stories (or all 804,414) by topic, several a story, with the topics' tree",
         representation="tf",
         licence="the vectors: free for research, to be cited; the stories: Reuters, by agreement with NIST",
@@ -169,8 +169,8 @@ def _newswire() -> Iterable[DatasetSpec]:
 def _web_pages() -> Iterable[DatasetSpec]:
     yield DatasetSpec(
         name="industry",
-        load="harness_text.industry:load",
-        stamp="harness_text.industry:stamp",
+        load="harness_text.industry:load_industry",
+        stamp="harness_text.industry:RAW.stamp",
         summary="web pages of companies by branch of industry (104), with the tree of sectors",
         representation="tf",
         licence="web pages of their owners, passed on for research without a stated licence",
@@ -181,8 +181,8 @@ def _web_pages() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="sector",
-        load="harness_text.sector:load",
-        stamp="harness_text.sector:stamp",
+        load="harness_text.sector:load_sector",
+        stamp="harness_text.sector:RAW.stamp",
         summary="the industry sector pages in LIBSVM's form: 9,619 pages, 105 classes without names",
         representation="tf",
         licence="web pages of their owners, passed on for research without a stated licence",
@@ -203,7 +203,7 @@ def _web_pages() -> Iterable[DatasetSpec]:
     yield DatasetSpec(
         name="lshtc1-dryrun",
         load="harness_text.lshtc:load_dry_run",
-        stamp="harness_text.lshtc:stamp_dry_run",
+        stamp="harness_text.lshtc:DRY_RUN.raw.stamp",
         summary="dry run of the first LSHTC challenge: web pages by directory class (1,139), tasks 1 and 2",
         representation="tfidf",
         licence="given out for research by the PASCAL challenge",
@@ -214,8 +214,8 @@ def _web_pages() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="lshtc1",
-        load="harness_text.lshtc:load",
-        stamp="harness_text.lshtc:stamp",
+        load="harness_text.lshtc:load_large",
+        stamp="harness_text.lshtc:LARGE.raw.stamp",
         summary="the first LSHTC challenge: web pages by directory class (12,294), tasks 1 and 2",
         representation="tfidf",
         licence="given out for research by the PASCAL challenge",
@@ -225,8 +225,8 @@ def _web_pages() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="odp",
-        load="harness_text.odp:load",
-        stamp="harness_text.odp:stamp",
+        load="harness_text.odp:load_odp",
+        stamp="harness_text.odp:RAW.stamp",
         summary="1.6 million pages of the Open Directory by category (105 thousand)",
         representation="tf",
         licence="Open Directory licence",
@@ -243,8 +243,8 @@ def _web_pages() -> Iterable[DatasetSpec]:
 def _dictionaries() -> Iterable[DatasetSpec]:
     yield DatasetSpec(
         name="icd10cm",
-        load="harness_text.icd10cm:load",
-        stamp="harness_text.icd10cm:stamp",
+        load="harness_text.icd10cm:load_icd10cm",
+        stamp="harness_text.icd10cm:stamp_icd10cm",
         summary="diagnosis terms of ICD-10-CM by three-character category, with chapters and sections",
         representation="tfidf",
         licence="ICD-10-CM: published for free use by the U.S. NCHS and CMS (ICD-10 itself: copyright of the WHO); "
@@ -255,8 +255,8 @@ def _dictionaries() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="wordnet",
-        load="harness_text.wordnet:load",
-        stamp="harness_text.wordnet:stamp",
+        load="harness_text.wordnet:load_wordnet",
+        stamp="harness_text.wordnet:RAW.stamp",
         summary="42,253 glosses of WordNet's nouns by hypernym (1,625), in the tree of hypernyms",
         representation="tfidf",
         licence="WordNet 3.0 licence: free use with notice; copyright of Princeton University",
@@ -273,8 +273,8 @@ def _dictionaries() -> Iterable[DatasetSpec]:
     )
     yield DatasetSpec(
         name="eurlex4k",
-        load="harness_text.eurlex:load",
-        stamp="harness_text.eurlex:stamp",
+        load="harness_text.eurlex:load_eurlex4k",
+        stamp="harness_text.eurlex:RAW.stamp",
         summary="19,348 laws of the European Union by EuroVoc descriptor (3,993), several a law",
         representation="tf",
         licence="EUR-Lex: reuse allowed with the source named; as prepared by the Extreme Classification Repository",

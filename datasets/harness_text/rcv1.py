@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, read_svmlight
 from harness_text.classes import ClassPath, beside, check_choice, indicator, path_to, tree_of_paths
@@ -30,6 +29,7 @@ RAW = RawFiles(
         r"(?:^|/)(?:lyrl2004_vectors_(train|test_pt\d)\.dat|(rcv1-?v2\.topics\.qrels)|(rcv1\.topics\.hier)\.orig)(?:\.txt)?$"
     ),
 )
+ALL_VECTORS = ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3")
 PARTS = ("train", "all")
 LABELS = ("all", "lowest")
 PUBLISHED = {"train": 23_149, "all": 804_414}
@@ -40,48 +40,54 @@ Topics = dict[str, list[str]]
 """The topics of each story, by its number."""
 
 
-def load(*, source: str | None = None, part: str = "train", labels: str = "all") -> Dataset:
+def load_rcv1(*, source: str | None = None, part: str = "train", labels: str = "all") -> Dataset:
     """Stories in the order of the files, the training part first."""
     check_choice("rcv1", "part", part, PARTS)
     check_choice("rcv1", "labels", labels, LABELS)
     vectors, topics, parent = _read(source, part)
-    names = sorted(vectors, key=lambda name: (name != "train", name))
-    stories = [number for name in names for number in single_labels("rcv1", name, vectors[name])]
-    paths = _paths({topic for number in stories for topic in _topics_of(number, topics)}, parent)
-    assigned = [topics[number] if labels == "all" else lowest(topics[number], paths) for number in stories]
-    classes = sorted({topic for row in assigned for topic in row})
-    rows = np.arange(len(stories))
-    n_train = vectors["train"].X.shape[0]
+    names = ["train", *sorted(vectors.keys() - {"train"})]
+    stories: list[str] = []
+    for name in names:
+        stories += single_labels("rcv1", name, vectors[name])
+    assigned = [_topics_of(story, topics) for story in stories]
+    paths = _paths(set().union(*assigned), parent)
+    if labels == "lowest":
+        assigned = [lowest(row, paths) for row in assigned]
+    classes = sorted(set().union(*assigned))
+    splits = {}
+    if part == "all":
+        rows = np.arange(len(stories))
+        n_train = vectors["train"].X.shape[0]
+        splits["lyrl2004"] = (rows[:n_train], rows[n_train:])
     return Dataset(
         X=stacked([vectors[name] for name in names], first_feature=1, least_width=N_FEATURES + 1),
         y=indicator(assigned, classes),
         class_names=tuple(classes),
         taxonomy=tree_of_paths("Root", [paths[topic] for topic in classes]),
-        splits={"lyrl2004": (rows[:n_train], rows[n_train:])} if part == "all" else {},
+        splits=splits,
         found=f"{beside(len(stories), PUBLISHED[part])} stories, {len(classes)} topics, "
         f"{sum(map(len, assigned)) / max(len(stories), 1):.1f} a story",
     )
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)
-
-
 def _paths(topics: set[str], parent: dict[str, str]) -> dict[str, ClassPath]:
-    where = "data set 'rcv1': rcv1.topics.hier.orig"
-    return {topic: path_to(topic, parent, root="Root", where=where) for topic in sorted(topics)}
+    paths = {}
+    for topic in sorted(topics):
+        paths[topic] = path_to(topic, parent, root="Root", dataset="rcv1", file="rcv1.topics.hier.orig")
+    return paths
 
 
 def _topics_of(story: str, topics: Topics) -> list[str]:
     if story not in topics:
-        raise DataError(f"data set 'rcv1': the story {story!r} has a vector but no line in rcv1-v2.topics.qrels")
+        raise RAW.error(f"the story {story!r} has a vector but no line in rcv1-v2.topics.qrels")
     return topics[story]
 
 
 def lowest(topics: list[str], paths: dict[str, ClassPath]) -> list[str]:
     """The topics that have none of the others below them."""
-    above = {name for topic in topics for name in paths[topic][:-1]}
+    above: set[str] = set()
+    for topic in topics:
+        above.update(paths[topic][:-1])
     return [topic for topic in topics if topic not in above]
 
 
@@ -97,11 +103,14 @@ def _read(source: str | None, part: str) -> tuple[dict[str, SparseText], Topics,
             parent = _read_tree(match.string, stream)
         elif part == "all" or match[1] == "train":
             vectors[match[1]] = read_svmlight(stream, name=match.string)
-    tests = [f"test_pt{i}" for i in range(4)] if part == "all" else []
-    lacking = [f"lyrl2004_vectors_{name}.dat" for name in ("train", *tests) if name not in vectors]
-    lacking += ["rcv1-v2.topics.qrels"] * (not topics) + ["rcv1.topics.hier.orig"] * (not parent)
+    needed = ALL_VECTORS if part == "all" else ALL_VECTORS[:1]
+    lacking = [f"lyrl2004_vectors_{name}.dat" for name in needed if name not in vectors]
+    if not topics:
+        lacking.append("rcv1-v2.topics.qrels")
+    if not parent:
+        lacking.append("rcv1.topics.hier.orig")
     if lacking:
-        raise DataError(f"data set 'rcv1': {', '.join(lacking)} not there (or empty); it is made from {RAW.needed}")
+        raise RAW.error(f"{', '.join(lacking)} not there (or empty); it is made from {RAW.needed}")
     return vectors, topics, parent
 
 
@@ -111,7 +120,7 @@ def _read_topics(name: str, stream: IO[bytes]) -> Topics:
     for number, line in enumerate(stream, 1):
         fields = line.split()
         if len(fields) != 3 or fields[2] != b"1":
-            raise DataError(f"data set 'rcv1': {name}, line {number}: expected 'topic story 1', found {line[:60]!r}")
+            raise RAW.error(f"{name}, line {number}: expected 'topic story 1', found {line[:60]!r}")
         topics[fields[1].decode("latin-1")].append(fields[0].decode("latin-1"))
     return dict(topics)
 
@@ -123,9 +132,8 @@ def _read_tree(name: str, stream: IO[bytes]) -> dict[str, str]:
         text = line.decode("latin-1").strip()
         link = _LINK.match(text)
         if text and link is None:
-            raise DataError(
-                f"data set 'rcv1': {name}, line {number}: expected 'parent: .. child: .. child-description: ..', "
-                f"found {text[:60]!r}"
+            raise RAW.error(
+                f"{name}, line {number}: expected 'parent: .. child: .. child-description: ..', found {text[:60]!r}"
             )
         if link:
             parent[link[2]] = link[1]

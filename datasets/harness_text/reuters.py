@@ -12,16 +12,16 @@ that split with exactly one topic, of the 52 topics that then still occur in bot
 from __future__ import annotations
 
 import html
+import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import check_choice, indicator, positions
@@ -33,7 +33,6 @@ RAW = RawFiles(
     wanted=re.compile(r"(?:^|/)(reut2-\d{3}\.sgm)$"),
     archive="reuters21578.tar.gz",
 )
-SUBSETS = ("top10", "modapte90", "r52")
 _OPENING, _CLOSING = "<REUTERS", "</REUTERS>"
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
@@ -53,85 +52,99 @@ class Story:
     text: str
 
 
-def load(*, source: str | None = None, subset: str = "top10", min_df: int = 1) -> Dataset:
+def load_reuters21578(*, source: str | None = None, subset: str = "top10", min_df: int = 1) -> Dataset:
     """A subset of the stories, in the order of the files; but for `top10`, "modapte" is the split."""
-    check_choice("reuters21578", "subset", subset, SUBSETS)
-    stories = [story for match, content in RAW.read(source) for story in read(match[1], content.decode("latin-1"))]
-    chosen, topics, labels = {"top10": top10, "modapte90": modapte90, "r52": r52}[subset](stories)
+    check_choice("reuters21578", "subset", subset, tuple(SUBSETS))
+    stories: list[Story] = []
+    for match, content in RAW.read(source):
+        stories += read_stories(match[1], content.decode("latin-1"))
+    chosen, topics, labels = SUBSETS[subset](stories)
     if len(topics) < 2:
-        raise DataError(f"data set 'reuters21578': {len(stories)} stories give {len(topics)} topics for {subset!r}")
+        raise RAW.error(f"{len(stories)} stories give {len(topics)} topics for {subset!r}")
     counts, _ = count_terms((s.text for s in chosen), WORDS, stop_words=english_stop_words(), min_df=min_df)
-    rows = {part: np.array([i for i, s in enumerate(chosen) if s.part == part], np.int64) for part in ("train", "test")}
+    parts = np.array([story.part or "" for story in chosen])
+    train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
+    splits = {}
+    if subset != "top10":
+        splits["modapte"] = (train, test)
     return Dataset(
         X=counts,
         y=labels,
         class_names=tuple(topics),
-        splits={"modapte": (rows["train"], rows["test"])} if subset != "top10" else {},
-        found=f"{len(chosen):,} of {len(stories):,} stories ({len(rows['train']):,} + {len(rows['test']):,} in the "
+        splits=splits,
+        found=f"{len(chosen):,} of {len(stories):,} stories ({len(train):,} + {len(test):,} in the "
         f"ModApte split), {len(topics)} topics, {counts.shape[1]:,} words",
     )
-
-
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the archive or folder without reading it."""
-    return RAW.stamp(source)
 
 
 # -- subsets ---------------------------------------------------------------------------------------------------------
 
 
-def top10(stories: Iterable[Story]) -> tuple[list[Story], list[str], Any]:
+Subset = tuple[list[Story], list[str], Any]
+"""The stories chosen, their topics, and the labels of each."""
+
+
+def top10(stories: list[Story]) -> Subset:
     """Single labels: of several among the ten, a story keeps the one that the fewest stories of the collection have."""
-    stories = list(stories)
-    size = _sizes(stories)
-    largest = sorted(size, key=lambda topic: (-size[topic], topic))[:10]
-    chosen = [story for story in stories if not story.topics.isdisjoint(largest)]
-    kept = [min(story.topics.intersection(largest), key=lambda topic: (size[topic], topic)) for story in chosen]
+    size: Counter[str] = Counter()
+    for story in stories:
+        size.update(story.topics)
+    by_name = sorted(size)  # of topics of one size the first by name counts as the larger, and as the rarer
+    largest = sorted(by_name, key=size.__getitem__, reverse=True)[:10]
     topics = sorted(largest)
+    chosen = _with_any(stories, topics)
+    kept = []
+    for story in chosen:
+        candidates = sorted(story.topics.intersection(topics))
+        kept.append(min(candidates, key=size.__getitem__))
     return chosen, topics, positions(kept, topics)
 
 
-def modapte90(stories: Iterable[Story]) -> tuple[list[Story], list[str], Any]:
+def modapte90(stories: list[Story]) -> Subset:
     """Multi-label: stories of the split that have a topic which occurs in both of its parts."""
-    stories = [story for story in stories if story.part]
     topics = _in_both_parts(stories)
-    chosen = [story for story in stories if not story.topics.isdisjoint(topics)]
+    chosen = _with_any([story for story in stories if story.part], topics)
     return chosen, topics, indicator([story.topics for story in chosen], topics)
 
 
-def r52(stories: Iterable[Story]) -> tuple[list[Story], list[str], Any]:
+def r52(stories: list[Story]) -> Subset:
     """Single labels: stories of the split with exactly one topic, which occurs in both parts among such stories."""
-    stories = [story for story in stories if story.part and len(story.topics) == 1]
-    topics = _in_both_parts(stories)
-    chosen = [story for story in stories if not story.topics.isdisjoint(topics)]
-    return chosen, topics, positions((topic for story in chosen for topic in story.topics), topics)
+    single = [story for story in stories if story.part and len(story.topics) == 1]
+    topics = _in_both_parts(single)
+    chosen = _with_any(single, topics)
+    return chosen, topics, positions(itertools.chain(*(story.topics for story in chosen)), topics)
+
+
+SUBSETS = {"top10": top10, "modapte90": modapte90, "r52": r52}
+
+
+def _with_any(stories: list[Story], topics: list[str]) -> list[Story]:
+    """The stories that have one of these topics."""
+    return [story for story in stories if not story.topics.isdisjoint(topics)]
 
 
 def _in_both_parts(stories: list[Story]) -> list[str]:
-    trained, tested = (_sizes(s for s in stories if s.part == part) for part in ("train", "test"))
-    return sorted(trained.keys() & tested.keys())
-
-
-def _sizes(stories: Iterable[Story]) -> Counter[str]:
-    return Counter(topic for story in stories for topic in story.topics)
+    """The topics that occur both in the training part and in the test part of the split."""
+    met: dict[str | None, set[str]] = defaultdict(set)
+    for story in stories:
+        met[story.part].update(story.topics)
+    return sorted(met["train"] & met["test"])
 
 
 # -- SGML ------------------------------------------------------------------------------------------------------------
 
 
-def read(name: str, text: str) -> Iterator[Story]:
+def read_stories(name: str, text: str) -> Iterator[Story]:
     """The stories of one file. It is SGML of a fixed shape, not XML: control characters and no root element."""
     start = text.find(_OPENING)
     while start >= 0:
         following = text.find(_OPENING, start + 1)
-        document = text[start : following if following >= 0 else len(text)]
+        end = following if following >= 0 else len(text)
         try:
-            yield _story(document)
+            yield _story(text[start:end])
         except _Broken as reason:
             line = text.count("\n", 0, start) + 1
-            raise DataError(
-                f"data set 'reuters21578': {name}, the document at line {line} {reason}: get the file again"
-            ) from None
+            raise RAW.error(f"{name}, the document at line {line} {reason}", "get the file again") from None
         start = following
 
 
@@ -148,8 +161,10 @@ def _story(document: str) -> Story:
     if "LEWISSPLIT" not in attributes or "TOPICS" not in attributes:
         raise _Broken("does not say LEWISSPLIT and TOPICS")
     topics, text = _TOPICS.search(content), _TEXT.search(content)
-    if topics is None or text is None:
-        raise _Broken(f"has no {'TOPICS' if topics is None else 'TEXT'} element")
+    if topics is None:
+        raise _Broken("has no TOPICS element")
+    if text is None:
+        raise _Broken("has no TEXT element")
     told = [part for _, part in _TOLD.findall(text[1])] or [text[1]]
     parts = {("TRAIN", "YES"): "train", ("TEST", "YES"): "test"}
     return Story(

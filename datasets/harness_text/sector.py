@@ -8,13 +8,11 @@ tree; `industry` reads the pages themselves, with names and tree.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, read_svmlight
-from harness_text.classes import beside, part_splits, positions
+from harness_text.classes import beside, laid_end_to_end, part_splits, positions
 from harness_text.sparse_parts import by_number, single_labels, stacked
 
 RAW = RawFiles(
@@ -26,30 +24,25 @@ RAW = RawFiles(
 PUBLISHED = {"train": 6_412, "test": 3_207}
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_sector(*, source: str | None = None) -> Dataset:
     """The training part, then the test part; "train-test" is LIBSVM's split."""
     read: dict[str, SparseText] = {}
     labels: dict[str, list[str]] = {}
     for match, stream in RAW.open_each(source):
         part = "test" if match[1] or match[2] else "train"
         if part in read:
-            raise DataError(f"data set 'sector': {match.string} and another file are both the {part} part: remove one")
+            raise RAW.error(f"{match.string} and another file are both the {part} part", "remove one")
         read[part] = read_svmlight(stream, name=match.string)
         labels[part] = single_labels("sector", match.string, read[part])
-    parts = [part for part in PUBLISHED if part in read]
-    row_labels = [label for part in parts for label in labels[part]]
+    labels = {part: labels[part] for part in PUBLISHED if part in labels}  # in the order of the rows
+    row_labels, row_parts = laid_end_to_end(labels)
     classes = by_number(row_labels)
-    X = stacked([read[part] for part in parts], first_feature=1)
-    sizes = " + ".join(beside(len(labels[part]), PUBLISHED[part]) for part in parts)
+    X = stacked([read[part] for part in labels], first_feature=1)
+    sizes = " + ".join(beside(len(rows), PUBLISHED[part]) for part, rows in labels.items())
     return Dataset(
         X=X,
         y=positions(row_labels, classes),
         class_names=tuple(classes),
-        splits=part_splits([part for part in parts for _ in labels[part]]),
-        found=f"{sizes} pages ({' + '.join(parts)}), {len(classes)} classes, {X.shape[1]:,} terms",
+        splits=part_splits(row_parts),
+        found=f"{sizes} pages ({' + '.join(labels)}), {len(classes)} classes, {X.shape[1]:,} terms",
     )
-
-
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)

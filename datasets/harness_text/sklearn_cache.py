@@ -19,8 +19,8 @@ MOST_BYTES = 2**29
 _ALLOWED = {
     *(("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch"), ("sklearn.datasets.base", "Bunch")),
     *(("numpy", "ndarray"), ("numpy", "dtype")),
-    *((module, "_reconstruct") for module in ("numpy.core.multiarray", "numpy._core.multiarray")),
-    *((module, "_frombuffer") for module in ("numpy.core.numeric", "numpy._core.numeric")),
+    *(("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct")),
+    *(("numpy.core.numeric", "_frombuffer"), ("numpy._core.numeric", "_frombuffer")),
     ("_codecs", "encode"),
 }
 
@@ -48,6 +48,7 @@ def read_cache(content: bytes, *, name: str) -> Iterator[tuple[bool, str, str, s
                 yield part == "test", str(bunch["target_names"][label]), PurePath(str(file)).name, str(text)
     except Exception as error:  # a pickle that is none can fail in every way there is
         raise DataError(
-            f"data set 'newsgroups': {name} cannot be read ({type(error).__name__}: {error}): "
-            "expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps"
+            f"{name} cannot be read ({type(error).__name__}: {error})",
+            culprit="data set 'newsgroups'",
+            next_step="expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps",
         ) from error

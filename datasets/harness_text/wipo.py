@@ -23,11 +23,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html.entities import entitydefs
-from typing import IO, Any
+from typing import IO
 from xml.etree import ElementTree
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
@@ -57,44 +56,48 @@ class Application:
     """Section, class, subclass, main group."""
     text: str
 
+    @property
+    def part(self) -> str:
+        return "test" if self.tested else "train"
 
-def load(*, source: str | None = None, section: str = "all", text: str = "title,claims") -> Dataset:
+
+def load_wipo_alpha(*, source: str | None = None, section: str = "all", text: str = "title,claims") -> Dataset:
     """Applications by part and file; "train-test" is the split of the collection."""
     check_choice("wipo-alpha", "section", section, SECTIONS)
-    wanted = [name.strip() for name in text.split(",")]
-    for name in wanted:
+    elements = []
+    for name in map(str.strip, text.split(",")):
         check_choice("wipo-alpha", "text", name, tuple(ELEMENTS))
-    applications = sorted(read(source, section, [ELEMENTS[name] for name in wanted]))
-    paths = sorted({application.path for application in applications})
+        elements.append(ELEMENTS[name])
+    applications = sorted(read_applications(source, section, elements))
+    row_paths = [application.path for application in applications]
+    paths = sorted(set(row_paths))
     if not paths:
-        raise DataError(f"data set 'wipo-alpha': no application has a main code in section {section}")
+        raise RAW.error(f"no application has a main code in section {section}")
     classes = [path[-1] for path in paths]
     counts, _ = count_terms((a.text for a in applications), WORDS, stop_words=english_stop_words())
     n_classes, n_rows = PUBLISHED[section]
     return Dataset(
         X=counts,
-        y=positions((application.path[-1] for application in applications), classes),
+        y=positions([path[-1] for path in row_paths], classes),
         class_names=tuple(classes),
         taxonomy=tree_of_paths("IPC", paths),
-        splits=part_splits(["test" if application.tested else "train" for application in applications]),
+        splits=part_splits([application.part for application in applications]),
         found=f"section {section}: {beside(len(applications), n_rows)} applications, "
         f"{beside(len(classes), n_classes)} main groups, {counts.shape[1]:,} words",
     )
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the archive or folder without reading it."""
-    return RAW.stamp(source)
-
-
-def read(source: str | None, section: str, elements: list[str]) -> Iterator[Application]:
+def read_applications(source: str | None, section: str, elements: list[str]) -> Iterator[Application]:
     """The applications of a section, one at a time: the collection is larger than memory should hold."""
     for match, stream in RAW.open_each(source):
         root = _parsed(match.string, stream)
         path = _path(match.string, root)
-        if section in ("all", path[0]):
-            said = ["".join(part.itertext()) for element in elements for part in root.iter(element)]
-            yield Application(match[1].lower() == "test", match[2], path, "\n".join(said))
+        if section not in ("all", path[0]):
+            continue
+        said = []
+        for element in elements:
+            said += ["".join(part.itertext()) for part in root.iter(element)]
+        yield Application(match[1].lower() == "test", match[2], path, "\n".join(said))
 
 
 def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
@@ -103,7 +106,7 @@ def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
     try:
         return ElementTree.parse(stream, parser).getroot()
     except ElementTree.ParseError as error:
-        raise DataError(f"data set 'wipo-alpha': {name} is not well-formed XML ({error}): get it again") from error
+        raise RAW.error(f"{name} is not well-formed XML ({error})", "get it again") from error
 
 
 def _path(name: str, root: ElementTree.Element) -> ClassPath:
@@ -111,9 +114,6 @@ def _path(name: str, root: ElementTree.Element) -> ClassPath:
     said = codes.get("mc", "") if codes is not None else ""
     code = _CODE.fullmatch(said.strip())
     if code is None:
-        raise DataError(
-            f"data set 'wipo-alpha': {name}: expected <ipcs mc=\"...\"> with a main code such as D21B00106, "
-            f"found {said!r}"
-        )
+        raise RAW.error(f'{name}: expected <ipcs mc="..."> with a main code such as D21B00106, found {said!r}')
     section, class_, subclass = code[1], code[1] + code[2], code[1] + code[2] + code[3]
     return section, class_, subclass, f"{subclass} {int(code[4] or code[5])}"

@@ -14,13 +14,12 @@ from __future__ import annotations
 import re
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import IO, Any
+from typing import IO
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles, open_raw, tar_members
 from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, path_to, positions, tree_of_paths
@@ -44,52 +43,56 @@ class Synset:
 
     number: str
     word: str
-    above: str | None
-    """The first hypernym's number."""
+    above: str
+    """The first hypernym's number; empty at the root."""
     gloss: str
 
 
-def load(*, source: str | None = None, min_class_size: int = 10) -> Dataset:
+def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Dataset:
     """Glosses in the order of the file, classes by name; a name is the synset's first word and number."""
-    synsets = {synset.number: synset for synset in read(source)}
-    size = Counter(synset.above for synset in synsets.values() if synset.above)
-    missing = sorted(size.keys() - synsets.keys())
-    if missing:
-        raise DataError(f"data set 'wordnet': data.noun has no synset {missing[0]}, which it names as a hypernym")
-    chosen = [(s.gloss, s.above) for s in synsets.values() if s.above and size[s.above] >= min_class_size]
+    synsets = {synset.number: synset for synset in read_synsets(source)}
+    chosen = _in_large_classes(synsets, min_class_size)
+    row_classes = [synset.above for synset in chosen]
     names = {number: f"{synset.word}.{number}" for number, synset in synsets.items()}
-    classes = sorted({above for _, above in chosen}, key=names.__getitem__)
+    classes = sorted(set(row_classes), key=names.__getitem__)
     root, parent = _rooted(synsets.values())
-    paths = [path_to(number, parent, root="", where="data set 'wordnet': data.noun")[1:] for number in classes]
-    counts, _ = count_terms((gloss for gloss, _ in chosen), WORDS, stop_words=english_stop_words())
+    paths = []
+    for number in classes:
+        path = path_to(number, parent, root="", dataset="wordnet", file="data.noun")
+        paths.append(tuple(map(names.__getitem__, path[1:])))
+    counts, _ = count_terms((synset.gloss for synset in chosen), WORDS, stop_words=english_stop_words())
     return Dataset(
         X=counts,
-        y=positions((above for _, above in chosen), classes),
-        class_names=tuple(names[number] for number in classes),
-        taxonomy=tree_of_paths(names[root], [tuple(names[number] for number in path) for path in paths]),
+        y=positions(row_classes, classes),
+        class_names=tuple(map(names.__getitem__, classes)),
+        taxonomy=tree_of_paths(names[root], paths),
         found=f"{len(chosen):,} glosses of {beside(len(synsets), PUBLISHED)} synsets, {len(classes):,} classes with "
         f"at least {min_class_size}, {counts.shape[1]:,} words",
     )
 
 
-def stamp(*, source: str | None = None, **_: Any) -> str:
-    """Names the file without reading it."""
-    return RAW.stamp(source)
+def _in_large_classes(synsets: Mapping[str, Synset], least: int) -> list[Synset]:
+    """The synsets whose first hypernym is that of so many."""
+    size = Counter(synset.above for synset in synsets.values() if synset.above)
+    missing = sorted(size.keys() - synsets.keys())
+    if missing:
+        raise RAW.error(f"data.noun has no synset {missing[0]}, which it names as a hypernym")
+    return [synset for synset in synsets.values() if synset.above and size[synset.above] >= least]
 
 
-def _rooted(synsets: Any) -> tuple[str, dict[str, str]]:
+def _rooted(synsets: Iterable[Synset]) -> tuple[str, dict[str, str]]:
     """The one synset without a hypernym, and what is above each, with "" above that one."""
-    parent = {synset.number: synset.above or "" for synset in synsets}
+    parent = {synset.number: synset.above for synset in synsets}
     roots = [number for number, above in parent.items() if not above]
     if len(roots) != 1:
-        raise DataError(f"data set 'wordnet': data.noun has {len(roots)} synsets without a hypernym, expected one")
+        raise RAW.error(f"data.noun has {len(roots)} synsets without a hypernym, expected one")
     return roots[0], parent
 
 
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def read(source: str | None) -> list[Synset]:
+def read_synsets(source: str | None) -> list[Synset]:
     """The synsets of data.noun, wherever it lies."""
     for match, stream in RAW.open_each(source):
         if match[1] == "data.noun":
@@ -97,26 +100,34 @@ def read(source: str | None) -> list[Synset]:
         for name, member in _of_package(match.string, stream):
             if name.endswith("/data.noun"):
                 return list(_synsets(f"{match.string}, {name}", member))
-        raise DataError(f"data set 'wordnet': the package {match.string} holds no data.noun: is it wordnet-base?")
+        raise RAW.error(f"the package {match.string} holds no data.noun: is it wordnet-base?")
     return []
 
 
 def _of_package(name: str, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
     """The files that a Debian package installs: members of the tar archive `data.tar.*` in an ar archive."""
     if stream.read(len(_AR_MAGIC)) != _AR_MAGIC:
-        raise DataError(f"data set 'wordnet': {name} is no Debian package: expected an ar archive")
-    while len(header := stream.read(60)) == 60:
-        member, size = header[:16].decode("latin-1").strip(" /"), header[48:58].strip()
-        content = stream.read(int(size)) if size.isdigit() else b""
-        if not size.isdigit() or len(content) < int(size) or header[58:] != b"`\n":
-            raise DataError(f"data set 'wordnet': {name} is torn at its member {member!r}: get it again")
-        stream.read(int(size) % 2)
+        raise RAW.error(f"{name} is no Debian package: expected an ar archive")
+    for member, content in _ar_members(name, stream):
         if member.startswith("data.tar"):
             with open_raw(BytesIO(content), name=f"{name}, {member}") as unpacked:
                 try:
                     yield from tar_members(unpacked, name)
                 except tarfile.TarError as error:
-                    raise DataError(f"data set 'wordnet': {name}, {member} is no tar archive ({error})") from error
+                    raise RAW.error(f"{name}, {member} is no tar archive ({error})") from error
+
+
+def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+    """The members of an ar archive after its first line: 60 bytes that name each, its content, a byte to fill."""
+    while len(header := stream.read(60)) == 60:
+        member = header[:16].decode("latin-1").strip(" /")
+        size = header[48:58].strip()
+        is_header = size.isdigit() and header[58:] == b"`\n"
+        content = stream.read(int(size)) if is_header else b""
+        if not is_header or len(content) < int(size):
+            raise RAW.error(f"{name} is torn at its member {member!r}", "get it again")
+        stream.read(int(size) % 2)
+        yield member, content
 
 
 def _synsets(name: str, stream: IO[bytes]) -> Iterator[Synset]:
@@ -127,9 +138,8 @@ def _synsets(name: str, stream: IO[bytes]) -> Iterator[Synset]:
             try:
                 yield _synset(text)
             except (ValueError, IndexError):
-                raise DataError(
-                    f"data set 'wordnet': {name}, line {number}: expected a noun synset as in wndb(5), "
-                    f"found {text[:60].strip()!r}"
+                raise RAW.error(
+                    f"{name}, line {number}: expected a noun synset as in wndb(5), found {text[:60].strip()!r}"
                 ) from None
 
 
@@ -142,5 +152,9 @@ def _synset(line: str) -> Synset:
     pointers = fields[after_words + 1 :]
     if not bar or fields[2] != "n" or not fields[0].isdigit() or len(pointers) != 4 * n_pointers:
         raise ValueError
-    above = (pointers[i + 1] for i in range(0, len(pointers), 4) if pointers[i] in _HYPERNYMS)
-    return Synset(number=fields[0], word=fields[4], above=next(above, None), gloss=gloss.strip())
+    above = ""
+    for symbol, target in zip(pointers[::4], pointers[1::4], strict=True):
+        if symbol in _HYPERNYMS:
+            above = target
+            break
+    return Synset(number=fields[0], word=fields[4], above=above, gloss=gloss.strip())

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness_vectors.libsvm import joined, numbered, read_part
 
@@ -20,22 +19,19 @@ RAW = RawFiles(
 FEATURES = 128
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_aloi(*, source: str | None = None) -> Dataset:
     """Every picture with its 128 features as the file has them, scaled by LIBSVM's supervisors or not."""
-    parts = [(match[1], read_part("aloi", match.string, stream)) for match, stream in RAW.open_each(source)]
+    files, parts = [], []
+    for match, stream in RAW.open_each(source):
+        files.append(match[1])
+        parts.append(read_part(RAW, match.string, stream))
     if len(parts) > 1:
-        files = " and ".join(name for name, _ in parts)
-        raise DataError(f"data set 'aloi': found {files}, which hold the same pictures; name one of them as source")
-    X, classes = joined("aloi", [part for _, part in parts], FEATURES)
+        raise RAW.error(f"found {' and '.join(files)}, which hold the same pictures; name one of them as source")
+    X, classes = joined(RAW, parts, FEATURES)
     names, y = numbered(classes)
     return Dataset(
         X=X,
         y=y,
         class_names=names,
-        found=f"{X.shape[0]:,} pictures of {len(names):,} objects, {FEATURES} features, from {parts[0][0]}",
+        found=f"{X.shape[0]:,} pictures of {len(names):,} objects, {FEATURES} features, from {files[0]}",
     )
-
-
-def stamp(*, source: str | None = None) -> str:
-    """Names the file without reading it."""
-    return RAW.stamp(source)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from harness import Dataset
 
 
-def load() -> Dataset:
+def load_digit_images() -> Dataset:
     """Every image as a row of raw pixel values."""
     pixels, digits = load_digits(return_X_y=True)
     X = csr_array(pixels.astype(np.float32))

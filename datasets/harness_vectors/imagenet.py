@@ -13,9 +13,8 @@ import re
 import numpy as np
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
-from harness_vectors.libsvm import joined, numbered, read_part
+from harness_vectors.libsvm import Part, joined, numbered, read_part
 
 RAW = RawFiles(
     dataset="imagenet",
@@ -25,31 +24,28 @@ RAW = RawFiles(
 )
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_imagenet(*, source: str | None = None) -> Dataset:
     """All rows, training files first; "files" is the split that the names of the files give."""
-    read = [
-        (match[1] == "test", match.string, read_part("imagenet", match.string, stream))
-        for match, stream in RAW.open_each(source)
-    ]
-    read.sort(key=lambda part: part[:2])
-    if all(is_test for is_test, _, _ in read):
-        raise DataError(
-            "data set 'imagenet': found test files only; expected at least one whose name begins with train"
-        )
-    X, classes = joined("imagenet", [part for _, _, part in read])
+    files: dict[str, dict[str, Part]] = {"train": {}, "test": {}}
+    for match, stream in RAW.open_each(source):
+        files[match[1]][match.string] = read_part(RAW, match.string, stream)
+    if not files["train"]:
+        raise RAW.error("found test files only; expected at least one whose name begins with train")
+    parts = []
+    for named in files.values():
+        parts += [named[name] for name in sorted(named)]
+    X, classes = joined(RAW, parts)
     names, y = numbered(classes)
-    n_train = sum(X.shape[0] for is_test, _, (X, _) in read if not is_test)
+    n_train = sum(rows.shape[0] for rows, _ in files["train"].values())
     rows = np.arange(len(y))
+    splits = {}
+    if n_train < len(y):
+        splits["files"] = (rows[:n_train], rows[n_train:])
     return Dataset(
         X=X,
         y=y,
         class_names=names,
-        splits={"files": (rows[:n_train], rows[n_train:])} if n_train < len(y) else {},
-        found=f"{n_train:,} + {len(y) - n_train:,} rows in {len(read)} files, {len(names):,} classes, "
+        splits=splits,
+        found=f"{n_train:,} + {len(y) - n_train:,} rows in {len(parts)} files, {len(names):,} classes, "
         f"{X.shape[1]:,} features",
     )
-
-
-def stamp(*, source: str | None = None) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)

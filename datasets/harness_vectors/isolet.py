@@ -38,14 +38,15 @@ MOST_BYTES = 2**28
 """More than ten times what the larger of the two packed files holds."""
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_isolet(*, source: str | None = None) -> Dataset:
     """All utterances, group after group; "speakers" is the given split: groups 1 to 4 train, group 5 tests."""
-    parts = sorted((match[1], match.string, content) for match, content in RAW.read(source))
-    if [group for groups, _, _ in parts for group in groups.split("+")] != list("12345"):
-        names = ", ".join(name for _, name, _ in parts)
-        raise DataError(f"data set 'isolet': found {names}; expected each of the five groups once, as in {NEEDED}")
-    tables = [rows_of(name, content) for _, name, content in parts]
-    X, y = (np.concatenate(columns) for columns in zip(*tables, strict=True))
+    files = sorted((match[1], match.string, content) for match, content in RAW.read(source))
+    groups = "+".join(groups for groups, _, _ in files)
+    if groups != "1+2+3+4+5":
+        names = ", ".join(name for _, name, _ in files)
+        raise RAW.error(f"found {names}; expected each of the five groups once, as in {NEEDED}")
+    tables = [rows_of(name, content) for _, name, content in files]
+    X, y = map(np.concatenate, zip(*tables, strict=True))
     rows, n_test = np.arange(len(y)), len(tables[-1][1])
     return Dataset(
         X=csr_array(X),
@@ -56,26 +57,24 @@ def load(*, source: str | None = None) -> Dataset:
     )
 
 
-def stamp(*, source: str | None = None) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)
-
-
 def rows_of(name: str, content: bytes) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Measurements and class positions of one file."""
     try:
-        X, letters = _matlab(content) if name.endswith(".mat") else _text(_plain(name, content))
+        if name.endswith(".mat"):
+            X, letters = _matlab(content)
+        else:
+            X, letters = _text(_plain(name, content))
     except DataError:
         raise
     except Exception as error:  # malformed files make the readers raise errors of many kinds
-        raise DataError(f"data set 'isolet': {name} cannot be read ({type(error).__name__}: {error})") from error
+        raise RAW.error(f"{name} cannot be read ({type(error).__name__}: {error})") from error
     if X.ndim != 2 or X.shape[1] != FEATURES or letters.shape != X.shape[:1] or not len(letters):
-        raise DataError(
-            f"data set 'isolet': {name} holds measurements of shape {X.shape} and {letters.size} letters; "
+        raise RAW.error(
+            f"{name} holds measurements of shape {X.shape} and {letters.size} letters; "
             f"expected {FEATURES} measurements and a letter in each row"
         )
     if not np.isin(letters, np.arange(1, 27)).all():
-        raise DataError(f"data set 'isolet': {name} has letters other than the numbers 1 to 26")
+        raise RAW.error(f"{name} has letters other than the numbers 1 to 26")
     return X.astype(np.float32), letters.astype(np.int64) - 1
 
 
@@ -104,7 +103,5 @@ def _plain(name: str, content: bytes) -> bytes:
             plain = gzip.stdout.read(MOST_BYTES + 1)
             gzip.stdout.close()  # a gzip with more to say ends here
     if len(plain) > MOST_BYTES or gzip.returncode != 0:
-        raise DataError(
-            f"data set 'isolet': {name} cannot be unpacked with gzip, or unpacks to more than {MOST_BYTES:,} bytes"
-        )
+        raise RAW.error(f"{name} cannot be unpacked with gzip, or unpacks to more than {MOST_BYTES:,} bytes")
     return plain

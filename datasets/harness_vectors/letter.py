@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 from harness_vectors.libsvm import Part, joined, numbered, read_part
 
@@ -33,17 +32,17 @@ UCI_TRAIN = 16_000
 """How many rows the donor trained on."""
 
 
-def load(*, source: str | None = None) -> Dataset:
+def load_letter(*, source: str | None = None) -> Dataset:
     """All letters, the training rows of the given split first."""
     parts = {match[1]: _part(match, stream) for match, stream in RAW.open_each(source)}
     if sorted(parts) == ["letter-recognition.data"]:
-        split, (X, classes) = "uci", parts["letter-recognition.data"]
-        n_train = UCI_TRAIN
+        split, n_train = "uci", UCI_TRAIN
+        X, classes = parts["letter-recognition.data"]
     elif sorted(parts) == ["letter.scale", "letter.scale.t"]:
-        split, (X, classes) = "libsvm", joined("letter", [parts["letter.scale"], parts["letter.scale.t"]], FEATURES)
-        n_train = parts["letter.scale"][0].shape[0]
+        split, n_train = "libsvm", parts["letter.scale"][0].shape[0]
+        X, classes = joined(RAW, [parts["letter.scale"], parts["letter.scale.t"]], FEATURES)
     else:
-        raise DataError(f"data set 'letter': found {', '.join(sorted(parts))}; expected {NEEDED}")
+        raise RAW.error(f"found {', '.join(sorted(parts))}; expected {NEEDED}")
     names, y = numbered(classes)
     rows = np.arange(len(y))
     return Dataset(
@@ -55,13 +54,10 @@ def load(*, source: str | None = None) -> Dataset:
     )
 
 
-def stamp(*, source: str | None = None) -> str:
-    """Names the files without reading them."""
-    return RAW.stamp(source)
-
-
 def _part(match: re.Match[str], stream: IO[bytes]) -> Part:
-    return _uci(match.string, stream) if match[1].endswith(".data") else read_part("letter", match.string, stream)
+    if match[1].endswith(".data"):
+        return _uci(match.string, stream)
+    return read_part(RAW, match.string, stream)
 
 
 def _uci(name: str, stream: IO[bytes]) -> Part:
@@ -73,11 +69,10 @@ def _uci(name: str, stream: IO[bytes]) -> Part:
         try:
             values[i] = np.array(measures, dtype=np.float32)
         except ValueError as error:
-            raise DataError(
-                f"data set 'letter': {name}, line {i + 1}: expected a letter and {FEATURES} numbers, "
-                f"found {line[:60]!r}"
+            raise RAW.error(
+                f"{name}, line {i + 1}: expected a letter and {FEATURES} numbers, found {line[:60]!r}"
             ) from error
         lines[i] = letter
     if len(lines) <= UCI_TRAIN:
-        raise DataError(f"data set 'letter': {name} holds {len(lines):,} rows; the first {UCI_TRAIN:,} only train")
+        raise RAW.error(f"{name} holds {len(lines):,} rows; the first {UCI_TRAIN:,} only train")
     return csr_array(values), np.array(lines)

@@ -14,7 +14,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
     return [
         DatasetSpec(
             name="digits",
-            load="harness_vectors.digits:load",
+            load="harness_vectors.digits:load_digit_images",
             summary="1,797 handwritten digits of 8 x 8 pixels; few classes, for a quick look",
             representation="tf",
             licence="CC BY 4.0",
@@ -24,8 +24,8 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="isolet",
-            load="harness_vectors.isolet:load",
-            stamp="harness_vectors.isolet:stamp",
+            load="harness_vectors.isolet:load_isolet",
+            stamp="harness_vectors.isolet:RAW.stamp",
             summary="7,797 spoken letters in 617 measurements; thirty speakers set apart for the test",
             representation="tf",
             licence="CC BY 4.0",
@@ -38,8 +38,8 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="aloi",
-            load="harness_vectors.aloi:load",
-            stamp="harness_vectors.aloi:stamp",
+            load="harness_vectors.aloi:load_aloi",
+            stamp="harness_vectors.aloi:RAW.stamp",
             summary="108,000 pictures of 1,000 small objects in 128 features",
             representation="tf",
             licence="no licence stated by the LIBSVM data page; its makers ask to be cited",
@@ -52,8 +52,8 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="letter",
-            load="harness_vectors.letter:load",
-            stamp="harness_vectors.letter:stamp",
+            load="harness_vectors.letter:load_letter",
+            stamp="harness_vectors.letter:RAW.stamp",
             summary="20,000 printed capital letters in 16 measurements",
             representation="tf",
             licence="CC BY 4.0",
@@ -66,8 +66,8 @@ def harness_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="imagenet",
-            load="harness_vectors.imagenet:load",
-            stamp="harness_vectors.imagenet:stamp",
+            load="harness_vectors.imagenet:load_imagenet",
+            stamp="harness_vectors.imagenet:RAW.stamp",
             summary="features of pictures that you bring, in LIBSVM form: any number of train and test files",
             representation="tf",
             licence="ImageNet: for research and teaching only, under the terms that its supervisors ask you to accept",

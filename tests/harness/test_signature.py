@@ -129,7 +129,11 @@ def test_neither_the_module_nor_the_packages_above_it_are_imported(tmp_path, mon
 
 
 def test_built_in_learners_tell_the_same_both_ways():
-    for target in ("harness_prototype.pa:PA", "harness_synthetic.topics:load", "sklearn.naive_bayes:MultinomialNB"):
+    for target in (
+        "harness_prototype.pa:PA",
+        "harness_synthetic.topics:make_topics",
+        "sklearn.naive_bayes:MultinomialNB",
+    ):
         assert dict(read_parameters(target)) == dict(import_parameters(target))
 
 

@@ -29,18 +29,19 @@ def error_of_nearest_mean(data):
 
 def test_seed_0_gives_the_pinned_data():
     assert (
-        digest(gaussians.load(**SMALL, noise=1.0)) == "569885f0d5c8e0164bb1b8ebe54078ccf723366570118fa483c96e11c9ae18e8"
+        digest(gaussians.make_gaussians(**SMALL, noise=1.0))
+        == "569885f0d5c8e0164bb1b8ebe54078ccf723366570118fa483c96e11c9ae18e8"
     )
 
 
 def test_another_seed_gives_other_data():
-    assert digest(gaussians.load(**SMALL, seed=1)) != digest(gaussians.load(**SMALL))
+    assert digest(gaussians.make_gaussians(**SMALL, seed=1)) != digest(gaussians.make_gaussians(**SMALL))
 
 
 @settings(max_examples=30)
 @given(st.integers(2, 40), st.integers(0, 60), st.integers(1, 50), st.floats(0, 5), st.integers(0, 2**32 - 1))
 def test_any_allowed_parameters_give_data_of_the_shape_asked(classes, more, features, noise, seed):
-    data = gaussians.load(rows=classes + more, classes=classes, features=features, noise=noise, seed=seed)
+    data = gaussians.make_gaussians(rows=classes + more, classes=classes, features=features, noise=noise, seed=seed)
     assert data.X.shape == (classes + more, features)
     assert data.X.dtype == np.float32
     assert (data.X.data > 0).all()
@@ -49,24 +50,24 @@ def test_any_allowed_parameters_give_data_of_the_shape_asked(classes, more, feat
 
 
 def test_rows_come_in_no_order_of_their_classes():
-    y = gaussians.load(**SMALL).y
+    y = gaussians.make_gaussians(**SMALL).y
     assert np.unique(y[:50]).size < 45
     assert np.unique(y[:200]).size > 45
 
 
 def test_half_of_the_values_are_zero_as_in_aloi():
-    data = gaussians.load(rows=2000, classes=1000)
+    data = gaussians.make_gaussians(rows=2000, classes=1000)
     assert data.X.nnz / 2000 == pytest.approx(64, abs=2)
 
 
 def test_without_noise_the_rows_of_a_class_are_equal():
-    data = gaussians.load(**SMALL, noise=0)
+    data = gaussians.make_gaussians(**SMALL, noise=0)
     first = {label: i for i, label in reversed(list(enumerate(data.y.tolist())))}
     assert (data.X[[first[label] for label in data.y.tolist()]] != data.X).nnz == 0
 
 
 def test_more_noise_makes_the_task_harder():
-    errors = [error_of_nearest_mean(gaussians.load(**SMALL, noise=noise)) for noise in (0.5, 1.5, 3.0)]
+    errors = [error_of_nearest_mean(gaussians.make_gaussians(**SMALL, noise=noise)) for noise in (0.5, 1.5, 3.0)]
     assert errors[0] < 0.01 < errors[1] < 0.6 < errors[2]
 
 
@@ -82,7 +83,7 @@ def test_more_noise_makes_the_task_harder():
 )
 def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(given_, message):
     with pytest.raises(DataError, match=message):
-        gaussians.load(**given_)
+        gaussians.make_gaussians(**given_)
 
 
 def test_the_spec_has_the_size_of_aloi():

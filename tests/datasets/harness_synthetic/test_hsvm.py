@@ -41,12 +41,13 @@ def node_weights(children, depth, features, scale, decay, seed):
 
 def test_seed_0_gives_the_pinned_data():
     assert (
-        digest(hsvm.load(n_train=300, n_test=100)) == "38b5f6b03aca42660aeebcd42593f99b1aef719ba48154bdcd63c7dc735463b2"
+        digest(hsvm.make_hsvm_synthetic(n_train=300, n_test=100))
+        == "38b5f6b03aca42660aeebcd42593f99b1aef719ba48154bdcd63c7dc735463b2"
     )
 
 
 def test_another_seed_gives_other_data():
-    assert digest(hsvm.load(seed=1)) != digest(hsvm.load())
+    assert digest(hsvm.make_hsvm_synthetic(seed=1)) != digest(hsvm.make_hsvm_synthetic())
 
 
 @settings(max_examples=25)
@@ -61,7 +62,7 @@ def test_another_seed_gives_other_data():
 )
 def test_the_class_is_the_best_path_and_leads_by_more_than_rho(children, depth, rho, features, scale, decay, seed):
     given_ = {"children": children, "depth": depth, "features": features, "scale": scale, "decay": decay, "seed": seed}
-    data = hsvm.load(**given_, rho=rho, n_train=60, n_test=20)
+    data = hsvm.make_hsvm_synthetic(**given_, rho=rho, n_train=60, n_test=20)
     X = data.X.toarray().astype(np.float64)
     scores = path_scores(X, data.taxonomy, node_weights(**given_))
     assert data.y.tolist() == scores.argmax(axis=1).tolist()
@@ -97,7 +98,7 @@ def test_a_larger_margin_makes_the_task_easier():
         """Of the nearest class mean, over a few seeds."""
         hits = []
         for seed in range(4):
-            data = hsvm.load(rho=rho, seed=seed)
+            data = hsvm.make_hsvm_synthetic(rho=rho, seed=seed)
             (train, test), X = data.splits["made"], data.X.toarray()
             means = np.stack([X[train][data.y[train] == c].sum(axis=0) for c in range(27)])
             means /= np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-9)
@@ -108,7 +109,7 @@ def test_a_larger_margin_makes_the_task_easier():
 
 
 def test_the_given_split_trains_on_the_first_rows():
-    data = hsvm.load(n_train=30, n_test=12)
+    data = hsvm.make_hsvm_synthetic(n_train=30, n_test=12)
     train, test = data.splits["made"]
     assert train.tolist() == list(range(30))
     assert test.tolist() == list(range(30, 42))
@@ -131,11 +132,11 @@ def test_the_given_split_trains_on_the_first_rows():
 )
 def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(given_, message):
     with pytest.raises(DataError, match=message):
-        hsvm.load(**given_)
+        hsvm.make_hsvm_synthetic(**given_)
 
 
 def test_the_defaults_are_those_of_the_published_table():
-    assert {name: parameter.default for name, parameter in signature(hsvm.load).parameters.items()} == {
+    assert {name: parameter.default for name, parameter in signature(hsvm.make_hsvm_synthetic).parameters.items()} == {
         "children": 3,
         "depth": 3,
         "rho": 0.001,
@@ -150,7 +151,7 @@ def test_the_defaults_are_those_of_the_published_table():
 
 def test_the_spec_promises_what_the_defaults_give():
     (spec,) = [spec for spec in harness_datasets() if spec.name == "hsvm-synthetic"]
-    data = hsvm.load()
+    data = hsvm.make_hsvm_synthetic()
     assert spec.representation == "raw"
     assert spec.facts == {
         "rows": data.X.shape[0],

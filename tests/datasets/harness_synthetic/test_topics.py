@@ -29,15 +29,15 @@ def profiles(X, y):
 
 
 def test_seed_0_gives_the_pinned_data():
-    assert digest(topics.load()) == "6582a55be91ac57cc78b0c58697858958134c8bd9b1ba508d479e9991097209b"
+    assert digest(topics.make_topics()) == "6582a55be91ac57cc78b0c58697858958134c8bd9b1ba508d479e9991097209b"
 
 
 def test_seed_0_with_several_labels_gives_the_pinned_data():
-    assert digest(topics.load(labels=3)) == "3b008df3e197db3317dc787fbeab188c92d9476f482487780d17d57d73a715e5"
+    assert digest(topics.make_topics(labels=3)) == "3b008df3e197db3317dc787fbeab188c92d9476f482487780d17d57d73a715e5"
 
 
 def test_another_seed_gives_other_data():
-    assert digest(topics.load(seed=1)) != digest(topics.load(seed=0))
+    assert digest(topics.make_topics(seed=1)) != digest(topics.make_topics(seed=0))
 
 
 @settings(max_examples=30, deadline=None)
@@ -48,7 +48,7 @@ def test_any_allowed_parameters_give_data_of_the_shape_asked(data):
     features, words = data.draw(st.integers(1, 50)), data.draw(st.integers(1, 8))
     noise, labels = data.draw(st.floats(0, 1)), data.draw(st.integers(1, classes))
     seed = data.draw(st.integers(0, 2**32 - 1))
-    made = topics.load(
+    made = topics.make_topics(
         rows=rows, classes=classes, features=features, words=words, noise=noise, labels=labels, seed=seed
     )
     assert made.X.shape == (rows, features)
@@ -64,8 +64,8 @@ def test_any_allowed_parameters_give_data_of_the_shape_asked(data):
 
 
 def test_one_label_gives_class_positions_and_more_an_indicator():
-    assert topics.load(labels=1).y.dtype == np.intp
-    several = topics.load(labels=2).y
+    assert topics.make_topics(labels=1).y.dtype == np.intp
+    several = topics.make_topics(labels=2).y
     assert isinstance(several, csr_array)
     assert several.dtype == np.int8
     assert (several.data == 1).all()
@@ -73,19 +73,19 @@ def test_one_label_gives_class_positions_and_more_an_indicator():
 
 
 def test_class_sizes_fall_as_zipf_has_it():
-    sizes = np.bincount(topics.load(rows=20_000).y)
+    sizes = np.bincount(topics.make_topics(rows=20_000).y)
     assert sizes[0] == pytest.approx(2 * sizes[1], rel=0.15)
     assert sizes[0] == pytest.approx(5 * sizes[4], rel=0.2)
 
 
 def test_all_noise_leaves_only_the_background():
-    words = topics.load(noise=1.0, rows=20_000).X.sum(axis=0)
+    words = topics.make_topics(noise=1.0, rows=20_000).X.sum(axis=0)
     assert words[0] == pytest.approx(2 * words[1], rel=0.1)
     assert words[0] == pytest.approx(10 * words[9], rel=0.1)
 
 
 def test_classes_of_a_group_share_more_words_than_others_do():
-    made = topics.load(rows=20_000, noise=0.0)
+    made = topics.make_topics(rows=20_000, noise=0.0)
     found = profiles(made.X, made.y)
     alike = found @ found.T
     group = made.taxonomy.parent[made.taxonomy.class_node]
@@ -94,7 +94,7 @@ def test_classes_of_a_group_share_more_words_than_others_do():
 
 
 def test_the_taxonomy_has_two_levels_and_every_group_has_classes():
-    tree = topics.load().taxonomy
+    tree = topics.make_topics().taxonomy
     assert tree.depth == 2
     assert tree.parent[:8].tolist() == [-1, 0, 0, 0, 0, 0, 0, 0]
     assert set(tree.parent[tree.class_node]) == set(range(1, 8))
@@ -103,7 +103,7 @@ def test_the_taxonomy_has_two_levels_and_every_group_has_classes():
 
 
 def test_the_classes_can_be_learnt_but_not_without_error():
-    made = topics.load()
+    made = topics.make_topics()
     learnt = profiles(made.X[:1600], made.y[:1600])
     share = np.mean((made.X[1600:] @ learnt.T).argmax(axis=1) == made.y[1600:])
     assert 0.5 < share < 0.95
@@ -128,11 +128,11 @@ def test_the_classes_can_be_learnt_but_not_without_error():
 )
 def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(given_, message):
     with pytest.raises(DataError, match=message):
-        topics.load(**given_)
+        topics.make_topics(**given_)
 
 
 def test_every_parameter_is_by_name_and_has_a_default():
-    assert {name: parameter.default for name, parameter in signature(topics.load).parameters.items()} == {
+    assert {name: parameter.default for name, parameter in signature(topics.make_topics).parameters.items()} == {
         "rows": 2000,
         "classes": 50,
         "features": 1000,

@@ -14,7 +14,7 @@ NOVEL = b"It is a truth universally acknowledged. It isn't a truth; 'tis a truth
 
 
 def load(folder, **more):
-    return austen.load(source=str(folder), **more)
+    return austen.load_austen(source=str(folder), **more)
 
 
 def reference(novels, singletons):
@@ -94,7 +94,7 @@ def test_gzipped_and_plain_texts_give_the_same_in_the_order_of_their_names(lay):
 
 def test_what_cannot_be_used_is_refused(lay):
     with pytest.raises(DataError, match=r"does not exist.*Jane Austen's six novels from Project Gutenberg"):
-        austen.load()
+        austen.load_austen()
     with pytest.raises(DataError, match=r"emma\.txt is there twice, perhaps packed and unpacked"):
         load(lay({"emma.txt": NOVEL, "emma.txt.gz": gzip.compress(NOVEL)}, "twice"))
     with pytest.raises(DataError, match=r"emma\.txt is there twice, in two folders"):

@@ -35,13 +35,13 @@ def test_parents_come_before_their_children_so_the_host_takes_the_tree():
 
 def test_a_path_is_climbed_from_parents_and_what_leads_nowhere_is_named():
     parent = {"c15": "ccat", "ccat": "root", "lost": "nowhere", "a": "b", "b": "a"}
-    assert path_to("c15", parent, root="root", where="f") == ("ccat", "c15")
+    assert path_to("c15", parent, root="root", dataset="toy", file="f") == ("ccat", "c15")
     with pytest.raises(
         DataError, match="f: 'nowhere', above 'lost', has no parent: expected every node to reach 'root'"
     ):
-        path_to("lost", parent, root="root", where="f")
+        path_to("lost", parent, root="root", dataset="toy", file="f")
     with pytest.raises(DataError, match="f: 'b', above 'a', is its own ancestor"):
-        path_to("a", parent, root="root", where="f")
+        path_to("a", parent, root="root", dataset="toy", file="f")
 
 
 @given(st.lists(st.sets(st.sampled_from("abcd")), max_size=6))

@@ -25,7 +25,7 @@ def write(lay):
 
 
 def test_rows_are_the_three_parts_without_what_is_out_of_scope(write):
-    data = clinc.load(source=write())
+    data = clinc.load_clinc150(source=write())
     assert data.class_names == ("balance", "book_flight", "transfer")
     assert data.y.tolist() == [2, 0, 1, 2, 1, 0]
     assert [part.tolist() for part in data.splits["train-test"]] == [[0, 1, 2], [4, 5]]
@@ -34,13 +34,13 @@ def test_rows_are_the_three_parts_without_what_is_out_of_scope(write):
 
 
 def test_words_and_numbers_count(write):
-    data = clinc.load(source=write())
+    data = clinc.load_clinc150(source=write())
     assert data.X[[3]].sum() == 3  # send, 20, dollars
     assert data.X[[1]].sum() == 4  # what, s, my, balance
 
 
 def test_the_tree_has_the_domain_above_the_intent(write):
-    tree = clinc.load(source=write()).taxonomy
+    tree = clinc.load_clinc150(source=write()).taxonomy
     assert tree.node_names == ("clinc150", "banking", "travel", "balance", "transfer", "book_flight")
     assert tree.parent.tolist() == [-1, 0, 0, 1, 1, 2]
     assert tree.class_node.tolist() == [3, 5, 4]
@@ -59,11 +59,11 @@ def test_the_tree_has_the_domain_above_the_intent(write):
 )
 def test_what_is_not_in_the_shape_is_named(write, data, domains, reason):
     with pytest.raises(DataError, match=reason):
-        clinc.load(source=write(data, domains))
+        clinc.load_clinc150(source=write(data, domains))
 
 
 def test_damaged_and_missing_files_are_named(lay):
     with pytest.raises(DataError, match=r"domains\.json is not JSON"):
-        clinc.load(source=str(lay({"data_full.json": b"{}", "domains.json": b"{"}, "damaged")))
+        clinc.load_clinc150(source=str(lay({"data_full.json": b"{}", "domains.json": b"{"}, "damaged")))
     with pytest.raises(DataError, match=r"domains\.json is not there, expected data_full\.json and domains\.json of"):
-        clinc.load(source=str(lay({"data_full.json": b"{}"}, "lacking")))
+        clinc.load_clinc150(source=str(lay({"data_full.json": b"{}"}, "lacking")))

@@ -12,7 +12,7 @@ TEST = b"1 4 5\n3 0:1\n"
 
 
 def load(lay, train=TRAIN, test=TEST):
-    return eurlex.load(source=str(lay({"eurlex_train.txt.xz": lzma.compress(train), "eurlex_test.txt": test})))
+    return eurlex.load_eurlex4k(source=str(lay({"eurlex_train.txt.xz": lzma.compress(train), "eurlex_test.txt": test})))
 
 
 def test_rows_labels_and_split_are_those_of_the_files(lay):
@@ -32,4 +32,4 @@ def test_what_cannot_be_used_is_refused(lay):
     with pytest.raises(DataError, match=r"the parts promise different \(features, labels\)"):
         load(lay, test=b"1 9 5\n3 0:1\n")
     with pytest.raises(DataError, match="only the test part is there, expected train and test"):
-        eurlex.load(source=str(lay({"eurlex_test.txt": TEST}, "half")))
+        eurlex.load_eurlex4k(source=str(lay({"eurlex_test.txt": TEST}, "half")))

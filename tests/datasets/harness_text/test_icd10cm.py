@@ -30,7 +30,7 @@ WELL_FORMED = """<ICD10CM.tabular>
 
 @pytest.fixture(scope="module")
 def dataset():
-    return icd10cm.load()
+    return icd10cm.load_icd10cm()
 
 
 @pytest.fixture
@@ -96,12 +96,12 @@ def test_a_leaf_of_the_tree_is_always_a_class(dataset):
 def test_the_stamp_names_release_file_and_size():
     path = icd10cm.locate()
     release = metadata.version("simple-icd-10-cm")
-    assert icd10cm.stamp() == f"simple-icd-10-cm {release} {path.name} {path.stat().st_size}"
+    assert icd10cm.stamp_icd10cm() == f"simple-icd-10-cm {release} {path.name} {path.stat().st_size}"
 
 
 def test_loading_does_not_run_the_package_that_carries_the_data():
     program = (
-        "import sys; from harness_text import icd10cm; icd10cm.stamp(); icd10cm.load(); "
+        "import sys; from harness_text import icd10cm; icd10cm.stamp_icd10cm(); icd10cm.load_icd10cm(); "
         "print('simple_icd_10_cm' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -109,14 +109,14 @@ def test_loading_does_not_run_the_package_that_carries_the_data():
 
 
 def test_terms_are_descriptions_and_inclusion_terms_in_the_order_of_the_file(write):
-    listed = icd10cm.read(write(WELL_FORMED))
+    listed = icd10cm.read_tabular_list(write(WELL_FORMED))
     assert listed.terms == ["Cholera", "Cholera, classical", "Classical cholera", "Old cholera", "Deepest", "Typhoid"]
     assert listed.term_class == [0, 0, 0, 0, 0, 1]
     assert listed.codes == ["A00", "A01"]
 
 
 def test_a_section_without_a_category_stays_out_of_the_tree(write):
-    listed = icd10cm.read(write(WELL_FORMED))
+    listed = icd10cm.read_tabular_list(write(WELL_FORMED))
     assert listed.parent == [-1, 0, 1, 2, 2]
     assert listed.class_node == [3, 4]
     assert listed.node_names == ["ICD-10-CM", "Infections", "Intestinal", "A00 Cholera", "A01 Typhoid"]
@@ -137,7 +137,7 @@ def test_a_section_without_a_category_stays_out_of_the_tree(write):
 def test_a_file_in_another_shape_is_named_with_the_reason_and_the_way_out(write, text, reason):
     path = write(text)
     with pytest.raises(DataError) as caught:
-        icd10cm.read(path)
+        icd10cm.read_tabular_list(path)
     assert str(path) in str(caught.value)
     assert reason in str(caught.value)
     assert "install a release of simple-icd-10-cm that it knows" in str(caught.value)
@@ -145,7 +145,7 @@ def test_a_file_in_another_shape_is_named_with_the_reason_and_the_way_out(write,
 
 def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
     monkeypatch.setattr(icd10cm, "PACKAGE", "no_such_package_anywhere")
-    for ask in (icd10cm.load, icd10cm.stamp):
+    for ask in (icd10cm.load_icd10cm, icd10cm.stamp_icd10cm):
         with pytest.raises(DataError, match="`pip install simple-icd-10-cm`"):
             ask()
 
@@ -153,7 +153,7 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch):
 def test_a_package_without_metadata_counts_as_missing(monkeypatch):
     monkeypatch.setattr(icd10cm, "DISTRIBUTION", "no-such-distribution")
     with pytest.raises(DataError, match="`pip install no-such-distribution`"):
-        icd10cm.stamp()
+        icd10cm.stamp_icd10cm()
 
 
 @pytest.mark.parametrize(("names", "found"), [([], "found none"), (["a.xml", "b.xml"], "found a.xml, b.xml")])

@@ -28,7 +28,7 @@ def test_the_text_of_a_page_is_what_a_reader_sees():
 
 
 def test_pages_come_by_branch_with_the_sectors_above(pack):
-    data = industry.load(source=str(pack(PAGES)), min_df=1)
+    data = industry.load_industry(source=str(pack(PAGES)), min_df=1)
     assert data.class_names == (
         "capital.goods.sector/construction.sector/construction.services.industry",
         "conglomerates.industry",
@@ -41,27 +41,27 @@ def test_pages_come_by_branch_with_the_sectors_above(pack):
 
 
 def test_words_of_one_page_get_no_column(pack):
-    data = industry.load(source=str(pack(PAGES)))
+    data = industry.load_industry(source=str(pack(PAGES)))
     assert data.X.shape == (4, 3)  # mines, sheets, steel
 
 
 def test_the_folder_may_be_given_itself_or_one_above_it(lay, pack):
     folder = lay(PAGES)
-    packed = industry.load(source=str(pack(PAGES)))
+    packed = industry.load_industry(source=str(pack(PAGES)))
     for source in (folder, folder / "sector", Path(folder).parent):
-        plain = industry.load(source=str(source))
+        plain = industry.load_industry(source=str(source))
         assert plain.class_names == packed.class_names
         assert (plain.X != packed.X).nnz == 0
 
 
 def test_other_folders_are_refused(lay):
     with pytest.raises(DataError, match=r"holds none of the files; it is made from sector\.tar\.gz"):
-        industry.load(source=str(lay({"sector/energy.sector/coal/page": PAGE})))
+        industry.load_industry(source=str(lay({"sector/energy.sector/coal/page": PAGE})))
 
 
 def test_the_real_names_give_104_branches_below_12_tops(real, pack):
     with gzip.open(f"{real('industry-sector-hierarchy')}/sector_documents.tsv.gz", "rt") as listing:
         names = [line.rstrip("\n").replace("\t", "/") for line in listing]
-    data = industry.load(source=str(pack(dict.fromkeys(names, b"same words here"), "sector.tar", "w")))
+    data = industry.load_industry(source=str(pack(dict.fromkeys(names, b"same words here"), "sector.tar", "w")))
     assert data.found.startswith("9,570 pages, 104 branches below 12 tops, ")
     assert data.taxonomy.depth == 3

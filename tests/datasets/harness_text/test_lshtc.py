@@ -18,7 +18,7 @@ FILES = {
 
 
 def load(lay, files=FILES, folder="laid", **more):
-    return lshtc.load(source=str(lay(files, folder)), **more)
+    return lshtc.load_large(source=str(lay(files, folder)), **more)
 
 
 def without(*names):
@@ -60,7 +60,7 @@ def test_a_test_part_without_labels_is_left_out(lay):
 def test_tasks_are_told_apart_and_the_challenges_own_folder_names_are_known(lay, pack):
     assert load(lay, task=2).y.tolist() == [1]
     folders = {name.replace("Task1/", "large/Task1_Train:CrawlData/"): content for name, content in FILES.items()}
-    assert lshtc.load(source=str(pack(folders))).y.tolist() == [0, 2, 1, 0]
+    assert lshtc.load_large(source=str(pack(folders))).y.tolist() == [0, 2, 1, 0]
 
 
 @pytest.mark.parametrize(

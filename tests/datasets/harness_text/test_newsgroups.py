@@ -33,7 +33,7 @@ MESSAGES = {
 
 
 def load(path, **more):
-    return newsgroups.load(source=str(path), **{"min_df": 1, **more})
+    return newsgroups.load_newsgroups(source=str(path), **{"min_df": 1, **more})
 
 
 def test_rows_are_the_training_part_then_the_test_part_each_by_group(pack):
@@ -63,7 +63,7 @@ def test_tokens_of_scikit_learn_are_those_that_its_vectorizer_counts(pack):
     message = "From: x\n\nÜber the V8_engine é 1a\n".encode("latin-1")
     path = pack({**MESSAGES, "20news-bydate-train/rec.autos/10": message})
     data = load(path, headers="keep", stop_words=False, tokens="scikit-learn")
-    texts = [message.text for message in newsgroups.read(str(path))]
+    texts = [message.text for message in newsgroups.read_messages(str(path))]
     assert_array_equal(data.X.toarray(), CountVectorizer().fit_transform(texts).toarray())
 
 
@@ -131,7 +131,7 @@ def test_the_copy_that_scikit_learn_keeps_gives_the_same(pack, lay, tmp_path, mo
         assert (packed.X != kept.X).nnz == 0
         assert (packed.y.tolist(), packed.found) == (kept.y.tolist(), kept.found)
     named = str(tmp_path / newsgroups.CACHE_FILE)
-    assert newsgroups.stamp(source=newsgroups.SCIKIT_LEARN) == newsgroups.stamp(source=named)
+    assert newsgroups.stamp_newsgroups(source=newsgroups.SCIKIT_LEARN) == newsgroups.stamp_newsgroups(source=named)
 
 
 class Harmful:
@@ -177,7 +177,7 @@ def test_without_a_source_the_data_home_is_looked_at(pack, monkeypatch, tmp_path
     monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "home"))
     (tmp_path / "home" / "raw" / "newsgroups").mkdir(parents=True)
     pack(MESSAGES).rename(tmp_path / "home" / "raw" / "newsgroups" / newsgroups.RAW.archive)
-    assert newsgroups.load().X.shape[0] == len(MESSAGES)
+    assert newsgroups.load_newsgroups().X.shape[0] == len(MESSAGES)
 
 
 def test_the_parsed_form_is_renewed_when_the_source_changes(lay):
@@ -206,7 +206,7 @@ def refusal(path):
 
 def test_without_a_source_the_error_says_what_to_get_from_whom_and_how_to_name_it(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path))
-    for ask in (newsgroups.load, newsgroups.stamp):
+    for ask in (newsgroups.load_newsgroups, newsgroups.stamp_newsgroups):
         with pytest.raises(DataError, match="raw/newsgroups does not exist; it is made from 20news-bydate"):
             ask()
     assert "nowhere.tar.gz does not exist" in refusal(tmp_path / "nowhere.tar.gz")

@@ -12,7 +12,7 @@ TEST = b"100 | 9:1\n"
 
 
 def load(lay, files, folder="laid"):
-    return odp.load(source=str(lay(files, folder)))
+    return odp.load_odp(source=str(lay(files, folder)))
 
 
 def test_vowpal_wabbits_lines_are_read(lay):

@@ -26,7 +26,7 @@ TESTS = {f"lyrl2004_vectors_test_pt{i}.dat": b"2615%d  2:1\n" % (i + 1) for i in
 
 
 def load(lay, files=FILES, folder="laid", **more):
-    return rcv1.load(source=str(lay(files, folder)), **more)
+    return rcv1.load_rcv1(source=str(lay(files, folder)), **more)
 
 
 def test_the_training_part_has_its_vectors_topics_and_tree(lay):

@@ -73,7 +73,7 @@ def test_task_2_of_the_dry_run_has_all_three_parts(real):
 
 def test_modapte_has_9603_and_3299_stories_90_topics_and_52_with_single_ones(real):
     files = reuters.RAW.read(real("reuters21578"))
-    stories = [story for match, content in files for story in reuters.read(match[1], content.decode("latin-1"))]
+    stories = [story for match, content in files for story in reuters.read_stories(match[1], content.decode("latin-1"))]
     assert len(stories) == 21_578
     assert [sum(story.part == part for story in stories) for part in ("train", "test")] == [9_603, 3_299]
     chosen, topics, labels = reuters.modapte90(stories)

@@ -46,7 +46,7 @@ def source(pack):
 
 
 def read(text):
-    return list(reuters.read("reut2-000.sgm", text))
+    return list(reuters.read_stories("reut2-000.sgm", text))
 
 
 # -- SGML ------------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def test_a_broken_document_is_named_with_file_and_line(broken, reason):
 
 
 def test_a_story_with_several_of_the_largest_topics_keeps_the_rarest(source):
-    data = reuters.load(source=source)
+    data = reuters.load_reuters21578(source=source)
     assert data.class_names == ("earn", "gold", "grain", "wheat")
     assert [data.class_names[label] for label in data.y] == [
         *("earn", "wheat", "wheat"),
@@ -119,13 +119,13 @@ def test_a_story_with_several_of_the_largest_topics_keeps_the_rarest(source):
 
 def test_only_the_ten_largest_topics_are_classes(pack):
     many = "".join(story(f"t{i} t{i + 1}" if i < 11 else f"t{i}", "same words") for i in range(12))
-    data = reuters.load(source=str(pack(raw_bytes({"reut2-000.sgm": many}))))
+    data = reuters.load_reuters21578(source=str(pack(raw_bytes({"reut2-000.sgm": many}))))
     # t1 to t11 have two stories each and t0 one; of equals the first by name are taken: all but t9
     assert data.class_names == ("t1", "t10", "t11", "t2", "t3", "t4", "t5", "t6", "t7", "t8")
 
 
 def test_modapte90_keeps_all_labels_of_topics_that_occur_in_both_parts(source):
-    data = reuters.load(source=source, subset="modapte90")
+    data = reuters.load_reuters21578(source=source, subset="modapte90")
     assert data.class_names == ("earn", "grain", "wheat")  # gold has no test story
     assert data.y.toarray().tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]]
     train, test = data.splits["modapte"]
@@ -134,9 +134,11 @@ def test_modapte90_keeps_all_labels_of_topics_that_occur_in_both_parts(source):
 
 def test_r52_keeps_stories_with_one_topic_that_occurs_so_in_both_parts(source, pack):
     with pytest.raises(DataError, match="9 stories give 1 topics for 'r52'"):
-        reuters.load(source=source, subset="r52")  # of single topics, only earn is trained and tested
+        reuters.load_reuters21578(source=source, subset="r52")  # of single topics, only earn is trained and tested
     more = story("gold", whole("Gold", "sold"), split="TEST") + story("grain", whole("Grain", "sown"))
-    data = reuters.load(source=str(pack(raw_bytes(COLLECTION | {"reut2-002.sgm": more}), "more.tar.gz")), subset="r52")
+    data = reuters.load_reuters21578(
+        source=str(pack(raw_bytes(COLLECTION | {"reut2-002.sgm": more}), "more.tar.gz")), subset="r52"
+    )
     assert data.class_names == ("earn", "gold", "grain")
     assert [data.class_names[label] for label in data.y] == ["earn", "earn", "grain", "gold", "gold", "grain"]
     train, test = data.splits["modapte"]
@@ -144,11 +146,17 @@ def test_r52_keeps_stories_with_one_topic_that_occurs_so_in_both_parts(source, p
 
 
 def test_words_of_few_stories_of_the_subset_get_no_column(source):
-    assert reuters.load(source=source, min_df=2).X.shape[1] < reuters.load(source=source).X.shape[1]
+    assert (
+        reuters.load_reuters21578(source=source, min_df=2).X.shape[1]
+        < reuters.load_reuters21578(source=source).X.shape[1]
+    )
 
 
 def test_a_folder_gives_the_same_as_the_archive(source, lay):
-    packed, plain = reuters.load(source=source), reuters.load(source=str(lay(raw_bytes(COLLECTION))))
+    packed, plain = (
+        reuters.load_reuters21578(source=source),
+        reuters.load_reuters21578(source=str(lay(raw_bytes(COLLECTION)))),
+    )
     assert (packed.X != plain.X).nnz == 0
     assert packed.found == plain.found
     assert packed.found.startswith("8 of 9 stories (3 + 3 in the ModApte split), 4 topics, ")
@@ -156,12 +164,12 @@ def test_a_folder_gives_the_same_as_the_archive(source, lay):
 
 def test_what_cannot_be_used_is_refused(source, lay, pack):
     with pytest.raises(DataError, match="subset is 'r8', expected one of top10, modapte90, r52"):
-        reuters.load(source=source, subset="r8")
+        reuters.load_reuters21578(source=source, subset="r8")
     with pytest.raises(DataError, match=r"does not exist.*reuters21578\.tar\.gz from David D\. Lewis's page"):
-        reuters.load()
+        reuters.load_reuters21578()
     with pytest.raises(DataError, match="holds none of the files"):
-        reuters.load(source=str(lay({"README.txt": b"about"})))
+        reuters.load_reuters21578(source=str(lay({"README.txt": b"about"})))
     with pytest.raises(DataError, match="would leave the folder"):
-        reuters.load(source=str(pack({"../reut2-000.sgm": b""}, "bad.tar.gz")))
+        reuters.load_reuters21578(source=str(pack({"../reut2-000.sgm": b""}, "bad.tar.gz")))
     with pytest.raises(DataError, match="0 stories give 0 topics"):
-        reuters.load(source=str(pack({"reut2-000.sgm": b""}, "empty.tar.gz")))
+        reuters.load_reuters21578(source=str(pack({"reut2-000.sgm": b""}, "empty.tar.gz")))

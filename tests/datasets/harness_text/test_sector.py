@@ -11,7 +11,7 @@ TRAIN, TEST = b"2 1:0.5 4:1\n10 2:1\n", b"1 3:2\n"
 
 
 def load(lay, files, folder="laid"):
-    return sector.load(source=str(lay(files, folder)))
+    return sector.load_sector(source=str(lay(files, folder)))
 
 
 @pytest.mark.parametrize("names", [("sector.bz2", "sector.t.bz2"), ("sector.scale.bz2", "sector.t.scale.bz2")])

@@ -40,7 +40,7 @@ def debian(files, member=b"data.tar.xz"):
 
 
 def load(lay, files, folder="laid", **more):
-    return wordnet.load(source=str(lay(files, folder)), **{"min_class_size": 1, **more})
+    return wordnet.load_wordnet(source=str(lay(files, folder)), **{"min_class_size": 1, **more})
 
 
 def test_a_gloss_has_the_first_hypernym_of_its_synset_as_class(lay):

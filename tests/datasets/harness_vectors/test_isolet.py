@@ -53,7 +53,7 @@ def uci_files(pack=lambda content: content, suffix=""):
 
 
 def test_rows_are_the_measurements_group_after_group(lay):
-    data = isolet.load(source=lay(mat_files()))
+    data = isolet.load_isolet(source=lay(mat_files()))
     expected = np.concatenate([made(group)[0] for group in GROUPS])
     assert data.X.toarray().tolist() == expected.tolist()
     assert data.X.dtype == np.float32
@@ -62,7 +62,7 @@ def test_rows_are_the_measurements_group_after_group(lay):
 
 
 def test_the_fifth_group_of_speakers_tests(lay):
-    train, test = isolet.load(source=lay(mat_files())).splits["speakers"]
+    train, test = isolet.load_isolet(source=lay(mat_files())).splits["speakers"]
     assert train.tolist() == list(range(16))
     assert test.tolist() == list(range(16, 20))
 
@@ -77,7 +77,7 @@ def test_the_files_of_the_uci_repository_give_the_same(lay, tmp_path, form):
             for name, content in files.items():
                 archive.writestr(name, content)
             archive.writestr("isolet.names", "what the columns mean")
-    one, other = isolet.load(source=source), isolet.load(source=lay(mat_files(), "mat"))
+    one, other = isolet.load_isolet(source=source), isolet.load_isolet(source=lay(mat_files(), "mat"))
     assert (one.X != other.X).nnz == 0
     assert one.y.tolist() == other.y.tolist()
     assert one.found == other.found
@@ -98,7 +98,7 @@ def test_the_files_of_the_uci_repository_give_the_same(lay, tmp_path, form):
 def test_files_that_do_not_fit_are_named(lay, change, message):
     files = {name: content for name, content in (mat_files() | change).items() if content is not None}
     with pytest.raises(DataError, match=f"^data set 'isolet': .*{message}"):
-        isolet.load(source=lay(files))
+        isolet.load_isolet(source=lay(files))
 
 
 @pytest.mark.parametrize(
@@ -111,36 +111,36 @@ def test_files_that_do_not_fit_are_named(lay, change, message):
 )
 def test_text_that_does_not_fit_is_named(lay, train, message):
     with pytest.raises(DataError, match=message):
-        isolet.load(source=lay(uci_files() | {"isolet1+2+3+4.data": train}))
+        isolet.load_isolet(source=lay(uci_files() | {"isolet1+2+3+4.data": train}))
 
 
 def test_a_torn_compressed_file_is_named(lay):
     files = uci_files(compressed, ".Z") | {"isolet5.data.Z": b"\x1f\x9d"}
     with pytest.raises(DataError, match=r"isolet5\.data\.Z cannot be unpacked with gzip"):
-        isolet.load(source=lay(files))
+        isolet.load_isolet(source=lay(files))
 
 
 def test_what_unpacks_to_too_much_is_refused(lay, monkeypatch):
     monkeypatch.setattr(isolet, "MOST_BYTES", 1000)
     with pytest.raises(DataError, match="unpacks to more than 1,000 bytes"):
-        isolet.load(source=lay(uci_files(compressed, ".Z")))
+        isolet.load_isolet(source=lay(uci_files(compressed, ".Z")))
 
 
 def test_missing_files_are_asked_for(tmp_path):
     with pytest.raises(DataError, match=r"does not exist; it is made from isolet\.zip from the UCI Machine Learning"):
-        isolet.load(source=str(tmp_path / "nowhere"))
+        isolet.load_isolet(source=str(tmp_path / "nowhere"))
 
 
 def test_the_stamp_follows_the_files(lay):
     source = lay(mat_files())
-    before = isolet.stamp(source=source)
-    assert isolet.stamp(source=source) == before
+    before = isolet.RAW.stamp(source=source)
+    assert isolet.RAW.stamp(source=source) == before
     lay({"Isolet2.mat": matlab(*made("2", (3, 4, 5)))})
-    assert isolet.stamp(source=source) != before
+    assert isolet.RAW.stamp(source=source) != before
 
 
 def test_the_real_files_have_the_counts_that_are_known(real):
-    data = isolet.load(source=real("isolet"))
+    data = isolet.load_isolet(source=real("isolet"))
     (spec,) = [spec for spec in harness_datasets() if spec.name == "isolet"]
     assert data.found == "6,238 + 1,559 utterances of 26 letters, 617 features"
     assert spec.facts == {"rows": data.X.shape[0], "features": data.X.shape[1], "classes": np.unique(data.y).size}

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import re
 import tarfile
 
 import numpy as np
@@ -12,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import DataError
+from harness.sdk.reading.raw import RawFiles
 from harness_vectors import aloi, imagenet, letter
 from harness_vectors.libsvm import joined, numbered, read_part
 from harness_vectors.plugin import harness_datasets
 
+RAW = RawFiles(dataset="x", needed="a file", wanted=re.compile("a"))
 ALOI = b"7 1:3 128:0.5\n0 2:4\n10 1:1 2:2\n7 5:1\n"
 UCI_ROW = "T,2,8,3,5,1,8,13,0,6,6,10,8,0,8,0,8\n"
 
@@ -35,8 +38,8 @@ def test_names_that_are_no_numbers_come_last():
 
 
 def test_parts_of_different_width_are_put_below_each_other():
-    parts = [read_part("x", "a", io.BytesIO(b"1 2:5\n")), read_part("x", "b", io.BytesIO(b"2 4:1\n1\n"))]
-    X, classes = joined("x", parts)
+    parts = [read_part(RAW, "a", io.BytesIO(b"1 2:5\n")), read_part(RAW, "b", io.BytesIO(b"2 4:1\n1\n"))]
+    X, classes = joined(RAW, parts)
     assert X.toarray().tolist() == [[0, 5, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert classes.tolist() == ["1", "2", "1"]
 
@@ -53,7 +56,7 @@ def test_parts_of_different_width_are_put_below_each_other():
 )
 def test_rows_that_do_not_fit_are_named(text, message):
     with pytest.raises(DataError, match=f"^data set 'x': {message}"):
-        read_part("x", "a", io.BytesIO(text))
+        read_part(RAW, "a", io.BytesIO(text))
 
 
 # -- aloi ------------------------------------------------------------------------------------------------------------
@@ -63,7 +66,7 @@ def test_rows_that_do_not_fit_are_named(text, message):
 def test_aloi_has_the_features_of_the_file(lay, name):
     source = lay({name: bz2.compress(ALOI) if name.endswith("bz2") else ALOI})
     for place in (source, f"{source}/{name}"):
-        data = aloi.load(source=place)
+        data = aloi.load_aloi(source=place)
         assert data.X.shape == (4, 128)
         assert data.X[[0]].indices.tolist() == [0, 127]
         assert data.X[[0]].data.tolist() == [3, 0.5]
@@ -75,11 +78,11 @@ def test_aloi_has_the_features_of_the_file(lay, name):
 
 def test_aloi_with_other_features_or_twice_is_refused(lay):
     with pytest.raises(DataError, match="data set 'aloi': found a feature 129; expected none above 128"):
-        aloi.load(source=lay({"aloi": b"1 129:1\n2 1:1\n"}, "wide"))
+        aloi.load_aloi(source=lay({"aloi": b"1 129:1\n2 1:1\n"}, "wide"))
     with pytest.raises(DataError, match=r"found aloi and aloi\.scale, which hold the same pictures"):
-        aloi.load(source=lay({"aloi": ALOI, "aloi.scale": ALOI}, "twice"))
+        aloi.load_aloi(source=lay({"aloi": ALOI, "aloi.scale": ALOI}, "twice"))
     with pytest.raises(DataError, match=r"holds none of the files; it is made from aloi\.bz2"):
-        aloi.load(source=lay({"aloi.txt": ALOI}, "none"))
+        aloi.load_aloi(source=lay({"aloi.txt": ALOI}, "none"))
 
 
 # -- letter ----------------------------------------------------------------------------------------------------------
@@ -87,7 +90,7 @@ def test_aloi_with_other_features_or_twice_is_refused(lay):
 
 def test_letter_from_libsvm_has_its_split_and_its_class_numbers(lay):
     files = {"letter.scale": b"26 1:-0.5 16:1\n2 3:0.25\n", "letter.scale.t": b"2 1:0.125\n"}
-    data = letter.load(source=lay(files))
+    data = letter.load_letter(source=lay(files))
     assert data.X.shape == (3, 16)
     assert data.X.toarray()[:, [0, 2, 15]].tolist() == [[-0.5, 0, 1], [0, 0.25, 0], [0.125, 0, 0]]
     assert data.class_names == ("2", "26")
@@ -99,7 +102,7 @@ def test_letter_from_libsvm_has_its_split_and_its_class_numbers(lay):
 
 def test_letter_from_uci_has_its_letters_and_the_donors_split(lay):
     rows = UCI_ROW * 15_999 + UCI_ROW.replace("T", "A") + UCI_ROW.replace("T", "B") * 2
-    data = letter.load(source=lay({"letter-recognition.data": rows.encode()}))
+    data = letter.load_letter(source=lay({"letter-recognition.data": rows.encode()}))
     assert data.X.shape == (16_002, 16)
     assert data.X[[0]].toarray().ravel().tolist() == [2, 8, 3, 5, 1, 8, 13, 0, 6, 6, 10, 8, 0, 8, 0, 8]
     assert data.class_names == ("A", "B", "T")
@@ -119,7 +122,7 @@ def test_letter_from_uci_has_its_letters_and_the_donors_split(lay):
 )
 def test_letter_files_that_do_not_fit_are_named(lay, files, message):
     with pytest.raises(DataError, match=f"^data set 'letter': .*{message}"):
-        letter.load(source=lay(files))
+        letter.load_letter(source=lay(files))
 
 
 # -- imagenet --------------------------------------------------------------------------------------------------------
@@ -140,7 +143,7 @@ def test_imagenet_takes_any_number_of_files_packed_or_not(lay, tmp_path):
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     for place in (source, str(archive)):
-        data = imagenet.load(source=place)
+        data = imagenet.load_imagenet(source=place)
         assert data.X.toarray().tolist() == [[0.5, 2, 0], [0, 1, 0], [0, 0, 1.5], [4, 0, 0]]
         assert [data.class_names[label] for label in data.y] == ["n01", "n02", "n02", "n01"]
         assert [part.tolist() for part in data.splits["files"]] == [[0, 1, 2], [3]]
@@ -148,9 +151,9 @@ def test_imagenet_takes_any_number_of_files_packed_or_not(lay, tmp_path):
 
 
 def test_imagenet_without_test_files_brings_no_split_and_without_training_files_is_refused(lay):
-    assert imagenet.load(source=lay({"train.txt": b"1 1:1\n2 1:2\n"}, "train")).splits == {}
+    assert imagenet.load_imagenet(source=lay({"train.txt": b"1 1:1\n2 1:2\n"}, "train")).splits == {}
     with pytest.raises(DataError, match="found test files only; expected at least one whose name begins with train"):
-        imagenet.load(source=lay({"test.txt": b"1 1:1\n"}, "test"))
+        imagenet.load_imagenet(source=lay({"test.txt": b"1 1:1\n"}, "test"))
 
 
 # -- what is registered ----------------------------------------------------------------------------------------------
@@ -170,6 +173,6 @@ def test_every_set_says_where_it_is_from_and_what_may_be_done_with_it(spec):
 )
 def test_the_stamp_follows_the_file(lay, module, name):
     source = lay({name: b"1 1:1\n"})
-    before = module.stamp(source=source)
+    before = module.RAW.stamp(source=source)
     lay({name: b"1 1:1\n2 1:1\n"})
-    assert module.stamp(source=source) != before
+    assert module.RAW.stamp(source=source) != before
