@@ -51,12 +51,7 @@ def compare_results(
     hits = (_hits_in(first), _hits_in(second)) if instances else None
     title = f"{_named(first)} -> {_named(second)}"
     changes = changes_grid(find_changes(pairs.both, columns, hits), title, instances=instances)
-    before: list[Record] = []
-    after: list[Record] = []
-    for old, new in pairs.both:
-        before += old.records
-        after += new.records
-    settings = settings_grid(before, after, {**first.machines, **second.machines})
+    settings = settings_grid(pairs.both, {**first.machines, **second.machines})
     return Comparison(changes, settings, tuple(pairs.tell_alone()))
 
 

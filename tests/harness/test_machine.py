@@ -8,8 +8,6 @@ from importlib.metadata import version
 
 import pytest
 
-import pytest
-
 from harness.machine import Machine, describe_machine, describe_versions, read_commit, read_machine
 
 

@@ -166,9 +166,7 @@ def test_data_that_changed_is_refused(folder):
         asked.append((dataset.entry.spec.name, dataset.params["classes"]))
         return read_header(find_data(read_records(folder)[0], CATALOG, never))
 
-    with pytest.raises(
-        DataError, match="data set 'few': it is not what the trials saw: its fingerprint was 0000"
-    ):
+    with pytest.raises(DataError, match="data set 'few': it is not what the trials saw: its fingerprint was 0000"):
         find_data(record, CATALOG, prepare)
     assert asked == [("topics", 15)]
 
