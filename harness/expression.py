@@ -14,11 +14,12 @@ from typing import Any
 from harness.errors import SpecError
 from harness.params import Params
 
-_NAME = r"""(?P<name>[\w.:+/~-]+|'[^']+'|"[^"]+")"""
+_BARE_NAME = r"[\w.:+/~-]+"
+_NAME = rf"""(?P<name>{_BARE_NAME}|'[^']+'|"[^"]+")"""
 _HEAD = re.compile(rf"(?:(?P<label>[^=():,\s]+)\s*=\s*)?{_NAME}\s*(?:\((?P<arguments>.*)\))?\s*", re.DOTALL)
 _POSITIONAL = re.compile(r"""(?:[A-Za-z./~][\w.:+/~-]*|'[^']+'|"[^"]+")\s*(\(|$)""")
 """A name, with or without arguments: what is written without the parameter that it stands for."""
-_ESTIMATOR = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*\s*\(.*\)", re.DOTALL)
+_ESTIMATOR = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\s*\(.*\)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w.+-]*")
 _PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
 _RANGE = re.compile(r"\d+:\d+")
@@ -37,7 +38,8 @@ class Expression:
 
     def __str__(self) -> str:
         """The text that is read as this expression again."""
-        head = f"{self.label}={self.name}" if self.label else self.name
+        name = _write_name(self.name)
+        head = f"{self.label}={name}" if self.label else name
         arguments = [*self.positional, *(f"{key}={write_value(value)}" for key, value in self.params.items())]
         if not arguments and not _is_estimator_name(self.name):
             return head
@@ -45,6 +47,14 @@ class Expression:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _write_name(name: str) -> str:
+    """A name as it is read, in quotes where a file's needs them."""
+    if re.fullmatch(_BARE_NAME, name):
+        return name
+    quote = '"' if "'" in name else "'"
+    return f"{quote}{name}{quote}"
 
 
 def _is_estimator_name(name: str) -> bool:
@@ -99,7 +109,7 @@ def parse(text: str) -> Expression:
 
 
 def parse_value(text: str) -> Any:
-    """A Python literal, true/false/none in any case, inf, an estimator, or else the bare text; a list may hold any."""
+    """A Python literal, true/false/none in any case, inf, an estimator, or else the bare text; lists may hold any."""
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     try:
@@ -108,6 +118,8 @@ def parse_value(text: str) -> Any:
         pass  # no literal: one of our own kinds, or nothing
     if text.startswith("[") and text.endswith("]"):
         return [parse_value(item) for item in split_list(text[1:-1])]
+    if text.startswith("(") and text.endswith(")") and "," in text:
+        return tuple(parse_value(item) for item in split_list(text[1:-1]))
     if _ESTIMATOR.fullmatch(text):
         return parse(text)
     if any(pattern.fullmatch(text) for pattern in (_WORD, _PATH, _RANGE)):

@@ -8,7 +8,6 @@ data sets that open such files.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import io
 import json
 import os
@@ -24,11 +23,14 @@ from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Catalog
 from harness.errors import DataError, SpecError
-from harness.expression import Expression, parse
+from harness.expression import Expression, parse, parse_value, write_value
 from harness.home import data_home, not_writable
+from harness.signature import import_target
 
 GIVEN = "given"
 """The folder of the data home with what came from Python."""
+NUMBERS, TEXTS = "biuf", "U"
+"""What numpy calls the kinds of values that arrays may hold."""
 
 
 # -- learners --------------------------------------------------------------------------------------------------------
@@ -68,7 +70,7 @@ def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
         if parameter == wraps:
             positional = (str(describe_estimator(value, catalog)),)
         else:
-            params[parameter] = _plain(value, f"{kind.__name__}({parameter}=...)", catalog)
+            params[parameter] = _passed_on(value, f"{kind.__name__}({parameter}=...)")
     return Expression(name, None, params, positional)
 
 
@@ -77,7 +79,7 @@ def _set_params(estimator: Any) -> dict[str, Any]:
     params = estimator.get_params(deep=False)
     try:
         defaults = type(estimator)().get_params(deep=False)
-    except TypeError:  # it has parameters without defaults
+    except Exception:  # it has parameters without defaults, or refuses those that it has
         return dict(params)
     changed = {}
     for name, value in params.items():
@@ -103,32 +105,57 @@ def find_target(kind: type) -> str:
         if getattr(sys.modules.get(package), name, None) is kind:
             public = package
             break
-    if getattr(importlib.import_module(public), name.partition(".")[0], None) is None:
+    target = f"{public}:{name}"
+    if not _is_found(kind, target):
         raise SpecError(f"a fresh process cannot import {name} from {public}: the module does not have it by that name")
-    return f"{public}:{name}"
+    return target
+
+
+def _is_found(kind: type, target: str) -> bool:
+    try:
+        return import_target(target) is kind
+    except (ImportError, AttributeError):
+        return False
 
 
 def _place(module: str, name: str) -> str:
     return "the notebook or script itself" if module == "__main__" else f"a function ({name})"
 
 
-def _plain(value: Any, where: str, catalog: Catalog) -> Any:
-    """A value as an expression can hold it."""
+def _passed_on(value: Any, where: str) -> Any:
+    """A parameter's value as an expression can hold it; SpecError where it would not be read back as it was written."""
+    plain = _plain(value, where)
+    try:
+        read_back = parse_value(write_value(plain))
+    except SpecError:
+        raise _refusal(where, repr(value)) from None
+    if read_back != plain:
+        raise _refusal(where, repr(value))
+    return plain
+
+
+def _plain(value: Any, where: str) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if hasattr(value, "get_params") and not isinstance(value, type):
-        described = describe_estimator(value, catalog)
-        # Inside another estimator only module:Class can be told from a text.
-        return Expression(find_target(type(value)), None, described.params)
+        kind = type(value)
+        params = {}
+        for parameter, inner in _set_params(value).items():
+            params[parameter] = _passed_on(inner, f"{kind.__name__}({parameter}=...)")
+        return Expression(find_target(kind), None, params)  # a registered name could not be told from a text here
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple):
-        return tuple(_plain(item, where, catalog) for item in value)
+        return tuple(_plain(item, where) for item in value)
     if isinstance(value, dict):
-        return {key: _plain(item, where, catalog) for key, item in value.items()}
-    raise SpecError(
-        f"{where}: {type(value).__name__} cannot be passed on: numbers, texts, none, tuples and dictionaries of these, "
-        "and estimators can",
+        return {key: _plain(item, where) for key, item in value.items()}
+    raise _refusal(where, type(value).__name__)
+
+
+def _refusal(where: str, what: str) -> SpecError:
+    return SpecError(
+        f"{where}: {what} cannot be passed on: numbers, texts, none, tuples and dictionaries of these, and estimators "
+        "can",
         next_step="set it in a class of your own, in a module that can be imported",
     )
 
@@ -166,10 +193,29 @@ def _as_source(path: PathLike[str]) -> str:
 def _keep_pair(first: Any, second: Any) -> str:
     if _is_texts(first):
         return _keep_texts(list(first), _labels(second, len(first)))
-    X = first if issparse(first) else np.asarray(first)
+    X = _as_array("X", first, NUMBERS, "numbers")
     if X.ndim != 2:
         raise DataError(f"X has shape {X.shape}: expected rows x features, or a sequence of texts")
-    return _keep_arrays(X, second)
+    y = _as_array("y", second, NUMBERS + TEXTS, "a number or a text for each row, or rows of an indicator matrix")
+    if y.ndim == 0 or y.shape[0] != X.shape[0]:
+        rows = y.shape[0] if y.ndim else "no"
+        raise DataError(f"X has {X.shape[0]} rows and y has {rows}: expected one label, or row of labels, for each")
+    return _keep_arrays(X, y)
+
+
+def _as_array(name: str, values: Any, kinds: str, expected: str) -> Any:
+    """An array or a sparse matrix of these kinds of values; DataError where it holds others."""
+    if issparse(values):
+        return values
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":  # as pandas keeps texts; numbers among them stay what they are
+            array = np.asarray(array.tolist())
+    except ValueError:
+        raise DataError(f"{name} has rows of several lengths: expected {expected}") from None
+    if array.dtype.kind not in kinds:
+        raise DataError(f"{name} holds values of type {array.dtype}: expected {expected}")
+    return array
 
 
 def _is_texts(value: Any) -> bool:
@@ -227,7 +273,7 @@ def _keep_arrays(X: Any, y: Any) -> str:
             "y_shape": labels.shape,
         }
     else:
-        arrays["y"] = np.asarray(y)
+        arrays["y"] = y
     np.savez(buffer, **arrays)
     return _keep_file(buffer.getvalue(), "arrays", ".npz", {})
 
@@ -245,4 +291,4 @@ def _keep_file(content: bytes, kind: str, ending: str, params: dict[str, Any]) -
             os.replace(beside.name, path)
         except OSError as error:
             raise not_writable(error) from error
-    return str(Expression(repr(str(path)), name, params))
+    return str(Expression(str(path), name, params))
