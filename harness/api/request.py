@@ -49,19 +49,26 @@ def read_request(request: Request, catalog: Catalog) -> RawExperiment:
     elif request.experiment is not None:
         path = experiment_path(request.experiment, catalog)
         raw = read_file(path)
-        source = f"{path} and {request.asker}" if request.given or request.settings else str(path)
+        laid_over = request.given or request.settings or request.tune
+        source = f"{path} and {request.asker}" if laid_over else str(path)
     elif not request.given.get("learners"):
         raise SpecError(NOTHING)
     raw |= request.given
     for target, values in request.settings.items():
-        tables = raw.setdefault("set", {})
-        if not isinstance(tables, dict) or not isinstance(tables.setdefault(target, {}), dict):
-            raise SpecError(f"{source}: set: expected tables of parameters, one a learner or data set")
-        tables[target].update(values)
+        _table_at(raw, source, "set", target).update(values)
     for target, values in request.tune.items():
-        tuned = raw.setdefault("tune", {}).setdefault("params", {})
-        tuned.setdefault(target, {}).update(values)
+        _table_at(raw, source, "tune", "params", target).update(values)
     return RawExperiment(raw, source)
+
+
+def _table_at(raw: RawTable, source: str, *keys: str) -> RawTable:
+    """The table that stands at this place, an empty one where there is none; SpecError where it is no table."""
+    table = raw
+    for key in keys:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise SpecError(f"{source}: {keys[0]}: expected tables of parameters, one a learner or data set")
+    return table
 
 
 def experiment_path(name: str, catalog: Catalog) -> Path:

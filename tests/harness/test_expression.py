@@ -144,6 +144,30 @@ def test_an_estimator_may_be_a_value():
     assert outer.params == {"estimator": Expression("sklearn.svm:LinearSVC", None, {"C": 0.1})}
 
 
+def test_estimators_and_infinity_may_stand_in_lists_and_tuples():
+    svc = Expression("sklearn.svm:LinearSVC", None, {"C": 0.1})
+    text = "sklearn.svm:LinearSVC(C=0.1)"
+    assert parse_value(f"(('a', {text}), ('b', inf))") == (("a", svc), ("b", math.inf))
+    assert parse_value(f"({text},)") == (svc,)
+    assert parse_value(f"[({text}, 1), 2]") == [(svc, 1), 2]
+    assert parse_value(f"[{text}, -inf]") == [svc, -math.inf]
+    with pytest.raises(SpecError):
+        parse_value(f"({text})")
+
+
+def test_a_class_inside_a_class_is_an_estimator_too():
+    assert parse_value("m.n:Outer.Inner(C=1)") == Expression("m.n:Outer.Inner", None, {"C": 1})
+
+
+@pytest.mark.parametrize(
+    "name", ["my titles.csv", "a=b.csv", "a,b.csv", "it's (1).csv", 'say "a".csv', "in/a.csv", "größe"]
+)
+def test_the_name_of_any_file_is_written_as_it_is_read(name):
+    for expression in (Expression(name), Expression(name, "t", {"n": 1})):
+        assert parse(str(expression)) == expression
+        assert split_list(f"pa,{expression},ooz") == ["pa", str(expression), "ooz"]
+
+
 @pytest.mark.parametrize(("text", "value"), [("inf", math.inf), ("-inf", -math.inf), ("INF", math.inf)])
 def test_infinity_is_a_number(text, value):
     assert parse_value(text) == value
@@ -153,5 +177,10 @@ def test_infinity_is_a_number(text, value):
 @example("pa", {"C": math.inf})
 def test_an_expression_writes_itself_as_it_is_read(name, params):
     inside = Expression("m:C", None, params)
-    for written in (Expression(name, None, params), Expression(name, "label", {"inside": inside}, ("other",))):
+    among = {"list": [inside, 1], "tuple": (inside, ("a", inside))}
+    for written in (
+        Expression(name, None, params),
+        Expression(name, "label", {"inside": inside}, ("other",)),
+        Expression(name, None, among),
+    ):
         assert parse(str(written)) == written
