@@ -16,12 +16,12 @@ from harness.host import Catalog, discover
 from harness.metric import find_metric
 from harness.stats import SPREADS, TESTS
 from harness.tables.formats import FORMATS
+from harness.tables.table import ROW_HEADINGS
 
 if TYPE_CHECKING:
     from harness.contract import MetricSpec
     from harness.machine import Machine
     from harness.record import Record
-    from harness.tables.table import By
 
 TEST_HELP = "What tells learners apart: sign test, corrected resampled t-test, or wins in nine of ten trials."
 SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the papers' binomial one."
@@ -33,7 +33,7 @@ QUICK = "-quick"
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="terminal", show_default=True)
 @click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
-@click.option("--by", type=click.Choice(["dataset", "learner"]), default="dataset", show_default=True)
+@click.option("--by", type=click.Choice(list(ROW_HEADINGS)), default="dataset", show_default=True)
 @click.option("--mixed-machines", is_flag=True, help="Show times even where machines or threads differ.")
 @click.option("--test", type=click.Choice(list(TESTS)), default="sign", show_default=True, help=TEST_HELP)
 @click.option("--spread", type=click.Choice(list(SPREADS)), default="sd", show_default=True, help=SPREAD_HELP)
@@ -101,7 +101,7 @@ def show_table(
     machines: dict[str, Machine],
     *,
     form: str = "terminal",
-    by: By = "dataset",
+    by: str = "dataset",
     mixed_machines: bool = False,
     test: str = "sign",
     spread: str = "sd",
