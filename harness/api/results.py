@@ -30,7 +30,7 @@ from harness.tables.against import against_grid
 from harness.tables.grid import Grid
 from harness.tables.pairwise import matrix_grid, ranks_grid
 from harness.tables.published import read_published
-from harness.tables.table import By, Table, make_table
+from harness.tables.table import Table, make_table
 from harness.trials.splitting import draw_split
 
 Names = str | Iterable[str]
@@ -86,7 +86,7 @@ class Results:
         self,
         metrics: Names | None = None,
         *,
-        by: By = "dataset",
+        by: str = "dataset",
         test: str = "sign",
         spread: str = "sd",
         mixed_machines: bool = False,

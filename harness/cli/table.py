@@ -12,6 +12,7 @@ from harness.cli.options import NameList, format_option, plugin_options
 from harness.cli.showing import show_table
 from harness.errors import HarnessError
 from harness.stats import SPREADS, TESTS
+from harness.tables.table import ROW_HEADINGS
 
 if TYPE_CHECKING:
     from harness.api import Session
@@ -24,7 +25,7 @@ SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @format_option
 @click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
-@click.option("--by", type=click.Choice(["dataset", "learner"]), default="dataset", show_default=True)
+@click.option("--by", type=click.Choice(list(ROW_HEADINGS)), default="dataset", show_default=True)
 @click.option("--mixed-machines", is_flag=True, help="Show times even where machines or threads differ.")
 @click.option("--test", type=click.Choice(list(TESTS)), default="sign", show_default=True, help=TEST_HELP)
 @click.option("--spread", type=click.Choice(list(SPREADS)), default="sd", show_default=True, help=SPREAD_HELP)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
 from harness.figures.drawing import Diagram, Drawing, Panels
@@ -49,9 +50,7 @@ def make_drawing(
     kind: str, lines: Sequence[Line], find_metric: FindMetric, *, metric: str | None = None, x: str | None = None
 ) -> Drawing:
     """The figure of some lines, its metrics looked up; HarnessError where there is nothing to draw."""
-    chosen = FIGURE_KINDS.get(kind)
-    if chosen is None:
-        raise HarnessError(f"expected one of {', '.join(FIGURE_KINDS)}", culprit=f"figure of kind {kind!r}")
+    chosen = choose(FIGURE_KINDS, kind, "figure of kind")
     if x and not chosen.x:
         raise HarnessError(f"a figure of kind {kind!r} has no x to choose", culprit=f"--x {x}")
     judged = find_metric(metric or chosen.metric)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.errors import HarnessError
+from harness.choices import choose
 from harness.tables.render_data import grid_to_csv, grid_to_json, table_to_csv, table_to_json
 from harness.tables.render_html import grid_to_html, table_to_html
 from harness.tables.render_latex import grid_to_latex, table_to_latex
@@ -45,6 +45,4 @@ FORMATS: dict[str, Format] = {
 
 def find_format(name: str) -> Format:
     """The format of this name; HarnessError where there is none."""
-    if name not in FORMATS:
-        raise HarnessError(f"expected one of {', '.join(FORMATS)}", culprit=f"table format {name!r}")
-    return FORMATS[name]
+    return choose(FORMATS, name, "table format")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.groups import Line, Prepared, held_out_ratio, rivals_by_data
-from harness.stats import TESTS, indistinguishable_from_best
+from harness.stats import TESTS, PairedTest, indistinguishable_from_best
 
 CellPlace = tuple[Prepared, str, str]
 """A cell, by data set as prepared, title of the line and name of the metric."""
@@ -26,6 +27,7 @@ class Marks:
 
 def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -> Marks:
     """Mark, on each data set, the best of each column and all that the test cannot tell from it."""
+    chosen = choose(TESTS, test, "test")
     places: set[CellPlace] = set()
     tested: set[int] = set()
     needed: set[int] = set()
@@ -36,8 +38,8 @@ def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -
             tested.update(column.tested)
             needed.update(column.needed)
     if places and not tested and not needed:
-        needed.add(TESTS[test].fewest(1))
-    return Marks(frozenset(places), _describe_marks(test, tested, needed))
+        needed.add(chosen.fewest(1))
+    return Marks(frozenset(places), _describe_marks(chosen, tested, needed))
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def _mark_column(rivals: Sequence[Line], metric: MetricSpec, test: str) -> _Colu
     return _Column(best, needed=(needed,))
 
 
-def _describe_marks(test: str, tested: set[int], needed: set[int]) -> str:
+def _describe_marks(test: PairedTest, tested: set[int], needed: set[int]) -> str:
     """What a mark means, by whether marks rest on a test: none of them, all, or some."""
     if not tested and not needed:
         return ""
@@ -81,4 +83,4 @@ def _describe_marks(test: str, tested: set[int], needed: set[int]) -> str:
     if min(tested) < max(tested):
         trials = f"{min(tested)} to {trials}"
     some = f"; with {few}, the best mean alone" if few else ""
-    return f"; marked: the best, and all that {TESTS[test].words} cannot tell from it over {trials}{some}"
+    return f"; marked: the best, and all that {test.words} cannot tell from it over {trials}{some}"

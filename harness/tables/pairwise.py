@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
+from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.groups import Line, flat_first, held_out_ratio, rank_learners, rivals_by_data
 from harness.stats import TESTS, AverageRanks, PairedValues, count_wins, mean_of, pair_trials
@@ -77,7 +78,7 @@ def beaten_pairs(pairings: Iterable[Pairing], test: str, ratio: float) -> set[Le
 
     The correction is over all these pairs. Pairs with too few trials are not tested.
     """
-    chosen = TESTS[test]
+    chosen = choose(TESTS, test, "test")
     tested: list[Pairing] = []
     for pairing in pairings:
         mine, others = pairing.values

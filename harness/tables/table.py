@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
+from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
 from harness.groups import Line, flat_first, rivals_by_data
 from harness.machine import Machine
-from harness.stats import SPREADS, Summary
+from harness.stats import SPREADS, Spread, Summary
 from harness.tables.foot import list_conditions, notes_on, tell_conditions
 from harness.tables.formats import find_format
 from harness.tables.marks import Marks, mark_best
@@ -20,8 +21,8 @@ from harness.tables.render_html import table_fragment
 if TYPE_CHECKING:
     import pandas as pd  # at run time only where a frame is asked for
 
-By = Literal["dataset", "learner"]
-BY: tuple[str, ...] = get_args(By)
+ROW_HEADINGS = {"dataset": "learner", "learner": "data set"}
+"""What rows are, by what groups them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def make_table(
     lines: Iterable[Line],
     metrics: Sequence[MetricSpec],
     *,
-    by: By = "dataset",
+    by: str = "dataset",
     mixed_machines: bool = False,
     machines: Mapping[str, Machine] | None = None,
     test: str = "sign",
@@ -93,12 +94,14 @@ def make_table(
 ) -> Table:
     """The comparison table of some lines with these columns.
 
-    `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come last in its foot: what a reader
+    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come last in its foot: what a reader
     must know and no record can tell.
     """
     lines = list(lines)
     if not lines:
         raise HarnessError("there are no records to make a table of")
+    row_heading = choose(ROW_HEADINGS, by, "table by")
+    chosen_spread = choose(SPREADS, spread, "spread")
     machines = machines or {}
     columns = tuple(metrics)
     foot = []
@@ -107,14 +110,13 @@ def make_table(
         if not mixed_machines:
             columns = tuple(metric for metric in columns if not metric.timed)
     marks = mark_best(flat_first(lines), columns, test)
-    foot += [f"{SPREADS[spread].words}{marks.words}.", *notes_on(lines, columns, machines), *notes]
-    groups = _group_rows(flat_first(lines), columns, marks, by, spread)
-    row_heading = "learner" if by == "dataset" else "data set"
+    foot += [f"{chosen_spread.words}{marks.words}.", *notes_on(lines, columns, machines), *notes]
+    groups = _group_rows(flat_first(lines), columns, marks, by, chosen_spread)
     return Table(columns, row_heading, groups, tuple(foot))
 
 
 def _group_rows(
-    lines: Sequence[Line], columns: Sequence[MetricSpec], marks: Marks, by: By, spread: str
+    lines: Sequence[Line], columns: Sequence[MetricSpec], marks: Marks, by: str, spread: Spread
 ) -> tuple[Group, ...]:
     found: dict[tuple[str, str], list[Row]] = {}
     preparations = Counter(prepared.dataset for prepared in rivals_by_data(lines))
@@ -129,7 +131,7 @@ def _group_rows(
     return tuple(Group(title, detail, tuple(rows)) for (title, detail), rows in found.items())
 
 
-def _make_row(title: str, line: Line, columns: Sequence[MetricSpec], marks: Marks, spread: str) -> Row:
+def _make_row(title: str, line: Line, columns: Sequence[MetricSpec], marks: Marks, spread: Spread) -> Row:
     done, total = len(line.finished), len(line.records)
     failed = _describe_failures(line)
     cells = []
@@ -147,11 +149,11 @@ def _make_row(title: str, line: Line, columns: Sequence[MetricSpec], marks: Mark
     return Row(title, line.kind, trials, tuple(cells))
 
 
-def _make_cell(line: Line, metric: MetricSpec, marks: Marks, spread: str) -> Cell:
+def _make_cell(line: Line, metric: MetricSpec, marks: Marks, spread: Spread) -> Cell:
     summary = line.summary(metric.name)
     if summary is None:
         return Cell(None)
-    half_width = SPREADS[spread].half_width(summary, metric.unit, _test_rows(line))
+    half_width = spread.half_width(summary, metric.unit, _test_rows(line))
     return Cell(summary, best=marks.has(line, metric), spread=half_width)
 
 

@@ -21,7 +21,7 @@ LAYERS = [
     "harness.machine | harness.record | harness.home | harness.host | harness.signature | harness.stats",
     "harness.catalog | harness.hooks",
     "harness.contract",
-    "harness.spec_fields | harness.expression | harness.split | harness.label",
+    "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices",
     "harness.errors | harness.params | harness.wording",
 ]
 PUBLIC = ("contract", "errors", "hooks", "sdk")

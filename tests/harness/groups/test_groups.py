@@ -164,7 +164,7 @@ def test_names_of_choices_are_had_without_anything_heavy():
         from harness.figures.kinds import FIGURE_KINDS
         from harness.stats import SPREADS, TESTS
         from harness.tables.formats import FORMATS
-        from harness.tables.table import BY
+        from harness.tables.table import ROW_HEADINGS
         heavy = {"matplotlib", "scipy", "pandas", "pydantic", "tabulate", "numpy"} & set(sys.modules)
         assert not heavy, heavy
     """

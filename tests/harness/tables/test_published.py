@@ -185,6 +185,11 @@ def test_a_metric_without_a_value_says_so(make_record):
     assert grid.rows[0][4] == "no value"
 
 
+def test_the_end_of_the_published_interval_lies_within(make_record):
+    grid = against(group_records([make_record("pa", 0, r1=0.5)]), ("digits", "pa", "r1", "0.75", "0.25", "T"))
+    assert grid.rows[0][6] == "yes"
+
+
 def test_what_was_not_run_can_be_left_out(lines):
     numbers = [Published(dataset, "pa", "r1", "0.9", "", "T") for dataset in ("rcv1", "digits")]
     grid = against_grid(numbers, lines, METRICS, "title", run_only=True)

@@ -424,3 +424,17 @@ def test_of_learners_that_share_the_best_mean_the_first_of_the_table_is_compared
         for seed, r1 in enumerate(by_seed)
     ]
     assert best_of(make_table(records, [R1])) == ["flat", "tree"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"by": "colour"}, "table by 'colour': expected one of dataset, learner"),
+        ({"test": "luck"}, "test 'luck': expected one of sign, ttest, wins"),
+        ({"spread": "wide"}, "spread 'wide': expected one of sd, t, binomial"),
+    ],
+)
+def test_what_nobody_can_choose_is_refused(run_of, asked, told):
+    with pytest.raises(HarnessError) as raised:
+        make_table(run_of("a", [0.5]), [R1], **asked)
+    assert str(raised.value) == told
