@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,15 +52,24 @@ def data() -> None:
 @plugin_options
 def list_data(as_json: bool, session: Session, debug: bool) -> None:
     """List the data sets, and how far each is from being run on."""
-    specs = sorted((entry.spec for entry in session.catalog.datasets), key=lambda spec: spec.name)
-    rows = [(spec.name, state_of(spec), bytes_of(spec.name), spec.licence, spec.summary) for spec in specs]
-    headers = ["name", "state", "bytes", "licence", "summary"]
+    specs = [entry.spec for entry in session.catalog.datasets]
+    rows = []
+    for spec in sorted(specs, key=attrgetter("name")):
+        n_bytes = bytes_of(spec.name)
+        rows.append(
+            {
+                "name": spec.name,
+                "state": state_of(spec),
+                "bytes": n_bytes if as_json else show_bytes(n_bytes),
+                "licence": spec.licence,
+                "summary": spec.summary,
+            }
+        )
     if as_json:
-        click.echo(json.dumps([dict(zip(headers, row, strict=True)) for row in rows], indent=2))
+        click.echo(json.dumps(rows, indent=2))
         return
-    shown = [(name, state, show_bytes(n_bytes), *rest) for name, state, n_bytes, *rest in rows]
     widths = [None, None, None, 40, 50]
-    click.echo(tabulate(shown, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
+    click.echo(tabulate(rows, "keys", tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
     click.echo(f"\nThe data home is {data_home()}.", err=True)
 
 
@@ -70,16 +80,17 @@ def list_data(as_json: bool, session: Session, debug: bool) -> None:
 def info(name: str, read: bool, session: Session, debug: bool) -> None:
     """Tell all about a data set, or a file of your own: licence, citation, files, facts, what was found in it."""
     catalog = session.catalog
-    registered = next((entry for entry in catalog.datasets if entry.spec.name == name), None)
-    if registered is not None and not read:
-        show_spec(registered)
-        show_header(default_form(registered), registered.spec)
+    is_registered = name in [entry.spec.name for entry in catalog.datasets]
+    if is_registered and not read:
+        entry = catalog.dataset(name)
+        show_spec(entry)
+        show_header(default_form(entry), entry.spec.facts)
         return
     dataset = resolve_dataset(parse_dataset(name), catalog)
     show_spec(dataset.entry)
     with loading_executor(session.folders) as executor:
         header = prepare_dataset(dataset, executor)
-    show_header(header, dataset.entry.spec if dataset.entry is registered else None)
+    show_header(header, dataset.entry.spec.facts if is_registered else {})
 
 
 # -- getting ---------------------------------------------------------------------------------------------------------
@@ -109,9 +120,10 @@ def fetch(
 ) -> None:
     """Download a data set into the data home. The same command again goes on where it broke off."""
     entry = session.catalog.dataset(name)
-    if raw_folder(entry.spec.name).exists():
+    raw = raw_folder(entry.spec.name)
+    if raw.exists():
         again = f"`harness data clear {entry.spec.name} --raw` makes room to get them again"
-        click.echo(f"the raw files of {entry.spec.name} are there already, in {raw_folder(entry.spec.name)}; {again}")
+        click.echo(f"the raw files of {entry.spec.name} are there already, in {raw}; {again}")
         return
     patience = Patience(connect_seconds=min(seconds, 15.0), silence_seconds=seconds, attempts=attempts)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
@@ -148,8 +160,8 @@ def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
             click.echo(f"{file.file} is not the published file, byte for byte; what is inside was checked", err=True)
     for difference in intake.manifest.differences:
         click.echo(f"accepted although it is not as described: {difference}", err=True)
-    n_files, n_bytes = len(intake.manifest.files), sum(file.bytes for file in intake.manifest.files)
-    files = counted(n_files, "file")
+    files = counted(len(intake.manifest.files), "file")
+    n_bytes = sum(file.bytes for file in intake.manifest.files)
     click.echo(f"{spec.name}: {files}, {show_bytes(n_bytes)}; {intake.header.found}")
 
 
@@ -180,21 +192,19 @@ def verify(names: tuple[str, ...], session: Session, debug: bool) -> int:
     """Hash raw files and parsed arrays again, of all data sets or of some; exit code 1 when something has changed."""
     catalog = session.catalog
     chosen = [catalog.dataset(name) for name in names] or list(catalog.datasets)
-    at_hand = set(names_at_hand(entry.spec.name for entry in chosen))
-    wrong = 0
+    code = 0
     for entry in chosen:
-        findings = list(findings_of(entry)) if entry.spec.name in at_hand else []
-        if not findings:
-            if names:
-                click.echo(f"{entry.spec.name}: nothing of it is in the data home")
-            continue
+        findings = list(findings_of(entry))
         troubles = [finding for finding in findings if finding.trouble]
         for finding in troubles:
             click.echo(f"{entry.spec.name}: {finding.path} {finding.trouble}")
-        if not troubles:
+        if troubles:
+            code = SOMETHING_WRONG
+        elif findings:
             click.echo(f"{entry.spec.name}: sound ({len(findings):,} checked)")
-        wrong += len(troubles)
-    return SOMETHING_WRONG if wrong else 0
+        elif names:
+            click.echo(f"{entry.spec.name}: nothing of it is in the data home")
+    return code
 
 
 @data.command()

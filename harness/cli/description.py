@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
 from harness.catalog import Entry
@@ -10,12 +12,15 @@ from harness.data.arrays import Header
 from harness.data.inventory import bytes_of, state_of
 from harness.home import raw_folder, read_manifest
 
+COUNTS = ("rows", "features", "classes", "nonzeros", "empty_rows", "largest_class", "taxonomy_depth")
+"""What a header says of a data set in numbers, in the order in which it is told."""
+
 
 def show_spec(entry: Entry[DatasetSpec]) -> None:
     """What its plugin says of a data set, and which raw files of it are there."""
-
     spec = entry.spec
-    manifest = read_manifest(raw_folder(spec.name))
+    raw_files = raw_folder(spec.name)
+    manifest = read_manifest(raw_files)
     _say("name", spec.name)
     _say("summary", spec.summary)
     _say("from", f"{entry.origin.plugin} of {entry.origin}")
@@ -28,7 +33,7 @@ def show_spec(entry: Entry[DatasetSpec]) -> None:
         for url in file.urls:
             _say("", f"at {url}")
     if manifest is not None:
-        _say("raw files", str(raw_folder(spec.name)))
+        _say("raw files", str(raw_files))
         for raw in manifest.files[:20]:
             _say("", f"{raw.file}, {raw.bytes:,} bytes, {raw.sha256}, {raw.origin}, {raw.when}")
         if len(manifest.files) > 20:
@@ -37,9 +42,8 @@ def show_spec(entry: Entry[DatasetSpec]) -> None:
             _say("accepted", difference)
 
 
-def show_header(header: Header | None, spec: DatasetSpec | None) -> None:
-    """What was found in a data set, with what was described beside it."""
-    facts = spec.facts if spec else {}
+def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
+    """What was found in a data set, with what it is described as beside it."""
     if header is None:
         _say("described as", ", ".join(f"{fact:,} {name}" for name, fact in facts.items()))
         _say("parsed", "not yet; --parse reads it")
@@ -47,10 +51,12 @@ def show_header(header: Header | None, spec: DatasetSpec | None) -> None:
     _say("parsed", header.folder)
     _say("fingerprint", header.fingerprint)
     _say("found", header.found)
-    for name in ("rows", "features", "classes", "nonzeros", "empty_rows", "largest_class", "taxonomy_depth"):
+    for name in COUNTS:
         value = getattr(header, name)
-        described = "" if name not in facts else f" (described as {facts[name]:,})"
-        _say(name.replace("_", " "), f"{'none' if value is None else format(value, ',')}{described}")
+        shown = "none" if value is None else f"{value:,}"
+        if name in facts:
+            shown += f" (described as {facts[name]:,})"
+        _say(name.replace("_", " "), shown)
     _say("multi-label", "yes" if header.multilabel else "no")
     for name, (train, test) in header.splits.items():
         _say("split", f"{name}: {train:,} + {test:,}")
@@ -63,9 +69,11 @@ def _say(key: str, value: str) -> None:
 
 def show_bytes(n_bytes: int) -> str:
     """Bytes for people: 14.5 MB."""
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
     size = float(n_bytes)
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+    for unit in ("kB", "MB", "GB"):
         size /= 1000
-    return f"{size:,.1f} TB"
+        if size < 1000:
+            return f"{size:,.1f} {unit}"
+    return f"{size / 1000:,.1f} TB"

@@ -88,9 +88,9 @@ def size_of(path: Path) -> int:
 def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
     """Raw files against the manifest, parsed forms against their fingerprints, the facts against what was found."""
     yield from verify_raw(entry.spec.name)
-    for folder in kept_forms(entry.spec.name):
-        yield verify_form(folder)
-    header = default_form(entry)
+    forms = kept_forms(entry.spec.name)
+    yield from map(verify_form, forms)
+    header = default_form(entry) if forms else None  # which one it is, is asked of the plugin only where there are any
     if header is not None:
         manifest = home.read_manifest(home.raw_folder(entry.spec.name))
         wrong = differences(entry.spec.facts, header)
