@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness.checks.check import CheckFailed, NotApplicable, require
-from harness.checks.subject import CLASSES, Subject, parameters_of, ranks_by
+from harness.checks.subject import N_CLASSES, Subject, own_parameters, ranks_by
 
 CUTS, FLIPS = 6, 24
 """Ways in which a file is damaged: cut off at so many places, and so many bytes changed, one at a time."""
@@ -35,7 +35,7 @@ def check_saves_and_loads(subject: Subject) -> None:
     with _saved(subject) as (learner, file):
         loaded = subject.kind().load(file)
     problem = subject.problem(seed=1)
-    before, after = parameters_of(learner), parameters_of(loaded)
+    before, after = own_parameters(learner), own_parameters(loaded)
     require(repr(before) == repr(after), f"comes back with other parameters: {before} -> {after}")
     _require_alike(learner, loaded, problem.X, "a saved learner comes back with other ranks")
     if hasattr(learner, "index_size_"):
@@ -48,7 +48,7 @@ def check_saves_and_loads(subject: Subject) -> None:
 
 
 def _require_alike(learner: Any, loaded: Any, X: Any, message: str) -> None:
-    same_ranks = np.array_equal(ranks_by(learner, X, CLASSES), ranks_by(loaded, X, CLASSES))
+    same_ranks = np.array_equal(ranks_by(learner, X, N_CLASSES), ranks_by(loaded, X, N_CLASSES))
     require(same_ranks and np.array_equal(learner.predict(X), loaded.predict(X)), message)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness.checks.check import CheckFailed, NotApplicable, require
-from harness.checks.subject import CLASSES, ROWS, Subject, accuracy_of, parameters_of, ranks_by
+from harness.checks.subject import N_CLASSES, N_ROWS, Subject, accuracy_of, own_parameters, ranks_by
 from harness.signature import import_parameters
 from harness.trials.parts import checksum
 from harness.wording import counted
@@ -30,24 +30,24 @@ def check_names_its_parameters(subject: Subject) -> None:
 
 def check_has_get_params_and_set_params(subject: Subject) -> None:
     learner = subject.build()
-    before = parameters_of(learner)
+    before = own_parameters(learner)
     if before is None:
         raise CheckFailed("no get_params: derive the class from sklearn.base.BaseEstimator")
     learner.set_params(**before)
-    after = parameters_of(learner)
+    after = own_parameters(learner)
     require(repr(before) == repr(after), f"set_params(**get_params()) changed the parameters: {before} -> {after}")
 
 
 def check_ranks_in_the_promised_shape(subject: Subject) -> None:
     problem = subject.problem()
     learner = subject.fitted(problem)
-    for k in (1, 3, CLASSES + 4):
+    for k in (1, 3, N_CLASSES + 4):
         ranks_by(learner, problem.X, k)
 
 
 def check_learns_an_easy_problem(subject: Subject) -> None:
     accuracy = accuracy_of(subject.fitted(subject.problem()), subject.problem(seed=1))
-    require(accuracy > 2 / CLASSES, f"accuracy {accuracy:.2f} on an easy problem of {CLASSES} classes")
+    require(accuracy > 2 / N_CLASSES, f"accuracy {accuracy:.2f} on an easy problem of {N_CLASSES} classes")
 
 
 def check_predicts_what_it_ranks_first(subject: Subject) -> None:
@@ -86,7 +86,7 @@ def check_forgets_when_fitted_again(subject: Subject) -> None:
 def check_ranks_only_classes_it_has_seen(subject: Subject) -> None:
     problem = subject.problem()
     without = problem.labelled(np.where(problem.y == 2, 0, problem.y))
-    ranks = ranks_by(subject.fitted(without), problem.X, CLASSES)
+    ranks = ranks_by(subject.fitted(without), problem.X, N_CLASSES)
     require(not (ranks == 2).any(), "ranks a class that was not in the training data")
 
 
@@ -100,9 +100,9 @@ def check_takes_several_labels_if_it_says_so(subject: Subject) -> None:
     if "multilabel" not in subject.spec.supports:
         raise NotApplicable("takes one label a row")
     problem = subject.problem()
-    rows = np.arange(ROWS)
-    pairs = (np.concatenate([rows, rows]), np.concatenate([problem.y, (problem.y + 1) % CLASSES]))
-    y = csr_array((np.ones(2 * ROWS, np.int8), pairs), shape=(ROWS, CLASSES))
+    rows = np.arange(N_ROWS)
+    pairs = (np.concatenate([rows, rows]), np.concatenate([problem.y, (problem.y + 1) % N_CLASSES]))
+    y = csr_array((np.ones(2 * N_ROWS, np.int8), pairs), shape=(N_ROWS, N_CLASSES))
     ranks_by(subject.fitted(problem.labelled(y)), problem.X)
 
 

@@ -13,12 +13,12 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin, clone
 
 from harness.checks.check import CheckFailed, NotApplicable, require
-from harness.checks.subject import CLASSES, ROWS, Subject, accuracy_of, parameters_of, ranks_by
+from harness.checks.subject import N_CLASSES, N_ROWS, Subject, accuracy_of, own_parameters, ranks_by
 
 BATCHES = 4
 ROUNDS = 5
 """Times that the batches are gone through, as often as most learners go through their data."""
-ENOUGH = 2 / CLASSES
+ENOUGH = 2 / N_CLASSES
 """The accuracy above which something was learned: twice that of guessing."""
 
 
@@ -52,8 +52,8 @@ def check_takes_labels_of_any_kind(subject: Subject) -> None:
     if "taxonomy" in subject.spec.needs:
         raise NotApplicable("its labels are the positions of classes in a tree")
     problem = subject.problem()
-    texts = np.array([f"class {c}" for c in range(CLASSES)])
-    for names in (texts, texts.astype(object), 10 * np.arange(CLASSES) - 7):
+    texts = np.array([f"class {c}" for c in range(N_CLASSES)])
+    for names in (texts, texts.astype(object), 10 * np.arange(N_CLASSES) - 7):
         learner = subject.fitted(problem.labelled(names[problem.y]))
         require(np.array_equal(learner.classes_, names), f"classes_ is {learner.classes_!r}, expected {names!r}")
         accuracy = float((np.asarray(learner.predict(problem.X)) == names[problem.y]).mean())
@@ -62,13 +62,13 @@ def check_takes_labels_of_any_kind(subject: Subject) -> None:
 
 def check_survives_sklearns_clone(subject: Subject) -> None:
     learner = subject.fitted(subject.problem())
-    if parameters_of(learner) is None:
+    if own_parameters(learner) is None:
         raise NotApplicable("has no get_params")
     try:
         copy = clone(learner)
     except (RuntimeError, TypeError) as error:
         raise CheckFailed(f"scikit-learn cannot clone it: {error}") from error
-    before, after = parameters_of(learner), parameters_of(copy)
+    before, after = own_parameters(learner), own_parameters(copy)
     require(repr(before) == repr(after), f"its clone has other parameters: {before} -> {after}")
     require(not hasattr(copy, "classes_"), "its clone is fitted already: whatever is learned belongs to fit alone")
 
@@ -77,8 +77,8 @@ def check_learns_in_batches(subject: Subject) -> None:
     learner = subject.build()
     if not hasattr(learner, "partial_fit"):
         raise NotApplicable("has no partial_fit")
-    problem, known = subject.problem(), np.arange(CLASSES)
-    size = ROWS // BATCHES
+    problem, known = subject.problem(), np.arange(N_CLASSES)
+    size = N_ROWS // BATCHES
     for number in range(BATCHES * ROUNDS):
         start = number % BATCHES * size
         batch = problem.part(start, start + size)
@@ -87,7 +87,7 @@ def check_learns_in_batches(subject: Subject) -> None:
         else:
             learner.partial_fit(batch.X, batch.y)
     accuracy = accuracy_of(learner, subject.problem(seed=1))
-    require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} on an easy problem of {CLASSES} classes, in batches")
+    require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} on an easy problem of {N_CLASSES} classes, in batches")
 
 
 def check_goes_on_from_what_fit_learned(subject: Subject) -> None:
@@ -95,7 +95,7 @@ def check_goes_on_from_what_fit_learned(subject: Subject) -> None:
     learner = subject.fitted(problem)
     if not hasattr(learner, "partial_fit"):
         raise NotApplicable("has no partial_fit")
-    batch = problem.part(0, CLASSES)
+    batch = problem.part(0, N_CLASSES)
     learner.partial_fit(batch.X, batch.y)
     accuracy = accuracy_of(learner, subject.problem(seed=1))
     require(accuracy > ENOUGH, f"accuracy {accuracy:.2f} after fit and a small batch: it forgot what fit learned")

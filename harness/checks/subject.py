@@ -15,7 +15,7 @@ from harness.contract import LearnerSpec, Taxonomy
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.trials.ranking import as_classes, rank_positions
 
-ROWS, FEATURES, CLASSES = 240, 60, 6
+N_ROWS, N_FEATURES, N_CLASSES = 240, 60, 6
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Subject:
     def problem(self, seed: int = 0) -> Problem:
         """An easy problem: each class has features of its own, all values are positive, one row is empty."""
         random = np.random.default_rng(seed)
-        y = np.arange(ROWS) % CLASSES
-        dense = random.random((ROWS, FEATURES)) * (random.random((ROWS, FEATURES)) < 0.1)
-        own = FEATURES // CLASSES
+        y = np.arange(N_ROWS) % N_CLASSES
+        dense = random.random((N_ROWS, N_FEATURES)) * (random.random((N_ROWS, N_FEATURES)) < 0.1)
+        own = N_FEATURES // N_CLASSES
         for row, label in enumerate(y):
             dense[row, label * own + random.integers(0, own, 4)] += 1.0
         dense[-1] = 0
         X = csr_array(dense.astype(np.float32))
-        parent = np.array([-1, 0, 0, *(1 + (np.arange(CLASSES) % 2))])
-        taxonomy = Taxonomy(parent, 3 + np.arange(CLASSES))
+        parent = np.array([-1, 0, 0, *(1 + (np.arange(N_CLASSES) % 2))])
+        taxonomy = Taxonomy(parent, 3 + np.arange(N_CLASSES))
         return Problem(X.toarray() if "dense" in self.spec.needs else X, y, taxonomy)
 
     def fitted(self, problem: Problem, **extra: Any) -> Any:
@@ -90,7 +90,7 @@ class Subject:
         return learner
 
 
-def parameters_of(learner: Any) -> dict[str, Any] | None:
+def own_parameters(learner: Any) -> dict[str, Any] | None:
     """The learner's own, as scikit-learn asks for them; None where it does not tell."""
     if not callable(getattr(learner, "get_params", None)):
         return None
@@ -100,7 +100,7 @@ def parameters_of(learner: Any) -> dict[str, Any] | None:
 def ranks_by(learner: Any, X: Any, k: int = 3) -> NDArray[np.int32]:
     """Classes as a trial ranks them, -1 pads; ContractError where the answer is not as promised."""
     answer, by = rank_positions(learner, X, k)
-    return as_classes(learner, answer, by, X.shape[0], k, CLASSES)
+    return as_classes(learner, answer, by, X.shape[0], k, N_CLASSES)
 
 
 def accuracy_of(learner: Any, problem: Problem) -> float:

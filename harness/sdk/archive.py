@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-Arrays = dict[str, NDArray[Any]]
-Record = type[tuple[Any, ...]]
+NamedArrays = dict[str, NDArray[Any]]
+RecordClass = type[tuple[Any, ...]]
 """The class of a named tuple of arrays."""
 
-FORMAT, VERSION = "harness model", 2
+MODEL_FORMAT, MODEL_VERSION = "harness model", 2
 HEADER = "arr_0"
 """What numpy calls an array without a name."""
 
 
-def write(path: str | PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_model(path: str | PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write the arrays under their names; those of Python strings become fixed-width text."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, **header})
-    plain: Arrays = {}
+    text = json.dumps({"format": MODEL_FORMAT, "version": MODEL_VERSION, **header})
+    plain: NamedArrays = {}
     objects: list[str] = []
     for name, array in arrays.items():
         plain[name] = array
@@ -33,9 +33,9 @@ def write(path: str | PathLike[str], header: Mapping[str, Any], arrays: Mapping[
         np.savez(file, np.array([text, *objects]), **plain)  # type: ignore[arg-type]  # none is called allow_pickle
 
 
-def read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+def read_model(path: str | PathLike[str]) -> tuple[dict[str, Any], NamedArrays]:
     """The header and the arrays; ValueError when the file is damaged or no model."""
-    arrays: Arrays = {}
+    arrays: NamedArrays = {}
     with open(path, "rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -47,11 +47,12 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
                 arrays[name] = arrays[name].astype(object)
         except Exception as error:  # a damaged file can fail anywhere on the way
             raise ValueError(f"{path}: not a model file, or damaged ({error})") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
+    if not isinstance(header, dict) or header.get("format") != MODEL_FORMAT:
         raise ValueError(f"{path}: not a model file")
     version = header.get("version")
-    if version != VERSION:
-        raise ValueError(f"{path}: written in version {version} of the format, this reads {VERSION}: train it again")
+    if version != MODEL_VERSION:
+        known = f"this reads {MODEL_VERSION}: train it again"
+        raise ValueError(f"{path}: written in version {version} of the format, {known}")
     return header, arrays
 
 
@@ -61,9 +62,9 @@ def _as_text(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return array.astype(str)
 
 
-def as_arrays(values: Mapping[str, Any]) -> Arrays:
+def as_arrays(values: Mapping[str, Any]) -> NamedArrays:
     """Arrays, numbers and named tuples of arrays, all as arrays: field f of a tuple t becomes `t.f`."""
-    arrays: Arrays = {}
+    arrays: NamedArrays = {}
     for name, value in values.items():
         if isinstance(value, tuple):
             for field, array in value._asdict().items():  # type: ignore[attr-defined]  # it is a named tuple
@@ -73,7 +74,7 @@ def as_arrays(values: Mapping[str, Any]) -> Arrays:
     return arrays
 
 
-def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, Record]) -> dict[str, Any]:
+def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, RecordClass]) -> dict[str, Any]:
     """The opposite: `records` names the tuples and their classes; what has no dimension is a number again."""
     values: dict[str, Any] = {}
     for name, array in arrays.items():

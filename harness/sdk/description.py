@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-PLAIN = (bool, int, float, str, type(None))
+PLAIN_TYPES = (bool, int, float, str, type(None))
 
 
 def describe(learner: BaseEstimator) -> dict[str, Any]:
@@ -21,24 +21,24 @@ def describe(learner: BaseEstimator) -> dict[str, Any]:
             parameters[name] = _in_words(value)
         except TypeError as error:
             raise ValueError(f"{name}={value!r} cannot be saved: {error}") from error
-    return {"learner": name_of(type(learner)), "parameters": parameters}
+    return {"learner": class_name(type(learner)), "parameters": parameters}
 
 
-def build(described: Mapping[str, Any]) -> Any:
+def build_learner(described: Mapping[str, Any]) -> Any:
     """A learner as it was described, not fitted; ValueError where its class is not at hand."""
-    return class_of(described["learner"])(**read_parameters(described["parameters"]))
+    return class_named(described["learner"])(**parameters_from(described["parameters"]))
 
 
-def read_parameters(described: Mapping[str, Any]) -> dict[str, Any]:
+def parameters_from(described: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as they were before they were described."""
     return {name: _out_of_words(value) for name, value in described.items()}
 
 
-def name_of(kind: type) -> str:
+def class_name(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def class_of(name: str) -> Any:
+def class_named(name: str) -> Any:
     """A learner's class. A file may not have just any module imported: only what is there already, or a plugin's."""
     module, _, attribute = name.partition(":")
     if module not in sys.modules and not module.startswith("harness_"):
@@ -52,7 +52,7 @@ def class_of(name: str) -> Any:
 def _in_words(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, PLAIN):
+    if isinstance(value, PLAIN_TYPES):
         return value
     if isinstance(value, list):
         return [_in_words(one) for one in value]
@@ -72,4 +72,4 @@ def _out_of_words(value: Any) -> Any:
         return value
     if "tuple" in value:
         return tuple(_out_of_words(value["tuple"]))
-    return build(value)
+    return build_learner(value)

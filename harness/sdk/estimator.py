@@ -17,8 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import archive, rules
-from harness.sdk.description import describe, name_of, read_parameters
-from harness.sdk.kernels.instances import Labels, as_rows
+from harness.sdk.description import class_name, describe, parameters_from
+from harness.sdk.kernels.instances import Labels, canonical_rows
 from harness.sdk.labels import as_labels, extend, has_several, name_labels
 
 Matrix = Any
@@ -47,7 +47,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
     """The type of X's values in training and ranking, as scikit-learn's validation takes it."""
     learned: ClassVar[str] = "classes_"
     """The attribute that training sets last: who has it is fitted."""
-    records: ClassVar[Mapping[str, archive.Record]] = {}
+    records: ClassVar[Mapping[str, archive.RecordClass]] = {}
     """The classes of the attributes that are named tuples of arrays: what a file needs to give them back."""
 
     classes_: NDArray[Any]
@@ -75,7 +75,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         """Begin to train from nothing; gives the rows, and their labels as positions in `classes_`."""
         X, y = self._start_over(X, y)
         starts, names, self.classes_ = name_labels(y)
-        return as_rows(X), as_labels(starts, names, self.classes_)
+        return canonical_rows(X), as_labels(starts, names, self.classes_)
 
     def _begin_batch(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> tuple[csr_array, Labels, bool]:
         """Begin to learn from a batch; gives the rows, their labels by position, and whether this is the first batch.
@@ -93,7 +93,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
             known = extend(self.classes_, known)
         self._take_features(X, reset=first or self._is_wider(X, checked.shape[1]))
         self.classes_ = known
-        return as_rows(checked), as_labels(starts, names, known), first
+        return canonical_rows(checked), as_labels(starts, names, known), first
 
     def _start_over(self, X: Matrix, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
         """Check the parameters, forget what was learned, check the data; gives these as arrays, dense or sparse."""
@@ -152,7 +152,7 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
     def _known(self, X: Matrix) -> csr_array:
         """The rows of X, which has the features of training."""
         check_is_fitted(self)
-        return as_rows(validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False))
+        return canonical_rows(validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self.learned)
@@ -167,16 +167,16 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted learner to a numpy archive without pickle. A RandomState is not kept, a seed is."""
         check_is_fitted(self)
-        archive.write(path, describe(self), archive.as_arrays(self._fitted()))
+        archive.write_model(path, describe(self), archive.as_arrays(self._fitted()))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
         """A learner as `save` wrote it; ValueError when the file is damaged, foreign or another learner's."""
-        header, arrays = archive.read(path)
-        if header.get("learner") != name_of(cls):
-            raise ValueError(f"{path}: holds a model of {header.get('learner')}, not of {name_of(cls)}")
+        header, arrays = archive.read_model(path)
+        if header.get("learner") != class_name(cls):
+            raise ValueError(f"{path}: holds a model of {header.get('learner')}, not of {class_name(cls)}")
         try:
-            learner = cls(**read_parameters(header["parameters"]))
+            learner = cls(**parameters_from(header["parameters"]))
             learner._check_parameters()
             learner._take_up(archive.as_values(arrays, cls.records))
         except DAMAGES as error:

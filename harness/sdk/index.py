@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import archive
 from harness.sdk.estimator import Classifier, Matrix
-from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.rows import Rows
-from harness.sdk.ranking import rank_all
+from harness.sdk.ranking import rank_all_classes
 
 
 class IndexClassifier(Classifier):
@@ -28,7 +28,7 @@ class IndexClassifier(Classifier):
     """
 
     learned: ClassVar[str] = "rows_"
-    records: ClassVar[Mapping[str, archive.Record]] = {"rows_": Edges}
+    records: ClassVar[Mapping[str, archive.RecordClass]] = {"rows_": Edges}
 
     rows_: Rows
     base_: NDArray[np.float64]
@@ -40,7 +40,7 @@ class IndexClassifier(Classifier):
         return as_instances(rows)
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        return rank_all(self.rows_, instances, self.base_, k)
+        return rank_all_classes(self.rows_, instances, self.base_, k)
 
     def _n_bytes_beside(self) -> int:
         """The bytes of what ranking needs beside `rows_`."""
@@ -86,6 +86,6 @@ class IndexClassifier(Classifier):
     def _take_up(self, fitted: dict[str, Any]) -> None:
         edges: Edges = fitted.pop("rows_")
         super()._take_up(fitted)
-        check(edges, self.n_features_in_, self.classes_.size)
+        check_edges(edges, self.n_features_in_, self.classes_.size)
         archive.expect_array(self.base_, self.classes_.shape, np.float64, "base_")
         self.rows_ = as_rows(edges)

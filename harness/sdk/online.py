@@ -16,11 +16,11 @@ from harness.contract import AfterPass
 from harness.sdk import archive, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.index import IndexClassifier
-from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack_rows
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
 from harness.sdk.kernels.rows import empty_rows, enlarge, widen
 from harness.sdk.negative import warn_of_negative
-from harness.sdk.ranking import load_kernel, rank_all, rank_touched
+from harness.sdk.ranking import load_kernel, rank_all_classes, rank_touched_classes
 
 CACHED_CLASSES = 4096
 """Of how many classes the scores fit into the nearest cache, 32 kB."""
@@ -93,7 +93,7 @@ class OnlineClassifier(IndexClassifier):
                 after_pass(number)
         # A degree limit reads a row from its front, so there the order of weights must stay.
         by_class = self.classes_.size > CACHED_CLASSES and not self._degree()
-        self.rows_ = pack(self.rows_, by_class=by_class)
+        self.rows_ = pack_rows(self.rows_, by_class=by_class)
         return self
 
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
@@ -170,9 +170,9 @@ class OnlineClassifier(IndexClassifier):
         Where untouched classes take part, they score 0; else only those rank that score above 0.
         """
         if self.ranks_untouched:
-            return rank_all(self.rows_, instances, self.base_, k)
+            return rank_all_classes(self.rows_, instances, self.base_, k)
         n_classes, degree = self.classes_.size, self._degree()
-        return rank_touched(self.rows_, instances, self._factors(), k, n_classes=n_classes, degree=degree)
+        return rank_touched_classes(self.rows_, instances, self._factors(), k, n_classes=n_classes, degree=degree)
 
     def _n_bytes_beside(self) -> int:
         beside = self._arrays(self.n_features_in_, self.classes_.size)

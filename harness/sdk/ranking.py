@@ -17,21 +17,21 @@ def load_kernel(ranks_untouched: bool) -> None:
     import_module("harness.sdk.kernels.ranking" if ranks_untouched else "harness.sdk.kernels.touched")
 
 
-def rank_all(rows: Rows, instances: Instances, base: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+def rank_all_classes(rows: Rows, instances: Instances, base: NDArray[np.float64], k: int) -> NDArray[np.int32]:
     """The k best of all classes, by sum_f x_f W[f, c] + base_c."""
     if pays(rows, instances, base.size):
         return rank_dense(rows, instances, base, k)
-    from harness.sdk.kernels.ranking import rank  # noqa: PLC0415 (compiles a kernel that not every learner needs)
+    from harness.sdk.kernels.ranking import rank_by_index  # noqa: PLC0415 (compiles what not every learner needs)
 
-    return rank(rows, instances, base, k)
+    return rank_by_index(rows, instances, base, k)
 
 
-def rank_touched(
+def rank_touched_classes(
     rows: Rows, instances: Instances, factors: NDArray[np.float64], k: int, *, n_classes: int, degree: int
 ) -> NDArray[np.int32]:
     """The k best of the classes that score above 0, by sum_f factor_f x_f W[f, c]."""
     if pays(rows, instances, n_classes):
         return rank_dense(rows, instances, np.zeros(n_classes), k, factors=factors, degree=degree, least=0.0)
-    from harness.sdk.kernels import touched  # noqa: PLC0415 (compiles a kernel that not every learner needs)
+    from harness.sdk.kernels import touched  # noqa: PLC0415 (compiles what not every learner needs)
 
     return touched.rank_touched(rows, instances, factors, k, n_classes=n_classes, degree=degree)

@@ -15,7 +15,7 @@ from harness.sdk import rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.labels import as_labels
 from harness_committee.votes import best_of, count_votes, lift_winner
-from harness_committee.wrapped import Wrapper, fresh, learns_in_batches, ranks_of, seeds, tells_passes
+from harness_committee.wrapped import Wrapper, fresh, learns_in_batches, positions_by, seeds, tells_passes
 
 VOTES = ("majority", "minfreq")
 
@@ -129,7 +129,7 @@ class Committee(Wrapper):
         return validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False)
 
     def _rank(self, X: Matrix, k: int) -> NDArray[np.int32]:
-        ranks = np.stack([ranks_of(model, X, k) for model in self.models_])
+        ranks = np.stack([positions_by(model, X, k) for model in self.models_])
         votes, standing = count_votes(ranks, len(self.classes_))
         rarity = self.class_counts_ if self.vote == "minfreq" else np.zeros_like(self.class_counts_)
         return best_of(lift_winner(votes, standing, rarity), k)

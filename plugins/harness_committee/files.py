@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.sdk.archive import Arrays
-from harness.sdk.description import class_of, name_of
+from harness.sdk.archive import NamedArrays
+from harness.sdk.description import class_name, class_named
 
-KINDS = "model_kinds_"
+MODEL_KINDS = "model_kinds_"
 
 
-def pack_models(models: Sequence[Any]) -> Arrays:
+def pack_models(models: Sequence[Any]) -> NamedArrays:
     """The class of each model, and the file that it writes; ValueError for one that writes none."""
-    arrays: Arrays = {KINDS: np.array([name_of(type(model)) for model in models])}
+    arrays: NamedArrays = {MODEL_KINDS: np.array([class_name(type(model)) for model in models])}
     for number, model in enumerate(models):
         arrays[_place(number)] = _write(model)
     return arrays
@@ -26,7 +26,7 @@ def pack_models(models: Sequence[Any]) -> Arrays:
 
 def unpack_models(arrays: dict[str, Any]) -> list[Any]:
     """The models, taken out of what a file holds; ValueError for one whose class is not at hand."""
-    kinds = arrays.pop(KINDS)
+    kinds = arrays.pop(MODEL_KINDS)
     return [_read(name, arrays.pop(_place(number))) for number, name in enumerate(kinds.tolist())]
 
 
@@ -47,4 +47,4 @@ def _read(name: str, content: NDArray[np.uint8]) -> Any:
     with TemporaryDirectory() as folder:
         file = Path(folder, "model")
         file.write_bytes(content.tobytes())
-        return class_of(name).load(file)
+        return class_named(name).load(file)

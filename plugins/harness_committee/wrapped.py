@@ -18,7 +18,7 @@ from harness import AfterPass
 from harness.sdk.estimator import Classifier, Matrix
 from harness_committee.files import pack_models, unpack_models
 
-BLOCK_VALUES = 4_000_000
+MOST_SCORES = 4_000_000
 """Scores held at once when a learner without `rank` is asked for ranks."""
 
 
@@ -52,7 +52,7 @@ def learns_in_batches(wrapper: Wrapper) -> bool:
     return hasattr(inside, "partial_fit")
 
 
-def ranks_of(learner: Any, X: Matrix, k: int) -> NDArray[np.int32]:
+def positions_by(learner: Any, X: Matrix, k: int) -> NDArray[np.int32]:
     """The k best classes of each row by position in `classes_`, from whatever the learner has; -1 pads."""
     if hasattr(learner, "rank"):
         ranks: NDArray[np.int32] = learner.rank(X, k)
@@ -65,7 +65,7 @@ def ranks_of(learner: Any, X: Matrix, k: int) -> NDArray[np.int32]:
 def _scores(learner: Any, X: Matrix) -> Iterator[NDArray[Any]]:
     """The scores of each class, some rows at a time; two columns where scikit-learn gives one for two classes."""
     method = "decision_function" if hasattr(learner, "decision_function") else "predict_proba"
-    step = max(1, BLOCK_VALUES // len(learner.classes_))
+    step = max(1, MOST_SCORES // len(learner.classes_))
     for start in range(0, X.shape[0], step):
         scores = np.asarray(getattr(learner, method)(X[start : start + step]))
         yield np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
@@ -142,7 +142,7 @@ class OneInside(Wrapper):
         return X  # which the learner inside checks
 
     def _rank(self, X: Matrix, k: int) -> NDArray[np.int32]:
-        return ranks_of(self.learner_, X, k)
+        return positions_by(self.learner_, X, k)
 
     def _fit_inside(self, learner: Any, X: Matrix, y: Any, after_pass: AfterPass) -> None:
         """Train it; where it does not tell its passes, the whole training counts as one."""

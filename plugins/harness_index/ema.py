@@ -11,7 +11,7 @@ from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
-from harness_index.kernels.ema import Step, update
+from harness_index.kernels.ema import EMAStep, update_ema
 from harness_index.kernels.upkeep import SMALLEST
 
 
@@ -78,5 +78,5 @@ class EMA(OnlineClassifier):
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         w_min = min(0.005, self.beta / 5) if self.w_min is None else self.w_min
-        step = Step(float(self.delta), float(self.beta), max(SMALLEST, float(w_min)), self.d or MOST_EDGES)
-        return update(self.rows_, instances, labels, order, empty_space(self.classes_.size), step)
+        step = EMAStep(float(self.delta), float(self.beta), max(SMALLEST, float(w_min)), self.d or MOST_EDGES)
+        return update_ema(self.rows_, instances, labels, order, empty_space(self.classes_.size), step)

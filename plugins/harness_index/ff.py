@@ -12,7 +12,7 @@ from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
-from harness_index.kernels.ff import Step, update
+from harness_index.kernels.ff import FFStep, update_ff
 
 COUNTS = ("value", "boolean")
 
@@ -95,7 +95,7 @@ class FF(OnlineClassifier):
         return sizes
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        step = Step(
+        step = FFStep(
             margin=float(self.delta),
             least=float(self.w_min),
             warm=int(self.warm),
@@ -105,4 +105,4 @@ class FF(OnlineClassifier):
         )
         votes = np.empty(int(np.diff(instances.indptr).max(initial=0)))
         space = empty_space(self.classes_.size)
-        return update(self.rows_, self.totals_, self.met_, instances, labels, order, space, votes, step)
+        return update_ff(self.rows_, self.totals_, self.met_, instances, labels, order, space, votes, step)

@@ -11,9 +11,9 @@ from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
-from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, Step, update
+from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, update_ooz
 
-VARIANTS = ("2010", "2008")
+OOZ_VARIANTS = ("2010", "2008")
 READINGS = {"shared": SHARED, "level": LEVEL, "exact": EXACT}
 
 
@@ -99,7 +99,7 @@ class OOZ(OnlineClassifier):
             "d": rules.optional(self.d, rules.count(self.d)),
             "w_min": rules.not_negative(self.w_min),
             "k": rules.count(self.k),
-            "variant": rules.one_of(self.variant, VARIANTS),
+            "variant": rules.one_of(self.variant, OOZ_VARIANTS),
             "deduct": rules.one_of(self.deduct, tuple(READINGS)),
             "lower_rate": rules.flag(self.lower_rate),
             "remove_after": rules.optional(self.remove_after, rules.count(self.remove_after)),
@@ -119,10 +119,10 @@ class OOZ(OnlineClassifier):
         n_classes = self.classes_.size
         space, losses = empty_space(n_classes), np.zeros(n_classes)
         chosen = np.empty(min(self.k, n_classes) if self.shift else 0, np.int32)
-        return update(self.rows_, self.free_, instances, labels, order, space, losses, chosen, self._step())
+        return update_ooz(self.rows_, self.free_, instances, labels, order, space, losses, chosen, self._step())
 
-    def _step(self) -> Step:
-        return Step(
+    def _step(self) -> OOZStep:
+        return OOZStep(
             margin=float(self.delta),
             rate=float(self.beta),
             lower_rate=bool(self.lower_rate),

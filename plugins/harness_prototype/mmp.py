@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import no_moves
-from harness_prototype.kernels.mmp import update
+from harness_prototype.kernels.mmp import update_mmp
 from harness_prototype.limits import check_finite
 
 
@@ -51,7 +51,7 @@ class MMP(OnlineClassifier):
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         base, moves = self.base_, no_moves(self.base_.size)
         scores, held = np.empty_like(base), np.empty_like(base)
-        done = update(
+        done = update_mmp(
             self.rows_, instances, labels, order, base, scores, held, moves, bool(self.touched_only)
         )  # fmt: skip
         check_finite(self.rows_, number)

@@ -13,9 +13,8 @@ from harness.contract import AfterPass
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.moves import no_moves
-from harness.sdk.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update
-from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
+from harness.sdk.kernels.ovr_perceptron import inverse, learn_one_vs_rest, norms, rank_scaled, total
+from harness.sdk.kernels.rows import Rows, empty_rows
 from harness_prototype.limits import check_finite
 
 
@@ -29,11 +28,8 @@ class Member:
 
     def learn(self, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int) -> None:
         """Go through the instances in this order."""
-        errors, moves = np.zeros(1, np.int64), no_moves(n_classes)
-        zeros, scores = np.zeros(n_classes), np.empty(n_classes)
-        while (done := update(self.rows, instances, labels, order, zeros, scores, moves, errors)) < order.size:
-            self.rows, order = enlarge(self.rows), order[done:]
-        self.done = errors[0] == 0
+        self.rows, errors = learn_one_vs_rest(self.rows, instances, labels, order, n_classes)
+        self.done = errors == 0
 
 
 def _can_learn_in_batches(learner: OVRPerceptron) -> bool:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_prototype.kernels.passive_aggressive import Step, update
+from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
-VARIANTS = ("PA", "PA-I", "PA-II")
-STEPS = ("printed", "exact")
+PA_VARIANTS = ("PA", "PA-I", "PA-II")
+PA_STEPS = ("printed", "exact")
 
 
 class PA(OnlineClassifier):
@@ -56,8 +56,8 @@ class PA(OnlineClassifier):
         self.margin = margin
         self.random_state = random_state
 
-    def _step(self) -> Step:
-        return Step(
+    def _step(self) -> PAStep:
+        return PAStep(
             margin=float(self.margin),
             scale=1.0 if self.step == "printed" else 2.0,
             ridge=1 / (2 * float(self.C)) if self.variant == "PA-II" else 0.0,
@@ -66,7 +66,7 @@ class PA(OnlineClassifier):
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         rows, scores = self.rows_, np.empty_like(self.base_)
-        done = update(rows, instances, labels.indices, order, self.base_, scores, self._step())
+        done = update_pa(rows, instances, labels.indices, order, self.base_, scores, self._step())
         if not np.isfinite(rows.weights[: rows.heads[0]]).all():
             raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
         return done
@@ -74,7 +74,7 @@ class PA(OnlineClassifier):
     def _rules(self) -> dict[str, rules.Rule]:
         return {
             "C": rules.positive(self.C),
-            "variant": rules.one_of(self.variant, VARIANTS),
-            "step": rules.one_of(self.step, STEPS),
+            "variant": rules.one_of(self.variant, PA_VARIANTS),
+            "step": rules.one_of(self.step, PA_STEPS),
             "margin": rules.positive(self.margin),
         }

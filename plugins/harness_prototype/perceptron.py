@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_prototype.kernels.perceptron import update
+from harness_prototype.kernels.perceptron import update_perceptron
 from harness_prototype.limits import check_finite
 
 
@@ -36,7 +36,7 @@ class Perceptron(OnlineClassifier):
         self.random_state = random_state
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        done = update(self.rows_, instances, labels.indices, order, self.base_, np.empty_like(self.base_))
+        done = update_perceptron(self.rows_, instances, labels.indices, order, self.base_, np.empty_like(self.base_))
         check_finite(self.rows_, number)
         return done
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import no_moves
-from harness_prototype.kernels.winnow import gains, rank_powers, update
+from harness_prototype.kernels.winnow import gains, rank_powers, update_winnow
 
 
 class Winnow(OnlineClassifier):
@@ -58,7 +58,9 @@ class Winnow(OnlineClassifier):
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         base, powers = self.base_, gains(self.rows_, self.alpha, order.size)
         scores, moves = np.empty_like(base), no_moves(base.size)
-        return update(self.rows_, instances, labels, order, base, scores, powers, moves, self._threshold(instances))
+        return update_winnow(
+            self.rows_, instances, labels, order, base, scores, powers, moves, self._threshold(instances)
+        )
 
     def _threshold(self, instances: Instances) -> float:
         if self.theta is not None:

@@ -11,12 +11,13 @@ from harness.sdk import rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.ranking import load_kernel
 from harness_svm.classifier import LinearMachine, draw_seed, threshold
+from harness_svm.kernels.class_tree import as_tree
 from harness_svm.kernels.flat_sweeps import sweep_flat
-from harness_svm.kernels.structured import Goal, as_tree
+from harness_svm.kernels.structured import Goal
 from harness_svm.training import Kernels, begin
 
 load_kernel(ranks_untouched=True)
-KERNELS = Kernels(sweep_flat, "harness_svm.kernels.flat_rows")
+FLAT_KERNELS = Kernels(sweep_flat, "harness_svm.kernels.flat_rows:sweep_flat_rows")
 
 
 class CrammerSinger(LinearMachine):
@@ -67,7 +68,7 @@ class CrammerSinger(LinearMachine):
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)
         tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
-        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), KERNELS)
+        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), FLAT_KERNELS)
         self.sweeps_ = training.run(np.random.default_rng(draw_seed(self.random_state)), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = self._base_of_seen(labels)

@@ -15,11 +15,12 @@ from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances
 from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
-from harness_svm.kernels.structured import Goal, Tree, as_tree
+from harness_svm.kernels.class_tree import ClassTree, as_tree
+from harness_svm.kernels.structured import Goal
 from harness_svm.kernels.structured_sweeps import rank_by_tree, sweep_matrix
 from harness_svm.training import Kernels, begin
 
-KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows")
+TREE_KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows:sweep_tree_rows")
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
@@ -53,16 +54,16 @@ class HSVM(LinearMachine):
     classes_ : the classes, in the order of their positions.
     rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, from which those of
         all nodes follow.
-    tree_ : the tree, a `harness_svm.kernels.structured.Tree`.
+    tree_ : the tree, a `harness_svm.kernels.class_tree.ClassTree`.
     prune_ : the threshold that was used.
     sweeps_ : the sweeps over all rows that training took.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """
 
-    records: ClassVar[Mapping[str, archive.Record]] = {**LinearMachine.records, "tree_": Tree}
+    records: ClassVar[Mapping[str, archive.RecordClass]] = {**LinearMachine.records, "tree_": ClassTree}
 
-    tree_: Tree
+    tree_: ClassTree
     prune_: float
     sweeps_: int
 
@@ -101,7 +102,7 @@ class HSVM(LinearMachine):
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
         goal = Goal(float(self.C), float(self.tol), self.rescaling == "slack")
-        training = begin(X, positions, self.tree_, goal, KERNELS)
+        training = begin(X, positions, self.tree_, goal, TREE_KERNELS)
         self.sweeps_ = training.run(np.random.default_rng(seed), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = np.zeros(self.classes_.size)
@@ -143,7 +144,9 @@ def _named_or_tuple(value: Any, names: tuple[str, ...]) -> rules.Rule:
     return holds or isinstance(value, tuple), f"{allowed} or a tuple with a number for each node"
 
 
-def grow(hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | tuple[Any, ...], nodes: int) -> Tree:
+def grow(
+    hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | tuple[Any, ...], nodes: int
+) -> ClassTree:
     """The tree with its attributes and costs; `nodes` is the size of the taxonomy that tuples must have."""
     ones, leaves = np.ones(hierarchy.parent.size), hierarchy.is_leaf.astype(np.float64)
     if isinstance(attributes, str):

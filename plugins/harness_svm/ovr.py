@@ -15,8 +15,8 @@ from harness.sdk.kernels.edges import as_rows
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.ranking import load_kernel
 from harness_svm.classifier import LinearMachine, draw_seed, threshold
-from harness_svm.kernels.dual import LOSSES, pose
-from harness_svm.kernels.one_vs_rest import train
+from harness_svm.kernels.dual import HINGE_LOSSES, pose
+from harness_svm.kernels.one_vs_rest import train_one_vs_rest
 
 load_kernel(ranks_untouched=True)
 
@@ -85,7 +85,7 @@ class SVM(LinearMachine):
             most_sweeps=int(self.max_sweeps),
         )
         self.prune_ = threshold(self.prune, n_features, n_classes)
-        machines = train(
+        machines = train_one_vs_rest(
             as_instances(X), labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_
         )
         self.sweeps_ = np.minimum(machines.sweeps, self.max_sweeps)
@@ -99,7 +99,7 @@ class SVM(LinearMachine):
     def _rules(self) -> dict[str, rules.Rule]:
         return {
             "C": rules.positive(self.C),
-            "loss": rules.one_of(self.loss, LOSSES),
+            "loss": rules.one_of(self.loss, HINGE_LOSSES),
             "bias": rules.not_negative(self.bias),
             "tol": rules.positive(self.tol),
             "max_sweeps": rules.count(self.max_sweeps),

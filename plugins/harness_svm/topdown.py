@@ -49,7 +49,7 @@ class TopDown(Classifier):
     """
 
     learned: ClassVar[str] = "branches_"
-    records: ClassVar[Mapping[str, archive.Record]] = {"branches_": Branches}
+    records: ClassVar[Mapping[str, archive.RecordClass]] = {"branches_": Branches}
 
     taxonomy: str | None
     random_state: int | np.random.RandomState | None

@@ -7,9 +7,8 @@ import numpy as np
 from harness.sdk import rules
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.moves import no_moves
-from harness.sdk.kernels.ovr_perceptron import total, update
-from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
+from harness.sdk.kernels.ovr_perceptron import learn_one_vs_rest, total
+from harness.sdk.kernels.rows import Rows, empty_rows
 from harness_svm.hierarchy import SOURCES
 from harness_svm.topdown import Choice, TopDown
 
@@ -46,17 +45,11 @@ class TopDownPerceptron(TopDown):
     def _train_member(
         self, instances: Instances, labels: Labels, n_features: int, n_children: int, random: np.random.Generator
     ) -> Rows:
-        rows, zeros, scores = (
-            empty_rows(max(1, n_features), instances.data.size),
-            np.zeros(n_children),
-            np.empty(n_children),
-        )
-        moves = no_moves(n_children)
+        rows = empty_rows(max(1, n_features), instances.data.size)
         for _ in range(self.passes):
-            order, errors = random.permutation(instances.n_instances), np.zeros(1, np.int64)
-            while (done := update(rows, instances, labels, order, zeros, scores, moves, errors)) < order.size:
-                rows, order = enlarge(rows), order[done:]
-            if errors[0] == 0:
+            order = random.permutation(instances.n_instances)
+            rows, errors = learn_one_vs_rest(rows, instances, labels, order, n_children)
+            if errors == 0:
                 break
         return rows
 

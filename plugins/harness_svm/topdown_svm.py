@@ -10,8 +10,8 @@ from harness.sdk import rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness_svm.classifier import threshold
 from harness_svm.hierarchy import SOURCES
-from harness_svm.kernels.dual import LOSSES, pose
-from harness_svm.kernels.one_vs_rest import train
+from harness_svm.kernels.dual import HINGE_LOSSES, pose
+from harness_svm.kernels.one_vs_rest import train_one_vs_rest
 from harness_svm.topdown import Choice, TopDown
 
 
@@ -58,13 +58,13 @@ class TopDownSVM(TopDown):
             most_sweeps=int(self.max_sweeps),
         )
         prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        machines = train(instances, labels, max(1, n_features), n_children, problem, seed, prune)
+        machines = train_one_vs_rest(instances, labels, max(1, n_features), n_children, problem, seed, prune)
         return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {
             "C": rules.positive(self.C),
-            "loss": rules.one_of(self.loss, LOSSES),
+            "loss": rules.one_of(self.loss, HINGE_LOSSES),
             "bias": rules.not_negative(self.bias),
             "tol": rules.positive(self.tol),
             "max_sweeps": rules.count(self.max_sweeps),

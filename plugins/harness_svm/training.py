@@ -20,7 +20,8 @@ from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_svm.classifier import is_large
-from harness_svm.kernels.structured import IDLE, Goal, Tree, empty_block
+from harness_svm.kernels.class_tree import ClassTree
+from harness_svm.kernels.structured import IDLE, Goal, empty_block
 
 FOCUS = 0.2
 """Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
@@ -28,10 +29,16 @@ MOST_REPEATS = 5
 
 
 class Kernels(NamedTuple):
-    """What sweeps over rows: with the weights in a matrix, and the module of the kernel for weights in an index."""
+    """What sweeps over rows, with the weights in a matrix or in an index."""
 
     dense: Callable[..., int]
     sparse: str
+    """"module:function", compiled for those few who need it."""
+
+    def load_sparse(self) -> Callable[..., int]:
+        module, _, name = self.sparse.partition(":")
+        sweep: Callable[..., int] = getattr(import_module(module), name)
+        return sweep
 
 
 @dataclass
@@ -41,7 +48,7 @@ class Training:
     instances: Instances
     labels: NDArray[np.int32]
     n_features: int
-    tree: Tree
+    tree: ClassTree
     goal: Goal
     sparse: bool
     """Whether the weights are kept in an index, and not in a matrix."""
@@ -73,8 +80,7 @@ class Training:
             state = (self.weights, self.duals, *self._space, self.violations)
             given = (self.instances, self.squares, self.labels, order, self.tree, self.goal)
             if self.sparse:
-                sweep_rows = import_module(self.kernels.sparse).sweep_rows  # compiled for those few who need it
-                done = sweep_rows(*given, *state, self._zeros)
+                done = self.kernels.load_sparse()(*given, *state, self._zeros)
             else:
                 done = self.kernels.dense(*given, *state)
             order = order[done:]
@@ -113,7 +119,7 @@ class Training:
         return as_rows(Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept]))
 
 
-def begin(X: csr_array, labels: NDArray[Any], tree: Tree, goal: Goal, kernels: Kernels) -> Training:
+def begin(X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels) -> Training:
     """Training that has not begun, with the weights in a matrix where that is not too large."""
     sparse = is_large(X.shape[1], tree.leaf.size)
     return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels)

@@ -13,7 +13,7 @@ from harness import AfterPass
 from harness.sdk import rules
 from harness.sdk.estimator import Classifier, Matrix
 from harness.sdk.kernels.instances import Instances, as_instances
-from harness_tree.kernels.regressor import LOSSES, Step
+from harness_tree.kernels.regressor import LOSSES, RegressorStep
 
 Positions = NDArray[np.int32]
 """The class of each instance, as a position in `classes_`."""
@@ -35,7 +35,7 @@ class PassLearner(Classifier):
         """Nothing learned yet, for the features and classes that are known."""
 
     @abstractmethod
-    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
+    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
         """Go through the instances in this order."""
 
     @abstractmethod
@@ -84,10 +84,10 @@ class PassLearner(Classifier):
             **super()._shared_rules(),
         }
 
-    def _step(self, number: int) -> Step:
+    def _step(self, number: int) -> RegressorStep:
         """How regressors move in pass `number`."""
         adaptive = getattr(self, "step", "plain") == "adagrad"
-        return Step(LOSSES.index(self.loss), adaptive, float(self.eta * self.decay ** (number - 1)))
+        return RegressorStep(LOSSES.index(self.loss), adaptive, float(self.eta * self.decay ** (number - 1)))
 
     # -- asking
 

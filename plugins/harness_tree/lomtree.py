@@ -12,15 +12,25 @@ from harness.sdk import rules
 from harness.sdk.archive import expect, expect_array
 from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.lomtree import ENTRY, TALLY, VACANT, Growth, Tree, counts_of, make_room, new_tree, update
+from harness_tree.kernels.lomtree import (
+    ENTRY,
+    TALLY,
+    VACANT,
+    GrowingTree,
+    Growth,
+    counts_of,
+    make_room,
+    new_tree,
+    update_lomtree,
+)
 from harness_tree.kernels.nodes import NODE, route
-from harness_tree.kernels.ranking import Lists, as_lists
-from harness_tree.kernels.regressor import Step
+from harness_tree.kernels.ranking import ClassLists, as_lists
+from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.learner import BatchLearner, Positions
 from harness_tree.tree import TreeLearner, count_pairs
 
 RANKINGS = ("nodes", "leaves")
-LISTS = ("list_starts_", "list_classes_", "list_counts_")
+LIST_NAMES = ("list_starts_", "list_classes_", "list_counts_")
 NODES_PER_CLASS = 4
 """The budget of inner nodes for each class, where none is given."""
 
@@ -128,13 +138,13 @@ class LOMtree(TreeLearner, BatchLearner):
             stretches = self.table_.reshape(-1, n_features + 1, 2)
             self.table_ = np.pad(stretches, ((0, 0), (0, new), (0, 0))).reshape(-1, 2)
 
-    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
+    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
         self._forget_lists()
         self._reserve()
         tree, weights = self._tree(), self._weights()
         growth = Growth(self._budget(), float(self.resistance))
         space = np.empty((2, int(np.diff(instances.indptr).max(initial=0))), np.float32)
-        while (done := update(tree, weights, instances, labels, order, growth, step, space)) < order.size:
+        while (done := update_lomtree(tree, weights, instances, labels, order, growth, step, space)) < order.size:
             tree, order = make_room(tree), order[done:]
         self.entries_, self.root_ = tree.entries, int(tree.tally["root"][0])
         self._trim()
@@ -157,7 +167,7 @@ class LOMtree(TreeLearner, BatchLearner):
         self.nodes_ = self.nodes_[: self.tally_["n_nodes"][0]]
 
     def _forget_lists(self) -> None:
-        for name in LISTS:
+        for name in LIST_NAMES:
             if hasattr(self, name):
                 delattr(self, name)
 
@@ -168,14 +178,14 @@ class LOMtree(TreeLearner, BatchLearner):
 
     # -- asking
 
-    def _lists(self) -> Lists:
+    def _lists(self) -> ClassLists:
         """What each node knows of classes; made when first asked for after training."""
         if not hasattr(self, "list_starts_"):
             counted, favourites = counts_of(self._tree()), self.nodes_["maxl"].astype(np.int64)
             if self.refit and hasattr(self, "_training"):
                 counted, favourites = self._refitted(*counted, favourites)
             self.list_starts_, self.list_classes_, self.list_counts_ = as_lists(*counted, favourites)
-        return Lists(frozen(self.list_starts_), frozen(self.list_classes_), frozen(self.list_counts_))
+        return ClassLists(frozen(self.list_starts_), frozen(self.list_classes_), frozen(self.list_counts_))
 
     def _refitted(self, at: Any, classes: Any, counts: Any, favourites: Any) -> tuple[tuple[Any, Any, Any], Any]:
         """The counts with those of each leaf replaced by what of the training data arrives there."""
@@ -198,8 +208,8 @@ class LOMtree(TreeLearner, BatchLearner):
         shape = (n_nodes, self.classes_.size)
         return csr_array((lists.counts[kept].astype(np.float64), (at[kept], lists.classes[kept])), shape=shape)
 
-    def _tree(self) -> Tree:
-        return Tree(self.nodes_, self.entries_, self.tally_)
+    def _tree(self) -> GrowingTree:
+        return GrowingTree(self.nodes_, self.entries_, self.tally_)
 
     # -- files
 

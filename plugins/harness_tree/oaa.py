@@ -12,8 +12,8 @@ from harness.sdk import rules
 from harness.sdk.archive import expect_array
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.one_against_all import rank, update
-from harness_tree.kernels.regressor import Step
+from harness_tree.kernels.one_against_all import rank_oaa, update_oaa
+from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.learner import BatchLearner, Positions
 
 
@@ -74,16 +74,16 @@ class OAA(BatchLearner):
             self.W_ = np.pad(self.W_, ((0, new_features), (0, new_classes)))
             self.base_ = np.pad(self.base_, (0, new_classes), constant_values=-np.inf)
 
-    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
+    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
         n_classes = self.classes_.size
         zeros, scores, moved = np.zeros(n_classes), np.empty(n_classes), np.empty(n_classes, np.int32)
-        update(self.W_, instances, labels, order, step, zeros, scores, moved)
+        update_oaa(self.W_, instances, labels, order, step, zeros, scores, moved)
         if not np.isfinite(self.W_[0]).all() or not np.isfinite(scores).all():
             raise ValueError("weights outgrew float32: scale X down, or lower eta")
         self.base_[labels] = 0.0
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        return rank(self.W_, instances, self.base_, k)
+        return rank_oaa(self.W_, instances, self.base_, k)
 
     @property
     def index_size_(self) -> int:

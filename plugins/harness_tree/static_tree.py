@@ -12,9 +12,9 @@ from harness.sdk import rules
 from harness.sdk.archive import expect
 from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.ranking import Lists
-from harness_tree.kernels.regressor import Step
-from harness_tree.kernels.static_tree import build, update
+from harness_tree.kernels.ranking import ClassLists
+from harness_tree.kernels.regressor import RegressorStep
+from harness_tree.kernels.static_tree import build_tree, update_static_tree
 from harness_tree.learner import Positions
 from harness_tree.tree import TreeLearner
 
@@ -33,19 +33,21 @@ class StaticTree(TreeLearner):
         return self._tree_rules()
 
     def _set_up(self, generator: np.random.Generator) -> None:
-        self.nodes_, self.leaf_of_ = build(generator.permutation(self.classes_.size))
+        self.nodes_, self.leaf_of_ = build_tree(generator.permutation(self.classes_.size))
         self._begin_weights(self.classes_.size - 1)
 
-    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: Step) -> None:
+    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
         space = np.empty((2, int(np.diff(instances.indptr).max(initial=0))), np.float32)
         weights = self._weights()
-        update(self.nodes_, self.leaf_of_, weights, instances, labels, order, step, self.winners_only, space)
+        update_static_tree(
+            self.nodes_, self.leaf_of_, weights, instances, labels, order, step, self.winners_only, space
+        )
 
-    def _lists(self) -> Lists:
+    def _lists(self) -> ClassLists:
         is_leaf = self.nodes_["left"] < 0
         starts = np.concatenate([[0], np.cumsum(is_leaf)])
         counts = np.ones(self.classes_.size, np.int64)
-        return Lists(frozen(starts, np.int64), frozen(self.nodes_["maxl"][is_leaf], np.int32), frozen(counts))
+        return ClassLists(frozen(starts, np.int64), frozen(self.nodes_["maxl"][is_leaf], np.int32), frozen(counts))
 
     def _n_leaves_read(self, k: int) -> int:
         return k

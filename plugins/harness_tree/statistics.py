@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from harness.sdk.kernels.arrays import Array
+from harness_tree.kernels.nodes import levels
+
+SHOWN_CLASSES = 3
+"""Of a node in a picture: so many of its classes are named."""
 
 
 @dataclass(frozen=True)
@@ -78,39 +82,50 @@ def row_sums(matrix: csr_array) -> NDArray[np.float64]:
 
 def depths(nodes: Array, root: int) -> NDArray[np.int64]:
     """The number of decisions before each node."""
-    steps, level, depth = np.zeros(len(nodes), np.int64), np.array([root]), 0
-    while (inner := level[nodes["left"][level] >= 0]).size:
-        depth, level = depth + 1, np.concatenate([nodes["left"][inner], nodes["right"][inner]])
+    steps = np.zeros(len(nodes), np.int64)
+    for depth, level in enumerate(levels(nodes, root)):
         steps[level] = depth
     return steps
 
 
 def ancestors(nodes: Array, root: int, leaves: NDArray[np.int64]) -> tuple[Any, Any, Any]:
     """Each pair of an inner node and a leaf below it: node, leaf, and 1.0 where the leaf is on the right."""
-    found, child, leaf = [], leaves, leaves
-    while (kept := child != root).any():
-        child, leaf = child[kept], leaf[kept]
+    above, below, side = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    child, leaf = leaves[leaves != root], leaves[leaves != root]
+    while child.size:
         parent = nodes["parent"][child].astype(np.int64)
-        found.append((parent, leaf, nodes["right"][parent] == child))
-        child = parent
-    above, below, side = ([pair[part] for pair in found] or [np.empty(0, np.int64)] for part in range(3))
-    return np.concatenate(above), np.concatenate(below), np.concatenate(side).astype(np.float64)
+        above.append(parent)
+        below.append(leaf)
+        side.append((nodes["right"][parent] == child).astype(np.float64))
+        child, leaf = parent[parent != root], leaf[parent != root]
+    return np.concatenate(above), np.concatenate(below), np.concatenate(side)
 
 
-def draw(nodes: Array, root: int, counts: csr_array, names: Sequence[Any], depth: int) -> str:
+def _describe_classes(reached: coo_array, names: Sequence[Any]) -> str:
+    """How many instances there are, and of which classes most: `reached` is one row of counts by class."""
+    total = reached.data.sum()
+    classes = reached.coords[1]
+    most = np.lexsort((classes, -reached.data))[:SHOWN_CLASSES]
+    shares = [f"{names[classes[e]]} {reached.data[e] / total:.0%}" for e in most]
+    listed = ", ".join(shares) or "no class"
+    if reached.nnz > SHOWN_CLASSES:
+        listed += f" and {reached.nnz - SHOWN_CLASSES} more"
+    return f"{total:,.0f} of {listed}"
+
+
+def draw_tree(nodes: Array, root: int, counts: csr_array, names: Sequence[Any], depth: int) -> str:
     """The tree in text, down to a depth: what reaches each node, how it is split, which classes it has most of."""
     known = measure(nodes, root, counts)
-    split = {int(v): (b, j) for v, b, j in zip(known.nodes, known.beta, known.J, strict=True)}
+    split = dict(zip(known.nodes.tolist(), zip(known.beta, known.J, strict=True), strict=True))
     above, below, _ = ancestors(nodes, root, np.flatnonzero(nodes["left"] < 0))
     spread = csr_array((np.ones(above.size), (above, below)), shape=(len(nodes), len(nodes))) @ counts + counts
 
     def tell(v: int, mark: str) -> str:
-        row = spread[[v]].tocoo()
-        most = np.lexsort((row.coords[1], -row.data))[:3]
-        classes = ", ".join(f"{names[row.coords[1][e]]} {row.data[e] / row.data.sum():.0%}" for e in most)
-        parting = f"; {split[v][0]:.0%} to the right, J {split[v][1]:.2f}" if v in split else ""
-        more = f" and {row.nnz - 3} more" if row.nnz > 3 else ""
-        return f"{mark}{row.data.sum():,.0f} of {classes or 'no class'}{more}{parting}"
+        parting = ""
+        if v in split:
+            beta, J = split[v]
+            parting = f"; {beta:.0%} to the right, J {J:.2f}"
+        return f"{mark}{_describe_classes(spread[[v]].tocoo(), names)}{parting}"
 
     lines, waiting = [], [(root, "", "", 0)]
     while waiting:

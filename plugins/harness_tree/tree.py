@@ -15,14 +15,14 @@ from harness.sdk.archive import expect, expect_array
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.nodes import NODE, route, tree_depth
-from harness_tree.kernels.ranking import Lists, rank_nodes
+from harness_tree.kernels.nodes import NODE, levels, route, tree_depth
+from harness_tree.kernels.ranking import ClassLists, rank_nodes
 from harness_tree.kernels.regressor import Weights, dense_weights, hashed_weights
 from harness_tree.learner import PassLearner
-from harness_tree.statistics import TreeStatistics, draw, measure
+from harness_tree.statistics import TreeStatistics, draw_tree, measure
 
 STORES = ("auto", "dense", "hashed")
-STEPS = ("adagrad", "plain")
+STEP_KINDS = ("adagrad", "plain")
 DENSE_BYTES = 2**30
 """Beyond this a dense table is not chosen unless asked for."""
 
@@ -46,7 +46,7 @@ class TreeLearner(PassLearner):
     # -- what a learner supplies
 
     @abstractmethod
-    def _lists(self) -> Lists:
+    def _lists(self) -> ClassLists:
         """The classes of each node."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class TreeLearner(PassLearner):
     def _tree_rules(self) -> dict[str, rules.Rule]:
         holds, _ = rules.count(self.bits)
         return {
-            "step": rules.one_of(self.step, STEPS),
+            "step": rules.one_of(self.step, STEP_KINDS),
             "store": rules.one_of(self.store, STORES),
             "bits": (holds and self.bits <= 32, "an integer from 1 to 32"),
         }
@@ -99,7 +99,11 @@ class TreeLearner(PassLearner):
     def index_bytes_(self) -> int:
         """The bytes of weights, nodes and what is known of classes, with all that further training would need."""
         check_is_fitted(self)
-        return sum(value.nbytes for name, value in vars(self).items() if name.endswith("_") and _is_array(value))
+        total = 0
+        for name, value in vars(self).items():
+            if name.endswith("_") and isinstance(value, np.ndarray):
+                total += value.nbytes
+        return total
 
     def edges_touched(self, X: Matrix) -> float:
         """Weights read per active feature while predicting X: the decisions on the way of its row."""
@@ -123,7 +127,7 @@ class TreeLearner(PassLearner):
         """The tree in text, down to a depth, with what becomes of these instances or else of those of training."""
         rules.enforce({"depth": rules.count(depth, 0)}, {"depth": depth})
         counts, names = self._counts(X, y)
-        return draw(self.nodes_, self.root_, counts, names.tolist(), depth)
+        return draw_tree(self.nodes_, self.root_, counts, names.tolist(), depth)
 
     def _counts(self, X: Matrix, y: ArrayLike | None) -> tuple[csr_array, NDArray[Any]]:
         """Instances by node and class, and the names of these classes."""
@@ -141,11 +145,9 @@ class TreeLearner(PassLearner):
         expect(nodes.dtype == NODE and nodes.ndim == 1 and 0 <= self.root_ < n_nodes, "nodes_")
         self.nodes_ = nodes = nodes.astype(NODE)  # a file does not say that fields are aligned, and kernels ask for it
         inner = nodes["left"] >= 0
-        for link in ("parent", "left", "right"):
-            expect(
-                bool((nodes[link] < n_nodes).all() and (nodes[link][inner] >= (0 if link != "parent" else -1)).all()),
-                link,
-            )
+        for link, least in (("parent", -1), ("left", 0), ("right", 0)):
+            within = np.all(nodes[link] < n_nodes) and np.all(nodes[link][inner] >= least)
+            expect(bool(within), link)
         expect(_reaches_each_once(nodes, self.root_), "nodes_")
         expect(bool(((nodes["slot"][inner] >= 0) & (nodes["slot"][inner] < n_slots)).all()), "slot")
         rows = 2**self.bits if self.hashed_ else n_slots * (self.n_features_in_ + 1)
@@ -163,17 +165,13 @@ def count_pairs(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int
 
 def _reaches_each_once(nodes: NDArray[Any], root: int) -> bool:
     """Whether the links make one tree: the way down meets every node once, and parents are those of their children."""
-    met, level = 1, np.array([root])
-    while (inner := level[nodes["left"][level] >= 0]).size:
-        children = [nodes["left"][inner], nodes["right"][inner]]
-        if not all((nodes["parent"][child] == inner).all() for child in children):
-            return False
-        level = np.concatenate(children)
+    met = 0
+    for level in levels(nodes, root):
         met += level.size
-        if met > len(nodes):
+        if met > len(nodes):  # it goes round in a circle
             return False
-    return met == len(nodes) and nodes["parent"][root] == -1
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray)
+        inner = level[nodes["left"][level] >= 0]
+        for side in ("left", "right"):
+            if np.any(nodes["parent"][nodes[side][inner]] != inner):
+                return False
+    return met == len(nodes) and bool(nodes["parent"][root] == -1)

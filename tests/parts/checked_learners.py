@@ -56,11 +56,11 @@ class Good(ClassifierMixin):
 
     def save(self, path):
         header = {"C": self.C, "random_state": self.random_state}
-        archive.write(path, header, {"classes_": self.classes_, "sums_": self.sums_})
+        archive.write_model(path, header, {"classes_": self.classes_, "sums_": self.sums_})
 
     @classmethod
     def load(cls, path):
-        header, arrays = archive.read(path)
+        header, arrays = archive.read_model(path)
         learner = cls(C=header["C"], random_state=header["random_state"])
         learner.classes_ = arrays["classes_"]
         learner.set_sums(arrays["sums_"])

@@ -66,8 +66,7 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
     except RuntimeError:  # no folder can be written to: it works all the same, and compiles anew each time
         return dispatcher
     try:
-        cache_file = dispatcher._cache._cache_file
-        cache_file._source_stamp = (cache_file._source_stamp, stamp_of(function.__code__.co_filename))
+        _keep_fresh(dispatcher._cache._cache_file, function.__code__.co_filename)
     except AttributeError:  # insides of numba, which a release beyond those that were tried may have changed
         warnings.warn(
             f"numba {numba.__version__} keeps its cache in a way not known here: kernels compile in each process",
@@ -76,6 +75,20 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
         )
         return _compiled(function, **options)  # slow, where stale machine code would be wrong
     return dispatcher
+
+
+def _keep_fresh(cache_file: Any, source: str) -> None:
+    """Let cached code count as that of a file and of all kernels that it imports."""
+    cache_file._source_stamp = (cache_file._source_stamp, stamp_of(source))
+    load_index = cache_file._load_index
+
+    def load_index_if_readable() -> Any:
+        try:
+            return load_index()
+        except Exception:  # numba reads all of it before the stamp: classes of an older version may be no more
+            return {}
+
+    cache_file._load_index = load_index_if_readable
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:

@@ -17,8 +17,8 @@ from harness.sdk.kernels.prefetching import AHEAD, LINE_EDGES, prefetch
 from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
 from harness.sdk.kernels.signatures import INSTANCES
 
-MOST_CLASSES = 64
-MOST_BYTES = 256_000_000
+MOST_MATRIX_CLASSES = 64
+MOST_MATRIX_BYTES = 256_000_000
 LANES = 4
 """Scores that a vector register holds: the matrix is as wide as a multiple of it."""
 BLOCK_ROWS = 1024
@@ -28,7 +28,7 @@ NO_FACTORS = np.empty(0)
 def pays(rows: Rows, instances: Instances, n_classes: int) -> bool:
     """Whether the matrix is small, and the batch has at least one value for each row of it."""
     n_features = rows.start.size
-    small = n_classes <= MOST_CLASSES and n_features * _width(n_classes) * 4 <= MOST_BYTES
+    small = n_classes <= MOST_MATRIX_CLASSES and n_features * _width(n_classes) * 4 <= MOST_MATRIX_BYTES
     return small and n_features <= instances.indices.size
 
 

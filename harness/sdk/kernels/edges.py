@@ -48,7 +48,7 @@ def as_rows(edges: Edges) -> Rows:
     )
 
 
-def pack(rows: Rows, *, by_class: bool = False) -> Rows:
+def pack_rows(rows: Rows, *, by_class: bool = False) -> Rows:
     """The same index in the order of the features, without a gap; on request each row in the order of its classes."""
     edges = as_edges(rows)
     return as_rows(sort_by_class(edges) if by_class else edges)
@@ -76,7 +76,7 @@ def keep_largest(edges: Edges, sizes: NDArray[Any], share: float) -> Edges:
     return Edges(before[edges.indptr], edges.classes[kept], edges.weights[kept])
 
 
-def check(edges: Edges, n_features: int, n_classes: int) -> None:
+def check_edges(edges: Edges, n_features: int, n_classes: int) -> None:
     """Raise ValueError for edges, from wherever they came, that make no sound index."""
     indptr, classes, weights = edges
     if [array.dtype for array in edges] != [np.int64, np.uint32, np.float32] or {array.ndim for array in edges} != {1}:

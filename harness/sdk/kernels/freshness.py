@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
-FOLDER = "kernels"
+KERNELS_NAME = "kernels"
 """What a package calls the folder, or the module, with its kernels."""
 
 
@@ -55,7 +55,7 @@ def imported_by(file: Path) -> frozenset[Path]:
 def _files_of(module: str, names: list[str], folder: Path) -> Iterator[Path]:
     """The files of `import module`, or of `from module import names`, in a file of this folder."""
     yield from _files_below(folder, module, names)
-    if FOLDER in [*module.split("."), *names]:
+    if KERNELS_NAME in [*module.split("."), *names]:
         spec = _spec_of(module)
         yield from _source_of(spec)
         if spec is not None and spec.submodule_search_locations:

@@ -30,7 +30,7 @@ class Labels(NamedTuple):
     indices: NDArray[np.int32]
 
 
-def as_rows(X: Any) -> csr_array:
+def canonical_rows(X: Any) -> csr_array:
     """A dense or sparse matrix as rows with each feature once, in order; not a copy where it is that already."""
     rows = X if isinstance(X, csr_array) else csr_array(X)
     if not rows.has_canonical_format:  # a repeated feature would grow its row twice where the kernels count once
@@ -41,7 +41,7 @@ def as_rows(X: Any) -> csr_array:
 
 def as_instances(X: Any) -> Instances:
     """Convert a dense or sparse matrix, without a copy where it fits already, and without touching the original."""
-    rows = as_rows(X)
+    rows = canonical_rows(X)
     return Instances(frozen(rows.indptr, np.int64), frozen(rows.indices, np.int32), frozen(rows.data, np.float32))
 
 

@@ -35,7 +35,7 @@ def no_moves(n_classes: int) -> Moves:
 
 
 @helper()
-def plan(moves: Moves, n: int, c: Any, change: float) -> int:
+def plan_move(moves: Moves, n: int, c: Any, change: float) -> int:
     """Let class c move, behind n others; gives how many move now."""
     moves.changes[c] = change
     moves.classes[np.uint32(n)] = c
@@ -43,7 +43,7 @@ def plan(moves: Moves, n: int, c: Any, change: float) -> int:
 
 
 @helper()
-def move(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
+def move_row(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
     """W[f, c] += x change_c for the n classes that move; edges appear when they are new, and vanish when they get zero.
 
     There must be room for n new edges.
@@ -70,7 +70,7 @@ def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int) -> 
     if not has_room(rows, instances.indices[lo:hi], n):
         return False
     for j in range(lo, hi):
-        move(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
+        move_row(rows, np.uint32(instances.indices[j]), np.float64(instances.data[j]), moves, n)
     return True
 
 

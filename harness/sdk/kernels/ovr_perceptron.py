@@ -13,15 +13,28 @@ from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all, plan
-from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze
+from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all, no_moves, plan_move
+from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, enlarge, freeze
 from harness.sdk.kernels.scoring import score, squared_norm
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.topk import top_k
+from harness.sdk.kernels.topk import fill_top_k
+
+
+def learn_one_vs_rest(
+    rows: Rows, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int
+) -> tuple[Rows, int]:
+    """The index after a pass in this order, enlarged where it had to be, and how many updates it took."""
+    errors, moves = np.zeros(1, np.int64), no_moves(n_classes)
+    zeros, scores = np.zeros(n_classes), np.empty(n_classes)
+    done = update_one_vs_rest(rows, instances, labels, order, zeros, scores, moves, errors)
+    while done < order.size:
+        rows, order = enlarge(rows), order[done:]
+        done = update_one_vs_rest(rows, instances, labels, order, zeros, scores, moves, errors)
+    return rows, int(errors[0])
 
 
 @kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), reads(float64), writes(float64), MOVES, writes(int64)), **LEAN)
-def update(
+def update_one_vs_rest(
     rows: Rows,
     instances: Instances,
     labels: Labels,
@@ -47,11 +60,11 @@ def update(
         for p in range(labels.indptr[i], labels.indptr[i + 1]):
             y = np.uint32(labels.indices[p])
             if scores[y] <= 0:
-                n = plan(moves, n, y, 1.0)
+                n = plan_move(moves, n, y, 1.0)
             scores[y] = -np.inf
         for k in range(np.uint32(scores.size)):
             if scores[k] >= 0:
-                n = plan(moves, n, k, -1.0)
+                n = plan_move(moves, n, k, -1.0)
         if not move_all(rows, instances, i, moves, n):
             forget(moves, n)
             return done
@@ -113,6 +126,6 @@ def fill_scaled_ranks(
             score(rows, instances, i, zeros, scores)
             for c in range(np.uint32(scores.size)):
                 scores[c] = scores[c] * scale[c] + base[c]
-            top_k(scores, ranked[i])
+            fill_top_k(scores, ranked[i])
         else:
             ranked[i] = -1

@@ -12,10 +12,10 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.sdk.kernels.scoring import score, squared_norm
 from harness.sdk.kernels.signatures import INSTANCES
-from harness.sdk.kernels.topk import top_k
+from harness.sdk.kernels.topk import fill_top_k
 
 
-def rank(rows: Rows, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+def rank_by_index(rows: Rows, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
     """The k best classes of each instance, best first, by sum_f x_f W[f, c] + base_c; -1 pads."""
     ranked = np.empty((instances.n_instances, k), np.int32)
     fill_ranks(freeze(rows), instances, base, np.empty_like(base), ranked)
@@ -28,7 +28,7 @@ def fill_ranks(rows: Rows, instances: Instances, base: Array, scores: Array, ran
     for i in range(ranked.shape[0]):
         if squared_norm(instances, i) > 0:
             score(rows, instances, i, base, scores)
-            top_k(scores, ranked[i])
+            fill_top_k(scores, ranked[i])
         else:
             for place in range(ranked.shape[1]):
                 ranked[i, place] = -1

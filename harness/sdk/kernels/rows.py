@@ -149,7 +149,7 @@ def append(rows: Rows, f: Any, c: Any, weight: Any) -> None:
 
 
 @helper()
-def remove(rows: Rows, f: Any, offset: Any) -> None:
+def remove_edge(rows: Rows, f: Any, offset: Any) -> None:
     """Take an edge away: the last edge of the row takes its place."""
     last = rows.length[f] - 1
     e, end = rows.start[f] + offset, rows.start[f] + last
@@ -164,7 +164,7 @@ def drop_zeros(rows: Rows, f: Any) -> None:
     offset = 0
     while offset < rows.length[f]:
         if rows.weights[rows.start[f] + offset] == 0:
-            remove(rows, f, offset)
+            remove_edge(rows, f, offset)
         else:
             offset += 1
 
@@ -173,7 +173,7 @@ def drop_zeros(rows: Rows, f: Any) -> None:
 def move_up(rows: Rows, f: Any) -> None:
     """Move row f to a block of the next size."""
     level, old = rows.level[f], rows.start[f]
-    new = take(rows, level + 1)
+    new = take_block(rows, level + 1)
     for e in range(rows.length[f]):
         rows.classes[new + e] = rows.classes[old + e]
         rows.weights[new + e] = rows.weights[old + e]
@@ -185,7 +185,7 @@ def move_up(rows: Rows, f: Any) -> None:
 
 
 @helper()
-def take(rows: Rows, level: int) -> Any:
+def take_block(rows: Rows, level: int) -> Any:
     """A block of this level: a free one, else the next edges never handed out."""
     block = rows.heads[level]
     if block != NONE:

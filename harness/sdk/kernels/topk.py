@@ -9,11 +9,11 @@ import numpy as np
 from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.compiling import helper
 
-BLOCK = 64
+BLOCK_CLASSES = 64
 
 
 @helper(fastmath={"nnan", "nsz"})  # a maximum of numbers is the same in any order, so it may run in vector registers
-def peak(scores: Array, lo: int, hi: int) -> float:
+def highest(scores: Array, lo: int, hi: int) -> float:
     """max s_c over lo <= c < hi"""
     best = -np.inf
     for c in range(np.uint64(lo), np.uint64(hi)):
@@ -25,27 +25,27 @@ def peak(scores: Array, lo: int, hi: int) -> float:
 def best_class(scores: Array) -> int:
     """argmax_c s_c, the lowest c on ties: block by block, then one by one in the block that has the maximum."""
     best, block = -np.inf, 0
-    for lo in range(0, scores.size, BLOCK):
-        top = peak(scores, lo, min(lo + BLOCK, scores.size))
+    for lo in range(0, scores.size, BLOCK_CLASSES):
+        top = highest(scores, lo, min(lo + BLOCK_CLASSES, scores.size))
         if top > best:
             best, block = top, lo
-    for c in range(block, min(block + BLOCK, scores.size)):
+    for c in range(block, min(block + BLOCK_CLASSES, scores.size)):
         if scores[c] == best:
             return c
     return block
 
 
 @helper()
-def top_k(scores: Array, ranked: Array) -> None:
+def fill_top_k(scores: Array, ranked: Array) -> None:
     """Fill `ranked` with the best classes, best first; a class with the score -inf takes no part, -1 pads.
 
     By insertion: k is small, and most blocks of classes stop at the comparison of their maximum with the worst of the k
     best so far. A class that only ties has the higher id, since it comes later, and stays behind.
     """
     size, worst = 0, -np.inf
-    for lo in range(0, scores.size, BLOCK):
-        hi = min(lo + BLOCK, scores.size)
-        if not peak(scores, lo, hi) > worst:
+    for lo in range(0, scores.size, BLOCK_CLASSES):
+        hi = min(lo + BLOCK_CLASSES, scores.size)
+        if not highest(scores, lo, hi) > worst:
             continue
         for c in range(np.uint32(lo), np.uint32(hi)):
             if scores[c] > worst:

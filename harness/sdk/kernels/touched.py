@@ -81,7 +81,7 @@ def add_up_and_list(rows: Rows, features: Array, values: Array, degree: int, sco
 
 
 @helper()
-def clear(scores: Array, touched: Array) -> None:
+def clear_scores(scores: Array, touched: Array) -> None:
     """All scores are 0 again."""
     for t in range(touched.size):
         scores[touched[t]] = 0.0
@@ -163,4 +163,4 @@ def fill_touched_ranks(
             values[j] = factor * instances.data[lo + j]
         touched = space.touched[: touch(rows, features, values, degree, space)]
         ranked[i, choose(space.scores, touched, 0.0, ranked[i]) :] = -1
-        clear(space.scores, touched)
+        clear_scores(space.scores, touched)

@@ -12,11 +12,11 @@ from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear, touch
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear_scores, touch
 from harness_index.kernels.upkeep import gain, settle, weaken
 
 
-class Step(NamedTuple):
+class EMAStep(NamedTuple):
     """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
 
     margin: float
@@ -25,7 +25,7 @@ class Step(NamedTuple):
     degree: int
 
 
-STEP = named(Step, float64, float64, float64, int64)
+EMA_STEP = named(EMAStep, float64, float64, float64, int64)
 
 
 @helper()
@@ -44,8 +44,8 @@ def boost(rows: Rows, features: Array, values: Array, c: Any, rate: float) -> No
         gain(rows, np.uint32(features[j]), c, rate * np.float64(values[j]), 0.0)
 
 
-@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), SPACE, STEP), **LEAN)
-def update(rows: Rows, instances: Instances, labels: Labels, order: Array, space: Space, step: Step) -> int:
+@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), SPACE, EMA_STEP), **LEAN)
+def update_ema(rows: Rows, instances: Instances, labels: Labels, order: Array, space: Space, step: EMAStep) -> int:
     """For each instance (x, y) in this order where s_y - max(0, s of the best rival) < margin, and each feature of it:
 
         W[f, c] *= max(0, 1 - rate x_f^2) for all c,    W[f, y] += rate x_f
@@ -61,7 +61,7 @@ def update(rows: Rows, instances: Instances, labels: Labels, order: Array, space
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
         touched = space.touched[: touch(rows, features, values, step.degree, space)]
         lacks = lacks_margin(scores, truth, best_rival(scores, touched, truth), step.margin)
-        clear(scores, touched)
+        clear_scores(scores, touched)
         if not lacks:
             continue
         if not has_room(rows, features, truth.size):
@@ -77,7 +77,7 @@ def update(rows: Rows, instances: Instances, labels: Labels, order: Array, space
             for p in range(truth.size):
                 if lacks_margin(scores, truth[p : p + 1], s_rival, step.margin):
                     boost(rows, features, values, np.uint32(truth[p]), step.rate)
-            clear(scores, touched)
+            clear_scores(scores, touched)
         for j in range(features.size):
             settle(rows, np.uint32(features[j]), step.least, step.degree < scores.size)
     return order.size

@@ -12,11 +12,11 @@ from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, wr
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear, touch
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear_scores, touch
 from harness_index.kernels.upkeep import SMALLEST, gain, settle
 
 
-class Step(NamedTuple):
+class FFStep(NamedTuple):
     """How an update is made; `degree` edges of a row are scored, and those below the share `least` dropped."""
 
     margin: float
@@ -28,7 +28,7 @@ class Step(NamedTuple):
     """Whether this pass counts how often a feature is met."""
 
 
-STEP = named(Step, float64, float64, int64, boolean, int64, boolean)
+FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, boolean)
 
 
 @helper()
@@ -40,9 +40,10 @@ def vote(total: float, met: Any, warm: int) -> float:
 
 
 @kernel(
-    int64(ROWS, writes(float64), writes(uint32), INSTANCES, LABELS, reads(int64), SPACE, writes(float64), STEP), **LEAN
+    int64(ROWS, writes(float64), writes(uint32), INSTANCES, LABELS, reads(int64), SPACE, writes(float64), FF_STEP),
+    **LEAN,
 )
-def update(
+def update_ff(
     rows: Rows,
     totals: Array,
     met: Array,
@@ -51,7 +52,7 @@ def update(
     order: Array,
     space: Space,
     votes: Array,
-    step: Step,
+    step: FFStep,
 ) -> int:
     """For each instance (x, y) in this order, scored with w[f, c] = n[f, c] / N[f], less while f is new:
 
@@ -72,7 +73,7 @@ def update(
         touched = space.touched[: touch(rows, features, votes, step.degree, space)]
         y = np.uint32(truth[0])
         lead = scores[y] - best_rival(scores, touched, truth)
-        clear(scores, touched)
+        clear_scores(scores, touched)
         learns = lead <= step.margin
         if learns and not has_room(rows, features, 1):
             return done

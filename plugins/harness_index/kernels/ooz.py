@@ -18,16 +18,16 @@ from harness.sdk.kernels.prefetching import fetch_each
 from harness.sdk.kernels.rows import ROWS, Rows, append, has_room
 from harness.sdk.kernels.scoring import squared_norm
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear, touch
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear_scores, touch
 from harness_index.kernels.upkeep import close_gaps, gain, restore_order
 
 SHARED, LEVEL, EXACT = 0, 1, 2
 """Readings of how a rate is spread over rivals."""
-ROUNDING = 1 + 1e-12
+ROUNDING_FACTOR = 1 + 1e-12
 """A sum that exceeds its bound by less than this factor does so by rounding alone."""
 
 
-class Step(NamedTuple):
+class OOZStep(NamedTuple):
     """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
 
     margin: float
@@ -39,7 +39,7 @@ class Step(NamedTuple):
     degree: int
 
 
-STEP = named(Step, float64, float64, boolean, boolean, int64, float64, int64)
+OOZ_STEP = named(OOZStep, float64, float64, boolean, boolean, int64, float64, int64)
 
 
 @helper()
@@ -64,7 +64,7 @@ def gained_from_free(free: Array, features: Array, values: Array, rate: float) -
 
 
 @helper()
-def spread(scores: Array, rivals: Array, budget: float, reading: int, losses: Array) -> None:
+def spread_losses(scores: Array, rivals: Array, budget: float, reading: int, losses: Array) -> None:
     """Split the budget into what each rival loses, the best first, down to the score of the next, and so on.
 
     Of each step that the first i rivals share: shared, its height is divided among them; level, each loses the whole
@@ -85,7 +85,7 @@ def spread(scores: Array, rivals: Array, budget: float, reading: int, losses: Ar
 
 @helper()
 def shift_weight(
-    rows: Rows, free: Array, f: Any, value: Any, rate: float, gainers: Array, losses: Array, step: Step
+    rows: Rows, free: Array, f: Any, value: Any, rate: float, gainers: Array, losses: Array, step: OOZStep
 ) -> None:
     """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant."""
     x = np.float64(value)
@@ -94,7 +94,7 @@ def shift_weight(
         given = min(free[f], wanted)
     if step.free_first or step.reading == LEVEL:  # else rivals never lose more than is wanted
         share = affordable(rows, f, x, losses, wanted - given)
-    taken, place, light = take(rows, f, x, share, losses, np.uint32(gainers[0]), step.least)
+    taken, place, light = take_from_rivals(rows, f, x, share, losses, np.uint32(gainers[0]), step.least)
     if not step.free_first:
         given = min(free[f], max(0.0, wanted - taken))
     free[f] -= given
@@ -120,11 +120,11 @@ def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> floa
         total += min(np.float64(rows.weights[e]), x * losses[rows.classes[e]])
     if most <= 0:
         return 0.0
-    return 1.0 if total <= most * ROUNDING else most / total
+    return 1.0 if total <= most * ROUNDING_FACTOR else most / total
 
 
 @helper()
-def take(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
+def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
     """W[f, c] -= share min(W[f, c], x_f D_c); gives the sum, the place of the gainer's edge, counted from 1 and 0
     without one, and how many edges now weigh less than the least.
 
@@ -142,9 +142,10 @@ def take(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any,
 
 
 @kernel(
-    int64(ROWS, writes(float64), INSTANCES, LABELS, reads(int64), SPACE, writes(float64), writes(int32), STEP), **LEAN
+    int64(ROWS, writes(float64), INSTANCES, LABELS, reads(int64), SPACE, writes(float64), writes(int32), OOZ_STEP),
+    **LEAN,
 )
-def update(
+def update_ooz(
     rows: Rows,
     free: Array,
     instances: Instances,
@@ -153,7 +154,7 @@ def update(
     space: Space,
     losses: Array,
     chosen: Array,
-    step: Step,
+    step: OOZStep,
 ) -> int:
     """For each instance (x, y) in this order, with z = margin - s_y + max(0, s of the best rival): where z > 0, shift
 
@@ -178,7 +179,7 @@ def update(
             fetch_each(free, features)
             gainers = truth[best : best + 1] if s_y > 0 else truth
             if not has_room(rows, features, gainers.size):
-                clear(scores, touched)
+                clear_scores(scores, touched)
                 return done
             rate = step.rate
             if step.lower_rate:
@@ -189,12 +190,12 @@ def update(
             budget = min(rate, slack) - given if step.free_first else rate
             floor = max(0.0, s_y + given - step.margin, s_rival - budget)
             rivals = chosen[: choose(scores, touched, floor, chosen) if budget > 0 else 0]
-            spread(scores, rivals, budget, step.reading, losses)
-            clear(scores, touched)
+            spread_losses(scores, rivals, budget, step.reading, losses)
+            clear_scores(scores, touched)
             for j in range(features.size):
                 shift_weight(rows, free, np.uint32(features[j]), values[j], rate, gainers, losses, step)
             for r in range(rivals.size):
                 losses[np.uint32(rivals[r])] = 0.0
         else:
-            clear(scores, touched)
+            clear_scores(scores, touched)
     return order.size

@@ -10,7 +10,7 @@ from numba import boolean, float64, int64
 from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.compiling import helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.moves import MOVES, Moves, forget, mark, move_all, plan
+from harness.sdk.kernels.moves import MOVES, Moves, forget, mark, move_all, plan_move
 from harness.sdk.kernels.rows import ROWS, Rows
 from harness.sdk.kernels.scoring import score
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
@@ -51,14 +51,14 @@ def plan_pairs(scores: Array, truth: Array, held: Array, low: float, moves: Move
     for c in range(np.uint32(scores.size)):
         if scores[c] >= low and scores[c] > -np.inf:
             part = beaten(scores[c], truth, held, moves.changes)
-            n = plan(moves, n, c, -part)
+            n = plan_move(moves, n, c, -part)
             pairs += part
     if pairs == 0:
         return 0
     for p in range(truth.size):
         y = np.uint32(truth[p])
         if moves.changes[y] != 0:
-            n = plan(moves, n, y, moves.changes[y])
+            n = plan_move(moves, n, y, moves.changes[y])
     for m in range(np.uint32(n)):
         moves.changes[moves.classes[m]] /= pairs
     return n
@@ -78,7 +78,7 @@ def beaten(s: float, truth: Array, held: Array, changes: Any) -> int:
 @kernel(
     int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), writes(float64), MOVES, boolean)
 )  # fmt: skip
-def update(
+def update_mmp(
     rows: Rows,
     instances: Instances,
     labels: Labels,

@@ -16,7 +16,7 @@ from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import best_class
 
 
-class Step(NamedTuple):
+class PAStep(NamedTuple):
     """The length of an update that makes up for a loss L: tau = min(cap, L / (scale ||x||^2 + ridge))."""
 
     margin: float
@@ -25,12 +25,12 @@ class Step(NamedTuple):
     cap: float
 
 
-STEP = named(Step, float64, float64, float64, float64)
+PA_STEP = named(PAStep, float64, float64, float64, float64)
 
 
-@kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), STEP), **LEAN)
-def update(
-    rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array, step: Step
+@kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), PA_STEP), **LEAN)
+def update_pa(
+    rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array, step: PAStep
 ) -> int:
     """For each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c and L = margin - s_y + s_c':
 

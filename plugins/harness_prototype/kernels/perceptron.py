@@ -29,7 +29,7 @@ def is_touched(rows: Rows, features: Array, values: Array, c: Any) -> bool:
 
 
 @kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64)))
-def update(rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array) -> int:
+def update_perceptron(rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array) -> int:
     """For each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c, the lowest id on ties:
 
         W[:, y] += x,  W[:, c'] -= x    if c' is ahead of y, or ties with it while no feature of x knows y

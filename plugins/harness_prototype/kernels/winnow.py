@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.compiling import helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.moves import MOVES, Moves, forget, move, plan
+from harness.sdk.kernels.moves import MOVES, Moves, forget, move_row, plan_move
 from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
 from harness.sdk.kernels.scoring import squared_norm
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.topk import top_k
+from harness.sdk.kernels.topk import fill_top_k
 
 
 def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
@@ -29,7 +29,7 @@ def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
 
 
 @helper()
-def score(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, scores: Array) -> float:
+def score_powers(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, scores: Array) -> float:
     """s_c = base_c + sum_f x_f (W[f, c] - 1); gives sum_f x_f, by which w.x is more, for each class alike."""
     scores[:] = base
     middle, total = powers.size // 2, 0.0
@@ -44,7 +44,7 @@ def score(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, 
 
 
 @kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), reads(float64), MOVES, float64))
-def update(
+def update_winnow(
     rows: Rows,
     instances: Instances,
     labels: Labels,
@@ -69,23 +69,23 @@ def update(
         lo, hi = labels.indptr[i], labels.indptr[i + 1]
         for p in range(lo, hi):
             base[np.uint32(labels.indices[p])] = 0.0
-        least = threshold - score(rows, instances, i, base, powers, scores)
+        least = threshold - score_powers(rows, instances, i, base, powers, scores)
         n = 0
         for p in range(lo, hi):
             y = np.uint32(labels.indices[p])
             if scores[y] < least:
-                n = plan(moves, n, y, 1.0)
+                n = plan_move(moves, n, y, 1.0)
             scores[y] = -np.inf
         for c in range(np.uint32(scores.size)):
             if scores[c] >= least:
-                n = plan(moves, n, c, -1.0)
+                n = plan_move(moves, n, c, -1.0)
         features = instances.indices[instances.indptr[i] : instances.indptr[i + 1]]
         if n > 0 and not has_room(rows, features, n):
             forget(moves, n)
             return done
         if n > 0:
             for j in range(features.size):
-                move(rows, np.uint32(features[j]), 1.0, moves, n)
+                move_row(rows, np.uint32(features[j]), 1.0, moves, n)
         forget(moves, n)
     return order.size
 
@@ -104,7 +104,7 @@ def fill_power_ranks(
     """Rank the classes for each instance; one without a feature has no ranking, only padding."""
     for i in range(ranked.shape[0]):
         if squared_norm(instances, i) > 0:
-            score(rows, instances, i, base, powers, scores)
-            top_k(scores, ranked[i])
+            score_powers(rows, instances, i, base, powers, scores)
+            fill_top_k(scores, ranked[i])
         else:
             ranked[i] = -1

@@ -56,7 +56,7 @@ SEARCH = named(Search, writes(uint32), writes(float64), writes(float64), writes(
 
 
 @helper()
-def find(features: Array, lo: Any, hi: Any, f: Any) -> Any:
+def find_feature(features: Array, lo: Any, hi: Any, f: Any) -> Any:
     """The first place from lo on whose feature is not below f."""
     while lo < hi:
         middle = (lo + hi) >> np.uint32(1)
@@ -75,7 +75,7 @@ def visit(branches: Branches, instances: Instances, i: Any, z: Any, search: Sear
     place, end = branches.first[z], branches.first[z + np.uint32(1)]
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
         f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
-        place = find(branches.features, place, end, f)
+        place = find_feature(branches.features, place, end, f)
         if place < end and branches.features[place] == f:
             for e in range(np.uint64(branches.edge[place]), np.uint64(branches.edge[place + np.uint32(1)])):
                 search.score[branches.children[e]] += x * branches.weights[e]
@@ -98,7 +98,7 @@ def best_open(search: Search, n: Any) -> Any:
 
 
 @helper()
-def descend(branches: Branches, instances: Instances, i: Any, search: Search) -> Any:
+def descend_greedily(branches: Branches, instances: Instances, i: Any, search: Search) -> Any:
     """Take the best child at each node; the others stay open. Gives the leaf, and how many nodes are open."""
     z: Any = np.uint32(0)
     n = np.uint32(0)
@@ -125,7 +125,7 @@ def fill_descent_ranks(branches: Branches, instances: Instances, search: Search,
     """
     search.read[0] = 0
     for i in range(ranked.shape[0]):
-        z, n = descend(branches, instances, i, search)
+        z, n = descend_greedily(branches, instances, i, search)
         ranked[i, 0] = branches.own[z]
         size = 1
         while size < ranked.shape[1] and n > 0:

@@ -22,19 +22,19 @@ from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, wr
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.signatures import INSTANCES
 
-IDLE = 0.1
+RESTING_SHARE = 0.1
 """An instance rests whose projected gradient is below this share of the tolerance."""
-FOCUS = 0.05
+FOCUS_SPREAD = 0.05
 """The others are gone through again, by themselves, until their gradients spread by this share of what they did."""
-MOST_REPEATS = 20
+MOST_FOCUSED_SWEEPS = 20
 RUN = np.uint64(4)
 """So many instances stay together when they are shuffled: neighbours in memory are read faster."""
 
 
-LOSSES = ("hinge", "squared_hinge")
+HINGE_LOSSES = ("hinge", "squared_hinge")
 
 
-class Problem(NamedTuple):
+class DualProblem(NamedTuple):
     """What is solved, and how well: the largest and the least projected gradient differ by `tolerance` at most."""
 
     upper: float
@@ -44,16 +44,16 @@ class Problem(NamedTuple):
     most_sweeps: int
 
 
-PROBLEM = named(Problem, float64, float64, float64, float64, int64)
+DUAL_PROBLEM = named(DualProblem, float64, float64, float64, float64, int64)
 
 
-def pose(C: float, *, squared: bool, bias: float, tolerance: float, most_sweeps: int) -> Problem:
+def pose(C: float, *, squared: bool, bias: float, tolerance: float, most_sweeps: int) -> DualProblem:
     """The problem for one cost C and the squared or the plain hinge loss."""
     upper, ridge = (inf, 1 / (2 * C)) if squared else (C, 0.0)
-    return Problem(upper, ridge, bias, tolerance, most_sweeps)
+    return DualProblem(upper, ridge, bias, tolerance, most_sweeps)
 
 
-class Space(NamedTuple):
+class DualSpace(NamedTuple):
     """One machine in training."""
 
     w: NDArray[np.float64]
@@ -64,12 +64,12 @@ class Space(NamedTuple):
     random: NDArray[np.uint64]
 
 
-SPACE = named(Space, writes(float64), writes(float64), writes(int8), writes(uint32), writes(uint64))
+DUAL_SPACE = named(DualSpace, writes(float64), writes(float64), writes(int8), writes(uint32), writes(uint64))
 
 
-def empty_space(n_instances: int, n_features: int) -> Space:
+def empty_dual_space(n_instances: int, n_features: int) -> DualSpace:
     """No instance counts yet, and all of them are of the rest."""
-    return Space(
+    return DualSpace(
         w=np.zeros(n_features + 1),
         alpha=np.zeros(n_instances),
         sign=np.full(n_instances, -1, np.int8),
@@ -97,14 +97,14 @@ def product(instances: Instances, i: Any, w: Array) -> float:
 
 
 @helper()
-def add(instances: Instances, i: Any, amount: float, w: Array) -> None:
+def add_instance(instances: Instances, i: Any, amount: float, w: Array) -> None:
     """w += amount x_i"""
     for j in range(instances.indptr[i], instances.indptr[i + np.uint32(1)]):
         w[np.uint32(instances.indices[j])] += amount * instances.data[j]
 
 
 @helper()
-def draw(random: Array, below: Any) -> Any:
+def draw_number(random: Array, below: Any) -> Any:
     """A number from 0 to below - 1: xorshift, the high bits scaled."""
     state = random[0]
     state ^= state << np.uint64(13)
@@ -119,14 +119,14 @@ def shuffle(order: Array, n: Any, random: Array) -> None:
     """The first n in a random order of short runs: so neighbours in memory are still met together."""
     runs = np.uint64(n) // RUN
     for r in range(runs):
-        other = r + draw(random, runs - r)
+        other = r + draw_number(random, runs - r)
         for p in range(RUN):
             one, two = r * RUN + p, other * RUN + p
             order[one], order[two] = order[two], order[one]
 
 
 @helper()
-def sweep(instances: Instances, squares: Array, problem: Problem, space: Space, active: int) -> Any:
+def sweep(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace, active: int) -> Any:
     """Improve each active a_i in turn; those that hardly want to move are active no more.
 
     Gives how many are active still, and the largest and the least projected gradient met.
@@ -134,7 +134,7 @@ def sweep(instances: Instances, squares: Array, problem: Problem, space: Space, 
     w, alpha, sign, order, _ = space
     bias, last, kept = problem.bias, np.uint32(space.w.size - 1), np.uint64(0)
     largest, least = -np.inf, np.inf
-    still = IDLE * problem.tolerance
+    still = RESTING_SHARE * problem.tolerance
     for s in range(np.uint64(active)):
         i = order[s]
         y, a = np.float64(sign[i]), alpha[i]
@@ -152,13 +152,13 @@ def sweep(instances: Instances, squares: Array, problem: Problem, space: Space, 
         # An instance that w cannot move, in a problem without ridge, only tells its loss.
         target = min(max(a - gradient / curvature, 0.0), problem.upper) if curvature > 0 else problem.upper
         alpha[i] = target
-        add(instances, i, (target - a) * y, w)
+        add_instance(instances, i, (target - a) * y, w)
         w[last] += (target - a) * y * bias
     return np.int64(kept), largest, least
 
 
-@kernel(int64(INSTANCES, reads(float64), PROBLEM, SPACE), nogil=True, **LEAN)
-def solve(instances: Instances, squares: Array, problem: Problem, space: Space) -> int:
+@kernel(int64(INSTANCES, reads(float64), DUAL_PROBLEM, DUAL_SPACE), nogil=True, **LEAN)
+def solve(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace) -> int:
     """Carry on from the a_i and w in the space until a sweep over all instances finds the tolerance kept.
 
     Gives the number of such sweeps, or one more than allowed.
@@ -171,8 +171,8 @@ def solve(instances: Instances, squares: Array, problem: Problem, space: Space) 
         active, largest, least = sweep(instances, squares, problem, space, n)
         if largest - least <= problem.tolerance:
             return number
-        goal = max(FOCUS * (largest - least), problem.tolerance / 2)
-        for _ in range(MOST_REPEATS):
+        goal = max(FOCUS_SPREAD * (largest - least), problem.tolerance / 2)
+        for _ in range(MOST_FOCUSED_SWEEPS):
             shuffle(order, active, space.random)
             active, largest, least = sweep(instances, squares, problem, space, active)
             if largest - least <= goal:
@@ -180,11 +180,11 @@ def solve(instances: Instances, squares: Array, problem: Problem, space: Space) 
     return problem.most_sweeps + 1
 
 
-@kernel(void(INSTANCES, reads(int64), float64, SPACE), nogil=True, **LEAN)
-def move_over(instances: Instances, own: Array, bias: float, space: Space) -> None:
+@kernel(void(INSTANCES, reads(int64), float64, DUAL_SPACE), nogil=True, **LEAN)
+def move_over(instances: Instances, own: Array, bias: float, space: DualSpace) -> None:
     """These instances belong to the class and not to the rest: what they did to w as such is undone."""
     for p in range(own.size):
         i = np.uint32(own[p])
-        add(instances, i, space.alpha[i], space.w)
+        add_instance(instances, i, space.alpha[i], space.w)
         space.w[space.w.size - 1] += space.alpha[i] * bias
         space.alpha[i], space.sign[i] = 0.0, 1

@@ -11,6 +11,7 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
 from harness.sdk.kernels.scoring import score
+from harness_svm.kernels.class_tree import ClassTree
 from harness_svm.kernels.flat_sweeps import decide
 from harness_svm.kernels.structured import (
     BLOCK,
@@ -21,19 +22,18 @@ from harness_svm.kernels.structured import (
     RELUCTANCE,
     Block,
     Goal,
-    Tree,
-    fetch,
-    put_back,
+    fetch_duals,
+    put_duals_back,
 )
 
 
 @kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
-def sweep_rows(
+def sweep_flat_rows(
     instances: Instances,
     squares: Array,
     labels: Array,
     order: Array,
-    tree: Tree,
+    tree: ClassTree,
     goal: Goal,
     rows: Rows,
     duals: Rows,
@@ -49,12 +49,12 @@ def sweep_rows(
         if not has_room(duals, order[done : done + 1], MOST_STEPS):
             return done
         score(rows, instances, i, zeros, block.scores)
-        size = fetch(duals, np.uint32(i), block)
+        size = fetch_duals(duals, np.uint32(i), block)
         violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, slack, block, size, moves)
         if not move_all(rows, instances, i, moves, n):
-            put_back(duals, np.uint32(i), block, size, False)
+            put_duals_back(duals, np.uint32(i), block, size, False)
             forget(moves, n)
             return done
-        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size

@@ -17,10 +17,11 @@ from numba import float64, int64
 from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.compiling import LEAN, helper, kernel, writes
 from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.moves import MOVES, Moves, forget, plan
+from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
 from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
 from harness.sdk.kernels.rows import Rows, has_room
 from harness.sdk.kernels.topk import best_class
+from harness_svm.kernels.class_tree import ClassTree
 from harness_svm.kernels.matrix import move_densely, score_densely
 from harness_svm.kernels.structured import (
     BLOCK,
@@ -30,11 +31,10 @@ from harness_svm.kernels.structured import (
     MOST_STEPS,
     Block,
     Goal,
-    Tree,
-    fetch,
+    fetch_duals,
     join,
     left_over,
-    put_back,
+    put_duals_back,
     steepest,
 )
 
@@ -58,7 +58,7 @@ def find_level(h: Array, members: Array, size: Any, level: float, budget: float)
 
 
 @helper()
-def settle(y: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
+def settle_duals(y: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
     """Give an instance its best duals, among those it has and not too many new ones, the best one for certain.
 
     Without a limit the first instances would give a dual to every class, since all are as good; the other new ones have
@@ -90,8 +90,8 @@ def settle(y: Any, square: float, C: float, slack: float, block: Block, size: An
         new = max(0.0, h[c] - level) / square
         change, beta[c] = new - beta[c], new
         if change != 0:
-            n, gain = plan(moves, n, c, -change), gain + change
-    return size, plan(moves, n, y, gain) if gain != 0 else n
+            n, gain = plan_move(moves, n, c, -change), gain + change
+    return size, plan_move(moves, n, y, gain) if gain != 0 else n
 
 
 @helper()
@@ -118,7 +118,7 @@ def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: 
     n = 0
     if violation > IDLE * goal.tolerance:
         if square > 0:
-            size, n = settle(y, square, goal.C, slack, block, size, moves)
+            size, n = settle_duals(y, square, goal.C, slack, block, size, moves)
         else:
             size = give_all(goal.C, block, size)
     return violation, size, n
@@ -130,7 +130,7 @@ def sweep_flat(
     squares: Array,
     labels: Array,
     order: Array,
-    tree: Tree,
+    tree: ClassTree,
     goal: Goal,
     W: Array,
     duals: Rows,
@@ -146,9 +146,9 @@ def sweep_flat(
         fetch_instance(instances, order, done)
         fetch_row(duals, order, done)
         score_densely(W, instances, i, block.scores)
-        size = fetch(duals, np.uint32(i), block)
+        size = fetch_duals(duals, np.uint32(i), block)
         violations[i], size, n = decide(np.uint32(labels[i]), squares[i], goal, 0.0, block, size, moves)
         move_densely(W, instances, i, moves, n)
-        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size

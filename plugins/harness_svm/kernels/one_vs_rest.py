@@ -19,7 +19,7 @@ from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, squa
 from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.kernels.dual import Problem, Space, empty_space, move_over, solve
+from harness_svm.kernels.dual import DualProblem, DualSpace, empty_dual_space, move_over, solve
 
 
 class Machines(NamedTuple):
@@ -30,8 +30,8 @@ class Machines(NamedTuple):
     sweeps: NDArray[np.int64]
 
 
-def train(
-    instances: Instances, labels: Labels, n_features: int, n_classes: int, problem: Problem, seed: int, prune: float
+def train_one_vs_rest(
+    instances: Instances, labels: Labels, n_features: int, n_classes: int, problem: DualProblem, seed: int, prune: float
 ) -> Machines:
     """One machine for each class, shared out among as many threads as numba has been given.
 
@@ -72,25 +72,25 @@ class _Job:
     """What all machines of one training share."""
 
     def __init__(
-        self, instances: Instances, members: list[NDArray[np.int64]], problem: Problem, seed: int, prune: float
+        self, instances: Instances, members: list[NDArray[np.int64]], problem: DualProblem, seed: int, prune: float
     ) -> None:
         self.instances, self.members, self.problem = instances, members, problem
         self.seed, self.prune = seed, prune
         self.squares = square_lengths(instances)
 
-    def start(self, n_features: int) -> Space:
+    def start(self, n_features: int) -> DualSpace:
         """A machine that has no instance of its own."""
-        space = empty_space(self.instances.n_instances, n_features)
+        space = empty_dual_space(self.instances.n_instances, n_features)
         space.random[0] = _state(self.seed, 0)
         solve(self.instances, self.squares, self.problem, space)
         return space
 
-    def train(self, share: range, start: Space) -> list[_Machine]:
+    def train(self, share: range, start: DualSpace) -> list[_Machine]:
         """The machines of some classes, one after the other in one space."""
-        space = empty_space(start.alpha.size, start.w.size - 1)
+        space = empty_dual_space(start.alpha.size, start.w.size - 1)
         return [self._train_one(c, start, space) for c in share]
 
-    def _train_one(self, c: int, start: Space, space: Space) -> _Machine:
+    def _train_one(self, c: int, start: DualSpace, space: DualSpace) -> _Machine:
         own, bias = self.members[c], self.problem.bias
         space.w[:], space.alpha[:] = start.w, start.alpha
         space.random[0] = _state(self.seed, c + 1)

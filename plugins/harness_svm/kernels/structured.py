@@ -20,12 +20,13 @@ import numpy as np
 from numba import boolean, float64, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.compiling import helper, named, reads, writes
 from harness.sdk.kernels.moves import Moves
 from harness.sdk.kernels.rows import Rows, append
 from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import best_class
+from harness_svm.kernels.class_tree import CLASS_TREE, ClassTree, alike, come_down
 
 MOST_STEPS = 50
 """For one instance in one visit: so many duals may become new."""
@@ -34,31 +35,10 @@ IDLE = 0.02
 RELUCTANCE = 0.25
 """The same where the weights are in an index: with thousands of classes most are nearly as good, and each dual is an
 edge for every feature of the instance (measured: less than half of the edges)."""
-ROUNDING = 1e-12
+ROUNDING_SHARE = 1e-12
 """The share of C below which what is left of it is an error of rounding."""
 NOBODY = np.uint32(0xFFFFFFFF)
 """Stands for the part of C that no class has."""
-
-
-class Tree(NamedTuple):
-    """The tree, node 0 the root and each parent ahead of its children; every class has a leaf of its own."""
-
-    parent: NDArray[np.uint32]
-    leaf: NDArray[np.uint32]
-    """By class."""
-    weight: NDArray[np.float64]
-    """m_z; 0 for the root."""
-    scale: NDArray[np.float64]
-    """r_y, by class."""
-    shared: NDArray[np.float64]
-    """Sum of m_z from the root to each node: <L(y), L(y')> = r_y r_y' shared(last node that they have in common)."""
-    missed: NDArray[np.float64]
-    """Sum from the root to each node of what it costs to leave out a node of the true path."""
-    false: NDArray[np.float64]
-    """The same for what it costs to enter a node beside the true path."""
-
-
-TREE = named(Tree, *map(reads, (uint32, uint32, float64, float64, float64, float64, float64)))
 
 
 class Block(NamedTuple):
@@ -97,28 +77,11 @@ class Goal(NamedTuple):
 GOAL = named(Goal, float64, float64, boolean)
 DUALS = named(Rows, *map(writes, (uint32, uint32, uint8, uint32, float64, uint32)))
 """b_iy, the rows being instances."""
-GIVEN = (INSTANCES, reads(float64), reads(int32), reads(int64), TREE, GOAL)
+GIVEN = (INSTANCES, reads(float64), reads(int32), reads(int64), CLASS_TREE, GOAL)
 """The types of what a sweep reads only: instances, their squared lengths and classes, the order, tree and goal."""
 
 
-def as_tree(parent: Array, leaf: Array, weight: Array, missed: Array, false: Array) -> Tree:
-    """The tree with its sums along the paths; each L(y) is scaled to length 1. All but `leaf` go by node."""
-    weight = np.concatenate([[0.0], weight[1:]])
-    shared, missed, false = (_from_root(parent, values) for values in (weight, missed, false))
-    lengths = shared[leaf]
-    scale = np.divide(1.0, np.sqrt(lengths), out=np.zeros(lengths.size), where=lengths > 0)
-    whole = (frozen(array, np.float64) for array in (weight, scale, shared, missed, false))
-    return Tree(frozen(parent, np.uint32), frozen(leaf, np.uint32), *whole)
-
-
-def _from_root(parent: Array, values: Array) -> NDArray[np.float64]:
-    sums = np.zeros(parent.size)
-    for z in range(1, parent.size):
-        sums[z] = sums[parent[z]] + values[z]
-    return sums
-
-
-def empty_block(tree: Tree) -> Block:
+def empty_block(tree: ClassTree) -> Block:
     nodes, classes = tree.parent.size, tree.leaf.size
     return Block(
         sums=np.zeros(nodes),
@@ -135,7 +98,7 @@ def empty_block(tree: Tree) -> Block:
 
 
 @helper()
-def judge(tree: Tree, y: Any, slack: bool, block: Block) -> None:
+def judge(tree: ClassTree, y: Any, slack: bool, block: Block) -> None:
     """The cost and the rate of each class where y is true."""
     common, parent, own = block.common, tree.parent, tree.leaf[y]
     for z in range(np.uint32(parent.size)):
@@ -160,27 +123,7 @@ def climb(parent: Array, z: Any, common: Array) -> None:
 
 
 @helper()
-def add_up(tree: Tree, scores: Array, sums: Array) -> None:
-    """Node sums from the scores <u_y, x>."""
-    for z in range(np.uint32(sums.size)):
-        sums[z] = 0.0
-    for c in range(np.uint32(scores.size)):
-        sums[tree.leaf[c]] = scores[c]
-    for back in range(np.uint32(1), np.uint32(sums.size)):
-        last: Any = np.uint32(sums.size) - back
-        sums[tree.parent[last]] += sums[last]
-
-
-@helper()
-def come_down(tree: Tree, sums: Array, totals: Array) -> None:
-    """Node totals from node sums; F(x, y) = r_y totals[leaf of y]."""
-    totals[0] = 0.0
-    for z in range(np.uint32(1), np.uint32(sums.size)):
-        totals[z] = totals[tree.parent[z]] + tree.weight[z] * sums[z]
-
-
-@helper()
-def slope(tree: Tree, y: Any, block: Block) -> None:
+def set_gradients(tree: ClassTree, y: Any, block: Block) -> None:
     """The gradient g_y of each class but the true one, from the node sums."""
     come_down(tree, block.sums, block.totals)
     own = tree.scale[y] * block.totals[tree.leaf[y]]
@@ -191,19 +134,7 @@ def slope(tree: Tree, y: Any, block: Block) -> None:
 
 
 @helper()
-def alike(tree: Tree, c: Any, other: Any) -> Any:
-    """<L(c), L(other)>"""
-    one, two = tree.leaf[c], tree.leaf[other]
-    while one != two:
-        if one > two:
-            one = tree.parent[one]
-        else:
-            two = tree.parent[two]
-    return tree.scale[c] * tree.scale[other] * tree.shared[one]
-
-
-@helper()
-def curvature(tree: Tree, y: Any, up: Any, down: Any, rate: Array) -> Any:
+def curvature(tree: ClassTree, y: Any, up: Any, down: Any, rate: Array) -> Any:
     """||rate_up dL(up) - rate_down dL(down)||^2, where nobody's dL is 0."""
     if down == NOBODY:
         return rate[up] ** 2 * (2.0 - 2.0 * alike(tree, y, up))
@@ -215,7 +146,7 @@ def curvature(tree: Tree, y: Any, up: Any, down: Any, rate: Array) -> Any:
 
 
 @helper()
-def push(tree: Tree, c: Any, amount: float, square: float, block: Block, moves: Moves, n: int) -> int:
+def push(tree: ClassTree, c: Any, amount: float, square: float, block: Block, moves: Moves, n: int) -> int:
     """u_c += r_c amount x, planned behind n others and carried into the node sums; gives how many move now."""
     change = tree.scale[c] * amount
     if moves.changes[c] == 0:
@@ -254,7 +185,7 @@ def left_over(C: float, block: Block, size: Any) -> float:
     spare = C
     for m in range(size):
         spare -= block.beta[block.members[m]]
-    return spare if spare > ROUNDING * C else 0.0
+    return spare if spare > ROUNDING_SHARE * C else 0.0
 
 
 @helper()
@@ -265,7 +196,9 @@ def join(c: Any, block: Block, size: Any) -> Any:
 
 
 @helper()
-def improve(tree: Tree, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any, moves: Moves) -> Any:
+def improve(
+    tree: ClassTree, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any, moves: Moves
+) -> Any:
     """Shift duals between two classes at a time until their gradients agree, up to `near`.
 
     Gives how far they were apart, how many members there are now, and how many classes move.
@@ -298,12 +231,12 @@ def improve(tree: Tree, y: Any, square: float, goal: Goal, near: float, block: B
             n = push(tree, down, step * block.rate[down], square, block, moves, n)
         if gain != 0:
             n = push(tree, y, gain, square, block, moves, n)
-        slope(tree, y, block)
+        set_gradients(tree, y, block)
     return violation, size, n
 
 
 @helper()
-def fetch(duals: Rows, i: Any, block: Block) -> Any:
+def fetch_duals(duals: Rows, i: Any, block: Block) -> Any:
     """Put the duals of an instance into the block; gives how many there are."""
     start, size = duals.start[i], duals.length[i]
     for e in range(size):
@@ -313,7 +246,7 @@ def fetch(duals: Rows, i: Any, block: Block) -> Any:
 
 
 @helper()
-def put_back(duals: Rows, i: Any, block: Block, size: Any, changed: bool) -> None:
+def put_duals_back(duals: Rows, i: Any, block: Block, size: Any, changed: bool) -> None:
     """Write the duals of an instance, where they changed, and leave the block empty."""
     if changed:
         duals.length[i] = 0

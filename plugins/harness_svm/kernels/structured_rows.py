@@ -11,6 +11,7 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
 from harness.sdk.kernels.scoring import score
+from harness_svm.kernels.class_tree import ClassTree, sum_subtrees
 from harness_svm.kernels.structured import (
     BLOCK,
     DUALS,
@@ -19,23 +20,21 @@ from harness_svm.kernels.structured import (
     RELUCTANCE,
     Block,
     Goal,
-    Tree,
-    add_up,
-    fetch,
+    fetch_duals,
     improve,
     judge,
-    put_back,
-    slope,
+    put_duals_back,
+    set_gradients,
 )
 
 
 @kernel(int64(*GIVEN, ROWS, DUALS, BLOCK, MOVES, writes(float64), reads(float64)), **LEAN)
-def sweep_rows(
+def sweep_tree_rows(
     instances: Instances,
     squares: Array,
     labels: Array,
     order: Array,
-    tree: Tree,
+    tree: ClassTree,
     goal: Goal,
     rows: Rows,
     duals: Rows,
@@ -52,15 +51,15 @@ def sweep_rows(
             return done
         y = np.uint32(labels[i])
         score(rows, instances, i, zeros, block.scores)
-        add_up(tree, block.scores, block.sums)
+        sum_subtrees(tree, block.scores, block.sums)
         judge(tree, y, goal.slack, block)
-        slope(tree, y, block)
-        size = fetch(duals, np.uint32(i), block)
+        set_gradients(tree, y, block)
+        size = fetch_duals(duals, np.uint32(i), block)
         violations[i], size, n = improve(tree, y, squares[i], goal, near, block, size, moves)
         if not move_all(rows, instances, i, moves, n):
-            put_back(duals, np.uint32(i), block, size, False)
+            put_duals_back(duals, np.uint32(i), block, size, False)
             forget(moves, n)
             return done
-        put_back(duals, np.uint32(i), block, size, violations[i] > near)
+        put_duals_back(duals, np.uint32(i), block, size, violations[i] > near)
         forget(moves, n)
     return order.size

@@ -18,7 +18,8 @@ from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze, has_room
 from harness.sdk.kernels.scoring import score, squared_norm
 from harness.sdk.kernels.signatures import INSTANCES
-from harness.sdk.kernels.topk import top_k
+from harness.sdk.kernels.topk import fill_top_k
+from harness_svm.kernels.class_tree import CLASS_TREE, ClassTree, come_down, sum_subtrees
 from harness_svm.kernels.matrix import move_densely, score_densely
 from harness_svm.kernels.structured import (
     BLOCK,
@@ -26,18 +27,14 @@ from harness_svm.kernels.structured import (
     GIVEN,
     IDLE,
     MOST_STEPS,
-    TREE,
     Block,
     Goal,
-    Tree,
-    add_up,
-    come_down,
     empty_block,
-    fetch,
+    fetch_duals,
     improve,
     judge,
-    put_back,
-    slope,
+    put_duals_back,
+    set_gradients,
 )
 
 
@@ -47,7 +44,7 @@ def sweep_matrix(
     squares: Array,
     labels: Array,
     order: Array,
-    tree: Tree,
+    tree: ClassTree,
     goal: Goal,
     W: Array,
     duals: Rows,
@@ -67,30 +64,30 @@ def sweep_matrix(
         fetch_row(duals, order, done)
         y = np.uint32(labels[i])
         score_densely(W, instances, i, block.scores)
-        add_up(tree, block.scores, block.sums)
+        sum_subtrees(tree, block.scores, block.sums)
         judge(tree, y, goal.slack, block)
-        slope(tree, y, block)
-        size = fetch(duals, np.uint32(i), block)
+        set_gradients(tree, y, block)
+        size = fetch_duals(duals, np.uint32(i), block)
         violations[i], size, n = improve(tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
         move_densely(W, instances, i, moves, n)
-        put_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
+        put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size
 
 
-def rank_by_tree(rows: Rows, tree: Tree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
     """The k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
     ranked = np.empty((instances.n_instances, k), np.int32)
-    tree = Tree(*(frozen(array) for array in tree))  # one that was pickled is no more
+    tree = ClassTree(*(frozen(array) for array in tree))  # one that was pickled is no more
     fill_tree_ranks(freeze(rows), tree, instances, base, np.zeros_like(base), empty_block(tree), ranked)
     return ranked
 
 
 @kernel(
-    int64(FROZEN_ROWS, TREE, INSTANCES, reads(float64), reads(float64), BLOCK, writes(int32, 2)), **LEAN
+    int64(FROZEN_ROWS, CLASS_TREE, INSTANCES, reads(float64), reads(float64), BLOCK, writes(int32, 2)), **LEAN
 )  # fmt: skip
 def fill_tree_ranks(
-    rows: Rows, tree: Tree, instances: Instances, base: Array, zeros: Array, block: Block, ranked: Array
+    rows: Rows, tree: ClassTree, instances: Instances, base: Array, zeros: Array, block: Block, ranked: Array
 ) -> int:
     """Rank the classes for each instance; one without a feature has only padding. Gives how many had one."""
     scores, n = block.scores, 0
@@ -100,10 +97,10 @@ def fill_tree_ranks(
                 ranked[i, place] = -1
             continue
         score(rows, instances, i, zeros, scores)
-        add_up(tree, scores, block.sums)
+        sum_subtrees(tree, scores, block.sums)
         come_down(tree, block.sums, block.totals)
         for c in range(np.uint32(scores.size)):
             scores[c] = tree.scale[c] * block.totals[tree.leaf[c]] + base[c]
-        top_k(scores, ranked[i])
+        fill_top_k(scores, ranked[i])
         n += 1
     return n

@@ -19,7 +19,16 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_instance
 from harness.sdk.kernels.signatures import INSTANCES
 from harness_tree.kernels.nodes import NODE, NODES
-from harness_tree.kernels.regressor import STEP, WEIGHTS, Step, Weights, clear, move, offset, score
+from harness_tree.kernels.regressor import (
+    REGRESSOR_STEP,
+    WEIGHTS,
+    RegressorStep,
+    Weights,
+    clear_slot,
+    move_regressor,
+    offset,
+    score_node,
+)
 
 ENTRY = np.dtype([("key", np.uint64), ("m", np.float64), ("n", np.int64), ("l", np.int64)])
 """What a node knows of a class: the key uid * 2^32 + class, sum of scores, times trained, times reached."""
@@ -42,7 +51,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 LOAD = 0.6
 
 
-class Tree(NamedTuple):
+class GrowingTree(NamedTuple):
     """Nodes, what they know of classes (a hash table, its size a power of two), and one record of counts."""
 
     nodes: NDArray[Any]
@@ -58,7 +67,7 @@ class Growth(NamedTuple):
 
 
 ENTRIES = writes(from_dtype(ENTRY))
-TREE = named(Tree, NODES, ENTRIES, writes(from_dtype(TALLY)))
+GROWING_TREE = named(GrowingTree, NODES, ENTRIES, writes(from_dtype(TALLY)))
 GROWTH = named(Growth, int64, float64)
 
 
@@ -68,16 +77,16 @@ def empty_entries(size: int) -> NDArray[Any]:
     return entries
 
 
-def new_tree(budget: int, n_entries: int = 1024) -> Tree:
+def new_tree(budget: int, n_entries: int = 1024) -> GrowingTree:
     """A root that is a leaf, and room for a budget of inner nodes; memory is taken as it is touched."""
-    tree = Tree(np.zeros(2 * budget + 1, NODE), empty_entries(n_entries), np.zeros(1, TALLY))
+    tree = GrowingTree(np.zeros(2 * budget + 1, NODE), empty_entries(n_entries), np.zeros(1, TALLY))
     tree.tally["n_nodes"] = tree.tally["next_uid"] = 1
     root = tree.nodes[:1]
     root["parent"] = root["left"] = root["right"] = root["slot"] = root["maxl"] = -1
     return tree
 
 
-def make_room(tree: Tree) -> Tree:
+def make_room(tree: GrowingTree) -> GrowingTree:
     """The same tree with what dead nodes knew of classes left out, and a table that has room for as much again."""
     uids = tree.nodes["uid"][: tree.tally["n_nodes"][0]]
     alive = np.isin(tree.entries["key"] >> np.uint64(32), uids) & (tree.entries["key"] != VACANT)
@@ -90,7 +99,7 @@ def make_room(tree: Tree) -> Tree:
     return tree._replace(entries=entries)
 
 
-def counts_of(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def counts_of(tree: GrowingTree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """What the living nodes know of classes: node, class, and how often the class reached the node."""
     uids = tree.nodes["uid"][: tree.tally["n_nodes"][0]]
     by_uid = np.argsort(uids)
@@ -103,7 +112,7 @@ def counts_of(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray
 
 
 @helper()
-def find(entries: Array, key: Any) -> Any:
+def find_entry(entries: Array, key: Any) -> Any:
     """Where the entry is, or the vacant place where it belongs."""
     mask = np.uint64(entries.size - 1)
     mixed = key * GOLDEN
@@ -116,16 +125,16 @@ def find(entries: Array, key: Any) -> Any:
 @kernel(void(ENTRIES, ENTRIES), **LEAN)
 def refill(entries: Array, kept: Array) -> None:
     for e in range(kept.size):
-        at = find(entries, kept[e].key)
+        at = find_entry(entries, kept[e].key)
         entries[at].key, entries[at].m, entries[at].n, entries[at].l = kept[e].key, kept[e].m, kept[e].n, kept[e].l
 
 
 @helper()
-def reach(tree: Tree, j: Any, y: Any) -> Any:
+def reach(tree: GrowingTree, j: Any, y: Any) -> Any:
     """Count that class y came to node j; gives the place of its entry, made if there was none."""
     node = tree.nodes[j]
     key = (np.uint64(node.uid) << np.uint64(32)) | np.uint64(y)
-    at = find(tree.entries, key)
+    at = find_entry(tree.entries, key)
     entry = tree.entries[at]
     if entry.key == VACANT:
         entry.key, entry.m, entry.n, entry.l = key, 0.0, 0, 0
@@ -138,7 +147,7 @@ def reach(tree: Tree, j: Any, y: Any) -> Any:
 
 
 @helper()
-def set_node(tree: Tree, v: Any, parent: Any) -> None:
+def set_node(tree: GrowingTree, v: Any, parent: Any) -> None:
     """An empty leaf of a new generation: what the old one knew of classes is out of reach. It inherits a label."""
     node, tally = tree.nodes[v], tree.tally[0]
     node.parent, node.left, node.right, node.slot = parent, -1, -1, -1
@@ -160,7 +169,7 @@ def update_c(nodes: Array, root: Any, v: Any) -> None:
 
 
 @helper()
-def swap(tree: Tree, weights: Weights, j: Any) -> Any:
+def swap(tree: GrowingTree, weights: Weights, j: Any) -> Any:
     """Take the smallest leaf and its parent out of the tree for leaf j, which gets the parent's regressor, cleared.
 
     The sibling moves up; it becomes the root where there is no grandparent. Gives the two nodes, or -1, -1 when the
@@ -190,12 +199,12 @@ def swap(tree: Tree, weights: Weights, j: Any) -> Any:
         nodes[b].parent = g
         update_c(nodes, tally.root, b)
     nodes[j].slot = nodes[p].slot
-    clear(weights, nodes[j].slot)
+    clear_slot(weights, nodes[j].slot)
     return s, p
 
 
 @helper()
-def split(tree: Tree, weights: Weights, j: Any, depth: Any, growth: Growth) -> bool:
+def split(tree: GrowingTree, weights: Weights, j: Any, depth: Any, growth: Growth) -> bool:
     """Give a leaf with two classes two children: new ones within the budget, else those that a swap sets free."""
     nodes, tally = tree.nodes, tree.tally[0]
     if nodes[j].nd < 2:
@@ -224,7 +233,14 @@ def split(tree: Tree, weights: Weights, j: Any, depth: Any, growth: Growth) -> b
 
 @helper()
 def learn(
-    tree: Tree, weights: Weights, instances: Instances, i: int, y: Any, growth: Growth, step: Step, space: Array
+    tree: GrowingTree,
+    weights: Weights,
+    instances: Instances,
+    i: int,
+    y: Any,
+    growth: Growth,
+    step: RegressorStep,
+    space: Array,
 ) -> None:
     """Take one instance down the tree, training each node on its way, and count it at the leaf where it stops.
 
@@ -242,8 +258,8 @@ def learn(
         e = entry.m / entry.n if entry.n > 0 else 0.0
         c = -1.0 if e < E else 1.0
         start = offset(weights, node.slot, node.uid)
-        h = score(weights, start, instances, i)
-        s = move(weights, start, instances, i, h, c, step, space)
+        h = score_node(weights, start, instances, i)
+        s = move_regressor(weights, start, instances, i, h, c, step, space)
         entry.m += s
         entry.n += 1
         node.M += s
@@ -254,15 +270,18 @@ def learn(
     update_c(nodes, tally.root, j)
 
 
-@kernel(int64(TREE, WEIGHTS, INSTANCES, reads(int32), reads(int64), GROWTH, STEP, writes(float32, 2)), **LEAN)
-def update(
-    tree: Tree,
+@kernel(
+    int64(GROWING_TREE, WEIGHTS, INSTANCES, reads(int32), reads(int64), GROWTH, REGRESSOR_STEP, writes(float32, 2)),
+    **LEAN,
+)
+def update_lomtree(
+    tree: GrowingTree,
     weights: Weights,
     instances: Instances,
     labels: Array,
     order: Array,
     growth: Growth,
-    step: Step,
+    step: RegressorStep,
     space: Array,
 ) -> int:
     """Learn from the instances in this order. Gives how many were done before the table of entries was too full."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from harness.sdk.kernels.arrays import Array, frozen
 from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.signatures import INSTANCES
-from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score
+from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score_node
 
 NODE = np.dtype(
     [
@@ -48,9 +49,9 @@ def route(
 
 
 @helper()
-def descend(nodes: Array, j: Any, weights: Weights, instances: Instances, i: int) -> Any:
+def next_node(nodes: Array, j: Any, weights: Weights, instances: Instances, i: int) -> Any:
     """The child of an inner node that the instance goes to."""
-    h = score(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
+    h = score_node(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
     return np.int64(nodes[j].left) if h < 0 else np.int64(nodes[j].right)
 
 
@@ -60,14 +61,20 @@ def fill_leaves(nodes: Array, root: int, weights: Weights, instances: Instances,
     for i in range(leaves.size):
         j, depth = np.int64(root), 0
         while nodes[j].left >= 0:
-            j = descend(nodes, j, weights, instances, i)
+            j = next_node(nodes, j, weights, instances, i)
             depth += 1
         leaves[i], depths[i] = j, depth
 
 
+def levels(nodes: Array, root: int) -> Iterator[NDArray[np.int64]]:
+    """The nodes that are 0, 1, 2, ... decisions from the root, one level after the other."""
+    level = np.array([root])
+    while level.size:
+        yield level
+        inner = level[nodes["left"][level] >= 0]
+        level = np.concatenate([nodes["left"][inner], nodes["right"][inner]]).astype(np.int64)
+
+
 def tree_depth(nodes: Array, root: int) -> int:
     """The number of decisions on the longest way from the root to a leaf."""
-    depth, level = 0, np.array([root])
-    while (level := level[nodes["left"][level] >= 0]).size:
-        depth, level = depth + 1, np.concatenate([nodes["left"][level], nodes["right"][level]])
-    return depth
+    return sum(1 for _ in levels(nodes, root)) - 1

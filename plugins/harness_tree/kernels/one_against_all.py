@@ -14,8 +14,8 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_instance
 from harness.sdk.kernels.scoring import squared_norm
 from harness.sdk.kernels.signatures import INSTANCES
-from harness.sdk.kernels.topk import top_k
-from harness_tree.kernels.regressor import STEP, Step, limit, slope
+from harness.sdk.kernels.topk import fill_top_k
+from harness_tree.kernels.regressor import REGRESSOR_STEP, RegressorStep, limit, loss_slope
 
 FEW = 8
 """When less than one class in so many moves, they are moved one by one, not all in one sweep."""
@@ -33,7 +33,7 @@ def score_all(W: Array, instances: Instances, i: int, base: Array, scores: Array
 
 
 @helper()
-def add(W: Array, f: Any, x: float, pulls: Array, moved: Array, n_moved: int) -> None:
+def add_pulls(W: Array, f: Any, x: float, pulls: Array, moved: Array, n_moved: int) -> None:
     """W[f, k] += x pull_k"""
     if n_moved * FEW < pulls.size:
         for a in range(np.uint64(n_moved)):
@@ -49,19 +49,19 @@ def add(W: Array, f: Any, x: float, pulls: Array, moved: Array, n_moved: int) ->
         INSTANCES,
         reads(int32),
         reads(int64),
-        STEP,
+        REGRESSOR_STEP,
         reads(float64),
         writes(float64),
         writes(int32),
     ),
     **LEAN,
 )
-def update(
+def update_oaa(
     W: Array,
     instances: Instances,
     labels: Array,
     order: Array,
-    step: Step,
+    step: RegressorStep,
     zeros: Array,
     scores: Array,
     moved: Array,
@@ -79,26 +79,26 @@ def update(
         A, n_moved = squared_norm(instances, i) + 1.0, 0
         for k in range(scores.size):
             c = 1.0 if k == labels[i] else -1.0
-            g = slope(step.loss, scores[k], c)
+            g = loss_slope(step.loss, scores[k], c)
             scores[k] = limit(step, scores[k], c, g, A) * g if g != 0.0 else 0.0
             if scores[k] != 0.0:
                 moved[n_moved] = k
                 n_moved += 1
-        add(W, np.uint64(0), 1.0, scores, moved, n_moved)
+        add_pulls(W, np.uint64(0), 1.0, scores, moved, n_moved)
         for p in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
             f = np.uint64(instances.indices[p]) + np.uint64(1)
-            add(W, f, np.float64(instances.data[p]), scores, moved, n_moved)
+            add_pulls(W, f, np.float64(instances.data[p]), scores, moved, n_moved)
 
 
-def rank(W: NDArray[np.float32], instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
+def rank_oaa(W: NDArray[np.float32], instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
     """The k best classes of each instance, best first, ties by class; those with the base -inf take no part."""
     ranked = np.empty((instances.n_instances, k), np.int32)
-    fill_ranks(frozen(W), instances, base, np.empty_like(base), ranked)
+    fill_oaa_ranks(frozen(W), instances, base, np.empty_like(base), ranked)
     return ranked
 
 
 @kernel(void(reads(float32, 2), INSTANCES, reads(float64), writes(float64), writes(int32, 2)), **LEAN)
-def fill_ranks(W: Array, instances: Instances, base: Array, scores: Array, ranked: Array) -> None:
+def fill_oaa_ranks(W: Array, instances: Instances, base: Array, scores: Array, ranked: Array) -> None:
     for i in range(ranked.shape[0]):
         score_all(W, instances, i, base, scores)
-        top_k(scores, ranked[i])
+        fill_top_k(scores, ranked[i])

@@ -13,8 +13,8 @@ from harness.sdk.kernels.arrays import Array, frozen
 from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.signatures import INSTANCES
-from harness_tree.kernels.nodes import FROZEN_NODES, descend, freeze_weights, tree_depth
-from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score
+from harness_tree.kernels.nodes import FROZEN_NODES, freeze_weights, next_node, tree_depth
+from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score_node
 
 TINY = 1e-300
 """What a class has at least once it was met, so that it never looks like a new one."""
@@ -22,7 +22,7 @@ ROOM = 64
 """Nodes that the search may have open besides four paths for each leaf that it looks for."""
 
 
-class Lists(NamedTuple):
+class ClassLists(NamedTuple):
     """The classes of node j, best first, are `classes[starts[j]:starts[j + 1]]`; a leaf has at least one."""
 
     starts: NDArray[np.int64]
@@ -31,7 +31,7 @@ class Lists(NamedTuple):
     """How many instances of the class were at the node; 0 for the class that a leaf only inherited."""
 
 
-class Space(NamedTuple):
+class RankingSpace(NamedTuple):
     """Room for ranking one instance: the nodes still open, the classes met with their scores, the classes listed."""
 
     odds: NDArray[np.float64]
@@ -42,13 +42,13 @@ class Space(NamedTuple):
     """The number of the last row, counted from 1, that has the class in its ranking."""
 
 
-LISTS = named(Lists, reads(int64), reads(int32), reads(int64))
-SPACE = named(Space, writes(float64), writes(int64), writes(float64), writes(int64), writes(int64))
+CLASS_LISTS = named(ClassLists, reads(int64), reads(int32), reads(int64))
+RANKING_SPACE = named(RankingSpace, writes(float64), writes(int64), writes(float64), writes(int64), writes(int64))
 
 
 def as_lists(
     at: NDArray[np.int64], classes: NDArray[np.int64], counts: NDArray[np.int64], favourites: NDArray[np.int64]
-) -> Lists:
+) -> ClassLists:
     """Lists from counts: `counts[e]` instances of `classes[e]` at node `at[e]`.
 
     A node's favourite class wins ties, and is all that a node without counts has; -1 stands for none.
@@ -58,11 +58,18 @@ def as_lists(
     counts = np.concatenate([counts, np.zeros(bare.size, np.int64)])
     order = np.lexsort((classes, classes != favourites[at], -counts, at))
     starts = np.searchsorted(at[order], np.arange(favourites.size + 1))
-    return Lists(frozen(starts, np.int64), frozen(classes[order], np.int32), frozen(counts[order], np.int64))
+    return ClassLists(frozen(starts, np.int64), frozen(classes[order], np.int32), frozen(counts[order], np.int64))
 
 
 def rank_nodes(
-    nodes: Array, root: int, weights: Weights, lists: Lists, instances: Instances, k: int, n_classes: int, n_leaves: int
+    nodes: Array,
+    root: int,
+    weights: Weights,
+    lists: ClassLists,
+    instances: Instances,
+    k: int,
+    n_classes: int,
+    n_leaves: int,
 ) -> NDArray[np.int32]:
     """The k best classes of each instance, -1 pads: the first class of the leaf that it is routed to, then
 
@@ -72,7 +79,7 @@ def rank_nodes(
     have the search open all of it: it ends when its room is full, so that an instance costs leaves x depth at most.
     """
     room = 4 * n_leaves * (tree_depth(nodes, root) + 1) + ROOM if n_leaves else 0
-    space = Space(
+    space = RankingSpace(
         odds=np.empty(room),
         open=np.empty(room, np.int64),
         scores=np.zeros(n_classes),
@@ -85,7 +92,7 @@ def rank_nodes(
 
 
 @helper()
-def put(space: Space, size: int, odds: float, j: Any) -> int:
+def put(space: RankingSpace, size: int, odds: float, j: Any) -> int:
     at = size
     while at > 0 and space.odds[(at - 1) >> 1] < odds:
         space.odds[at], space.open[at] = space.odds[(at - 1) >> 1], space.open[(at - 1) >> 1]
@@ -95,7 +102,7 @@ def put(space: Space, size: int, odds: float, j: Any) -> int:
 
 
 @helper()
-def take_first(space: Space, size: int) -> int:
+def take_first(space: RankingSpace, size: int) -> int:
     size -= 1
     odds, j, at = space.odds[size], space.open[size], 0
     while 2 * at + 1 < size:
@@ -111,7 +118,7 @@ def take_first(space: Space, size: int) -> int:
 
 
 @helper()
-def list_node(lists: Lists, j: Any, listed: Array, ranked: Array, i: int, size: int) -> int:
+def list_node(lists: ClassLists, j: Any, listed: Array, ranked: Array, i: int, size: int) -> int:
     """Put the classes of a node behind those that are ranked, each once."""
     for e in range(lists.starts[j], lists.starts[j + 1]):
         c = lists.classes[e]
@@ -123,7 +130,7 @@ def list_node(lists: Lists, j: Any, listed: Array, ranked: Array, i: int, size: 
 
 
 @helper()
-def meet_leaf(lists: Lists, j: Any, odds: float, space: Space, n_met: int) -> int:
+def meet_leaf(lists: ClassLists, j: Any, odds: float, space: RankingSpace, n_met: int) -> int:
     """Add P(leaf) share(class | leaf) to the scores of the classes of a leaf."""
     total = np.int64(0)
     for e in range(lists.starts[j], lists.starts[j + 1]):
@@ -143,10 +150,10 @@ def meet(
     nodes: Array,
     root: int,
     weights: Weights,
-    lists: Lists,
+    lists: ClassLists,
     instances: Instances,
     i: int,
-    space: Space,
+    space: RankingSpace,
     n_leaves: int,
 ) -> int:
     """Score the classes of the most probable leaves; gives how many classes these have."""
@@ -159,7 +166,7 @@ def meet(
             found += 1
             n_met = meet_leaf(lists, j, odds, space, n_met)
         else:
-            h = score(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
+            h = score_node(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
             right = 1.0 / (1.0 + np.exp(-2.0 * h))
             n_open = put(space, n_open, odds * right, nodes[j].right)
             n_open = put(space, n_open, odds * (1.0 - right), nodes[j].left)
@@ -167,7 +174,7 @@ def meet(
 
 
 @helper()
-def pick(space: Space, n_met: int, ranked: Array, i: int) -> int:
+def rank_met_classes(space: RankingSpace, n_met: int, ranked: Array, i: int) -> int:
     """Rank the classes met behind the first one, by score, and forget the scores; gives how many are ranked."""
     size = 1
     for a in range(n_met):
@@ -190,14 +197,16 @@ def pick(space: Space, n_met: int, ranked: Array, i: int) -> int:
     return size
 
 
-@kernel(void(FROZEN_NODES, int64, FROZEN_WEIGHTS, LISTS, INSTANCES, SPACE, int64, writes(int32, 2)), **LEAN)
+@kernel(
+    void(FROZEN_NODES, int64, FROZEN_WEIGHTS, CLASS_LISTS, INSTANCES, RANKING_SPACE, int64, writes(int32, 2)), **LEAN
+)
 def fill_node_ranks(
     nodes: Array,
     root: int,
     weights: Weights,
-    lists: Lists,
+    lists: ClassLists,
     instances: Instances,
-    space: Space,
+    space: RankingSpace,
     n_leaves: int,
     ranked: Array,
 ) -> None:
@@ -205,14 +214,14 @@ def fill_node_ranks(
     for i in range(ranked.shape[0]):
         j = np.int64(root)
         while nodes[j].left >= 0:
-            j = descend(nodes, j, weights, instances, i)
+            j = next_node(nodes, j, weights, instances, i)
         first = lists.classes[lists.starts[j]]
         ranked[i, 0] = first
         space.listed[first] = i + 1
         size = 1
         if size < ranked.shape[1] and n_leaves > 0:
             n_met = meet(nodes, root, weights, lists, instances, i, space, n_leaves)
-            size = pick(space, n_met, ranked, i)
+            size = rank_met_classes(space, n_met, ranked, i)
         while size < ranked.shape[1] and j >= 0:
             size = list_node(lists, j, space.listed, ranked, i, size)
             j = np.int64(nodes[j].parent) if j != root else np.int64(-1)

@@ -37,7 +37,7 @@ class Weights(NamedTuple):
     mask: np.uint64
 
 
-class Step(NamedTuple):
+class RegressorStep(NamedTuple):
     """How a regressor moves: its loss (position in LOSSES), AdaGrad or plain, and the rate."""
 
     loss: int
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
 WEIGHTS = named(Weights, writes(float32, 2), uint64, uint64, uint64, uint64)
 FROZEN_WEIGHTS = named(Weights, reads(float32, 2), uint64, uint64, uint64, uint64)
-STEP = named(Step, int64, boolean, float64)
+REGRESSOR_STEP = named(RegressorStep, int64, boolean, float64)
 
 
 def dense_weights(table: NDArray[np.float32], n_features: int) -> Weights:
@@ -73,7 +73,7 @@ def place(weights: Weights, start: Any, f: Any) -> Any:
 
 
 @helper(fastmath={"reassoc", "nsz", "contract"})  # several sums side by side: the same bits again on the same machine
-def score(weights: Weights, start: Any, instances: Instances, i: int) -> float:
+def score_node(weights: Weights, start: Any, instances: Instances, i: int) -> float:
     """h = w_0 + sum_f x_f w_f"""
     h = np.float64(weights.table[start & weights.mask, 0])
     for p in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
@@ -83,7 +83,7 @@ def score(weights: Weights, start: Any, instances: Instances, i: int) -> float:
 
 
 @helper()
-def slope(loss: int, h: float, c: float) -> Any:
+def loss_slope(loss: int, h: float, c: float) -> Any:
     """Minus the derivative of the loss in h, for the target c = -1 or 1."""
     if loss == HINGE:
         return c if c * h < 1.0 else 0.0
@@ -95,7 +95,7 @@ def slope(loss: int, h: float, c: float) -> Any:
 
 
 @helper()
-def limit(step: Step, h: float, c: float, g: float, A: float) -> float:
+def limit(step: RegressorStep, h: float, c: float, g: float, A: float) -> float:
     """The rate, or less where it would carry h past its target; the logistic loss has none to pass.
 
     eta_eff = min(eta, |c - h| / (A |g|))
@@ -122,8 +122,8 @@ def adapt(instances: Instances, lo: Any, hi: Any, squared: Any, space: Array) ->
 
 
 @helper(error_model="numpy")
-def move(
-    weights: Weights, start: Any, instances: Instances, i: int, h: float, c: float, step: Step, space: Array
+def move_regressor(
+    weights: Weights, start: Any, instances: Instances, i: int, h: float, c: float, step: RegressorStep, space: Array
 ) -> float:
     """One step of a regressor that scores h towards c; gives its new score, without a second product.
 
@@ -132,7 +132,7 @@ def move(
 
     with x_0 = 1 for the bias. A feature with G_f = 0 stays. `space` has two rows, each for the features of an instance.
     """
-    g = slope(step.loss, h, c)
+    g = loss_slope(step.loss, h, c)
     if g == 0.0:
         return h
     lo, hi = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])
@@ -160,7 +160,7 @@ def move(
 
 
 @helper()
-def clear(weights: Weights, slot: Any) -> None:
+def clear_slot(weights: Weights, slot: Any) -> None:
     """Forget what a slot has learned; a hashed table has nothing to clear, its next user has another uid."""
     first = np.uint64(slot) * weights.stride
     for at in range(first, first + weights.stride):

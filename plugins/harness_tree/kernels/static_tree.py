@@ -12,10 +12,18 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import fetch_instance
 from harness.sdk.kernels.signatures import INSTANCES
 from harness_tree.kernels.nodes import FROZEN_NODES, NODE
-from harness_tree.kernels.regressor import STEP, WEIGHTS, Step, Weights, move, offset, score
+from harness_tree.kernels.regressor import (
+    REGRESSOR_STEP,
+    WEIGHTS,
+    RegressorStep,
+    Weights,
+    move_regressor,
+    offset,
+    score_node,
+)
 
 
-def build(order: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+def build_tree(order: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     """The tree with the classes in this order, and the leaf of each class.
 
     Class r of the order belongs at leaf floor(r * n / K) of a complete tree with n = 2^ceil(log2 K) leaves, so that
@@ -57,20 +65,20 @@ def build(order: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
         INSTANCES,
         reads(int32),
         reads(int64),
-        STEP,
+        REGRESSOR_STEP,
         boolean,
         writes(float32, 2),
     ),
     **LEAN,
 )
-def update(
+def update_static_tree(
     nodes: Array,
     leaf_of: Array,
     weights: Weights,
     instances: Instances,
     labels: Array,
     order: Array,
-    step: Step,
+    step: RegressorStep,
     winners_only: bool,
     space: Array,
 ) -> None:
@@ -87,8 +95,8 @@ def update(
             parent = np.int64(nodes[v].parent)
             c = 1.0 if nodes[parent].right == v else -1.0
             start = offset(weights, nodes[parent].slot, nodes[parent].uid)
-            h = score(weights, start, instances, i)
-            move(weights, start, instances, i, h, c, step, space)
+            h = score_node(weights, start, instances, i)
+            move_regressor(weights, start, instances, i, h, c, step, space)
             if winners_only and (h >= 0) != (c > 0):
                 break
             v = parent

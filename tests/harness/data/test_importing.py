@@ -18,9 +18,17 @@ from harness.data.folders import remove, work_folder
 from harness.data.importing import Incoming, fetch_dataset, gather, take_in
 from harness.data.inventory import belongings, default_form, kept_forms, names_at_hand, verify
 from harness.errors import DataError, MissingData
+from harness.executors import LOADERS
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from harness.home import MANIFEST, current_file, download_folder, parsed_root, raw_folder, raw_root, read_manifest
 from harness.host import discover
+
+
+def plugins_at_hand():
+    """What a process needs to import the plugins that this one has."""
+    return Workplace(path=tuple(path for path in sys.path if "plugins" in path))
+
 
 LOADER = """
 import re
@@ -70,9 +78,7 @@ def catalog(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def executor(catalog):
-    with LocalExecutor(
-        path=[path for path in sys.path if "plugins" in path], common=["harness.data.arrays"]
-    ) as executor:
+    with LocalExecutor(plugins_at_hand(), common=LOADERS) as executor:
         yield executor
 
 
@@ -207,9 +213,7 @@ def test_of_two_imports_at_once_one_stays_whole(bring, entry, executor, catalog,
         (tmp_path / name).mkdir()
         (tmp_path / name / "lines.txt").write_bytes(contents[name])
         try:
-            with LocalExecutor(
-                path=[path for path in sys.path if "plugins" in path], common=["harness.data.arrays"]
-            ) as own:
+            with LocalExecutor(plugins_at_hand(), common=LOADERS) as own:
                 take_in(entry, gather([tmp_path / name]), own)
         except Exception as error:
             troubles.append(error)

@@ -8,6 +8,7 @@ import pytest
 from harness.data.arrays import checked, open_dataset
 from harness.data.parsing import ParseJob, parse_apart, run_parse_job
 from harness.errors import DataError, MissingData
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from small_data import assert_same, dataset, with_value
 
@@ -100,7 +101,7 @@ def test_a_loader_runs_where_it_is_told_to_and_its_error_is_raised_here(tmp_path
     (tmp_path / "parsing_loader.py").write_text(LOADER)
     (tmp_path / "what was given").write_text("nothing")
     given = {"source": "what was given"}
-    with LocalExecutor(path=[str(tmp_path)]) as executor, pytest.raises(DataError) as caught:
+    with LocalExecutor(Workplace(path=(str(tmp_path),))) as executor, pytest.raises(DataError) as caught:
         parse_apart("mine", "parsing_loader:load", given, tmp_path / "kept", executor, run_in=tmp_path)
     assert caught.value.fields() == {
         "culprit": "data set 'mine'",

@@ -222,9 +222,9 @@ def changed(tmp_path, change):
     """A file of a learner, its header and arrays changed."""
     path = tmp_path / "model"
     Small().fit(*data()).save(path)
-    header, arrays = archive.read(path)
+    header, arrays = archive.read_model(path)
     change(header, arrays)
-    archive.write(path, header, arrays)
+    archive.write_model(path, header, arrays)
     return path
 
 
@@ -267,9 +267,9 @@ def test_a_learner_inside_is_built_again_and_only_of_classes_at_hand(tmp_path):
     inside = Small.load(tmp_path / "model").shape
     assert (type(inside), inside.scale) == (Plain, 3.0)
     for name, message in (("antigravity:x", "import antigravity first"), ("json:dumps", "json:dumps is no learner")):
-        header, arrays = archive.read(tmp_path / "model")
+        header, arrays = archive.read_model(tmp_path / "model")
         header["parameters"]["shape"] = {"learner": name, "parameters": {}}
-        archive.write(tmp_path / "other", header, arrays)
+        archive.write_model(tmp_path / "other", header, arrays)
         with pytest.raises(ValueError, match=message):
             Small.load(tmp_path / "other")
 

@@ -65,9 +65,9 @@ def saved(tmp_path, change):
     """A committee's file with its header and arrays changed."""
     path = tmp_path / "model"
     Committee(PA(passes=1), members=2, random_state=0).fit(*data()).save(path)
-    header, arrays = archive.read(path)
+    header, arrays = archive.read_model(path)
     change(header, arrays)
-    archive.write(path, header, arrays)
+    archive.write_model(path, header, arrays)
     return path
 
 

@@ -44,13 +44,13 @@ def test_ranks_are_those_of_vectors_scaled_to_length_one(seed, passes, share):
 def test_after_a_pass_without_an_error_no_instance_is_looked_at(monkeypatch):
     from harness_prototype import ovr_perceptron
 
-    looked_at, passes, real = [], [], ovr_perceptron.update
+    looked_at, passes, real = [], [], ovr_perceptron.learn_one_vs_rest
 
-    def update(*arguments):
-        looked_at.append(real(*arguments))
-        return looked_at[-1]
+    def learn(rows, instances, labels, order, n_classes):
+        looked_at.append(order.size)
+        return real(rows, instances, labels, order, n_classes)
 
-    monkeypatch.setattr(ovr_perceptron, "update", update)
+    monkeypatch.setattr(ovr_perceptron, "learn_one_vs_rest", learn)
     OVRPerceptron(random_state=0).fit(np.eye(4), np.arange(4), after_pass=passes.append)
     assert sum(looked_at) == 2 * 4  # one pass with errors, one without
     assert passes == list(range(1, 21))

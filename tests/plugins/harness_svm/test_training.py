@@ -68,7 +68,7 @@ class Reference:
 def started(
     X, y, taxonomy, *, slack=True, C=1.0, tolerance=1e-4, sparse=False, attributes="path", costs="tree", kernels=None
 ):
-    kernels = kernels or (crammer_singer.KERNELS if taxonomy is FLAT else hierarchical.KERNELS)
+    kernels = kernels or (crammer_singer.FLAT_KERNELS if taxonomy is FLAT else hierarchical.TREE_KERNELS)
     tree = grow(from_taxonomy(taxonomy, np.arange(6)), attributes, costs, taxonomy.parent.size)
     goal = Goal(C, tolerance, slack)
     training = Training(as_instances(X), frozen(y, np.int32), X.shape[1], tree, goal, sparse, kernels)
@@ -139,7 +139,7 @@ def test_the_duals_of_one_instance_are_as_good_in_closed_form_as_by_many_small_s
     X, y = data(seed, n=40, n_features=8)
     order = np.random.default_rng(seed).permutation(40)
     at_once, reference = started(X, y, FLAT, C=C)
-    step_by_step, _ = started(X, y, FLAT, C=C, kernels=hierarchical.KERNELS)
+    step_by_step, _ = started(X, y, FLAT, C=C, kernels=hierarchical.TREE_KERNELS)
     for _ in range(2):
         for i in order:
             at_once.sweep(np.array([i]))

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from harness_tree import FilterTree, LOMtree, RandomTree
 from harness_tree.kernels.nodes import NODE
-from harness_tree.kernels.static_tree import build
-from harness_tree.statistics import TreeStatistics, draw, measure
+from harness_tree.kernels.static_tree import build_tree
+from harness_tree.statistics import TreeStatistics, draw_tree, measure
 
 
 def one_split(left: np.ndarray, right: np.ndarray) -> TreeStatistics:
@@ -132,16 +132,16 @@ def test_a_tree_without_counts_asks_for_data():
 
 
 def test_the_picture_shows_what_reaches_each_node():
-    nodes, leaf_of = build(np.array([0, 1, 2]))
+    nodes, leaf_of = build_tree(np.array([0, 1, 2]))
     counts = csr_array((np.array([3.0, 1.0, 4.0]), (leaf_of, np.array([0, 1, 2]))), shape=(5, 3))
-    assert draw(nodes, 0, counts, ["ant", "bee", "cat"], 3).splitlines() == [
+    assert draw_tree(nodes, 0, counts, ["ant", "bee", "cat"], 3).splitlines() == [
         "8 of cat 50%, ant 38%, bee 12%; 50% to the right, J 1.00",
         "├ left: 4 of ant 75%, bee 25%; 25% to the right, J 0.75",
         "│ ├ left: 3 of ant 100%",
         "│ └ right: 1 of bee 100%",
         "└ right: 4 of cat 100%",
     ]
-    assert draw(nodes, 0, counts, ["ant", "bee", "cat"], 1).splitlines()[1:] == [
+    assert draw_tree(nodes, 0, counts, ["ant", "bee", "cat"], 1).splitlines()[1:] == [
         "├ left: 4 of ant 75%, bee 25%; 25% to the right, J 0.75",
         "│ └ …",
         "└ right: 4 of cat 100%",

@@ -19,12 +19,12 @@ from harness_tree.kernels import lomtree
 KERNELS = [
     dense.add_up_all,
     dense.spread_out,
-    ema.update,
-    ff.update,
+    ema.update_ema,
+    ff.update_ff,
     flat_sweeps.sweep_flat,
-    lomtree.update,
-    ooz.update,
-    passive_aggressive.update,
+    lomtree.update_lomtree,
+    ooz.update_ooz,
+    passive_aggressive.update_pa,
     ranking.fill_ranks,
     touched.fill_touched_ranks,
 ]
@@ -89,11 +89,33 @@ def test_an_edit_that_a_kernel_cannot_reach_has_nothing_compiled_again(packages)
     assert python(ASK, packages) == "1 1"
 
 
+RECORD = """
+from typing import NamedTuple
+import numpy as np
+from numba import float64
+from harness.sdk.kernels.compiling import kernel, named
+
+class {name}(NamedTuple):
+    number: float
+
+@kernel(float64(named({name}, float64)))
+def double(record):
+    return 2 * record.number
+"""
+
+
+def test_code_cached_with_classes_that_are_no_more_is_compiled_again(packages):
+    for name in ("Before", "After"):
+        (packages / "plugin" / "kernels" / "outer.py").write_text(RECORD.format(name=name))
+        code = f"from plugin.kernels.outer import {name}, double; print(double({name}(1.5)))"
+        assert python(code, packages) == "3.0"
+
+
 def test_numba_has_the_insides_that_the_stamp_is_put_into():
     """Where this fails after the bound on numba was raised, `compiling._cached` must learn where the stamp is now."""
-    own, ours = passive_aggressive.update._cache._cache_file._source_stamp
+    own, ours = passive_aggressive.update_pa._cache._cache_file._source_stamp
     assert ours == stamp_of(passive_aggressive.__file__)
-    assert own == passive_aggressive.update._cache._impl.locator.get_source_stamp()
+    assert own == passive_aggressive.update_pa._cache._impl.locator.get_source_stamp()
 
 
 ANOTHER_NUMBA = """

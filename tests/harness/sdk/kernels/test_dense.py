@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness.sdk.kernels import dense
-from harness.sdk.kernels.dense import BLOCK_ROWS, MOST_CLASSES, pays, rank_dense
-from harness.sdk.kernels.edges import pack
+from harness.sdk.kernels.dense import BLOCK_ROWS, MOST_MATRIX_CLASSES, pays, rank_dense
+from harness.sdk.kernels.edges import pack_rows
 from harness.sdk.kernels.instances import Instances, as_instances
-from harness.sdk.kernels.ranking import rank
+from harness.sdk.kernels.ranking import rank_by_index
 from harness.sdk.kernels.rows import Rows, append, empty_rows
 from harness.sdk.kernels.touched import rank_touched
 
 F = 7
-cases = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4, 5, 20, MOST_CLASSES]), st.booleans())
+cases = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 4, 5, 20, MOST_MATRIX_CLASSES]), st.booleans())
 
 
 def index(seed: int, n_classes: int, packed: bool, weights: tuple[float, ...]) -> Rows:
@@ -26,7 +26,7 @@ def index(seed: int, n_classes: int, packed: bool, weights: tuple[float, ...]) -
         classes = rng.choice(n_classes, rng.integers(0, n_classes + 1), replace=False)
         for c, weight in zip(classes, rng.choice(weights, classes.size), strict=True):
             append(rows, np.uint32(f), np.uint32(c), weight)
-    return pack(rows) if packed else rows
+    return pack_rows(rows) if packed else rows
 
 
 def instances(seed: int, n: int, values: tuple[float, ...]) -> Instances:
@@ -43,7 +43,7 @@ def test_all_classes_are_ranked_as_by_the_index(case, n, k):
     rows = index(*case, weights=(1.0, -1.0, 0.3, 1e-30, -0.7))
     batch = instances(case[0], n, (0.0, 0.5, -1.0, 0.1, 1e-20))
     base = np.where(np.random.default_rng(case[0]).random(case[1]) < 0.2, -np.inf, 0.0)
-    np.testing.assert_array_equal(rank_dense(rows, batch, base, k), rank(rows, batch, base, k))
+    np.testing.assert_array_equal(rank_dense(rows, batch, base, k), rank_by_index(rows, batch, base, k))
 
 
 @settings(max_examples=80, deadline=None)
@@ -60,13 +60,13 @@ def test_touched_classes_are_ranked_as_by_the_index(case, n, k, degree, weighed)
 def test_a_batch_of_several_blocks_is_ranked_whole():
     rows, base = index(0, 20, True, (1.0, -0.3)), np.zeros(20)
     batch = instances(0, 2 * BLOCK_ROWS + 3, (0.5, 1.0))
-    np.testing.assert_array_equal(rank_dense(rows, batch, base, 2), rank(rows, batch, base, 2))
+    np.testing.assert_array_equal(rank_dense(rows, batch, base, 2), rank_by_index(rows, batch, base, 2))
 
 
 @pytest.mark.parametrize(
     ("n_classes", "n", "most_bytes", "expected"),
-    [(20, 50, 10**6, True), (MOST_CLASSES + 1, 50, 10**6, False), (20, 1, 10**6, False), (20, 50, 400, False)],
+    [(20, 50, 10**6, True), (MOST_MATRIX_CLASSES + 1, 50, 10**6, False), (20, 1, 10**6, False), (20, 50, 400, False)],
 )
 def test_a_matrix_is_made_for_few_classes_and_many_rows_only(n_classes, n, most_bytes, expected, monkeypatch):
-    monkeypatch.setattr(dense, "MOST_BYTES", most_bytes)
+    monkeypatch.setattr(dense, "MOST_MATRIX_BYTES", most_bytes)
     assert pays(empty_rows(F, 10), instances(0, n, (1.0,)), n_classes) is expected

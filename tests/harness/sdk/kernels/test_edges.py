@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check, keep_largest, pack
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges, keep_largest, pack_rows
 from harness.sdk.kernels.rows import append, empty_rows, widen
 
 F, C = 4, 9
@@ -33,7 +33,7 @@ def listed(edges: Edges):
 @given(drawn=drawn_edges)
 def test_rows_become_edges_and_edges_rows(drawn, assert_sound):
     edges = as_edges(index(drawn))
-    check(edges, F, C)
+    check_edges(edges, F, C)
     assert listed(edges) == drawn
     rows = as_rows(edges)
     assert_sound(rows, was_packed=True)
@@ -77,15 +77,15 @@ SOUND = Edges(np.array([0, 2, 3]), np.array([0, 1, 1], np.uint32), np.array([1, 
     ],
 )
 def test_unsound_edges_are_refused(change, message):
-    check(SOUND, 2, 2)
+    check_edges(SOUND, 2, 2)
     with pytest.raises(ValueError, match=message):
-        check(SOUND._replace(**change), 2, 2)
+        check_edges(SOUND._replace(**change), 2, 2)
 
 
 @settings(max_examples=60)
 @given(drawn=drawn_edges)
 def test_packing_by_class_puts_each_row_in_order_and_keeps_every_weight(drawn, assert_sound):
-    rows = pack(index(drawn), by_class=True)
+    rows = pack_rows(index(drawn), by_class=True)
     assert_sound(rows, was_packed=True)
     edges = as_edges(rows)
     assert listed(edges) == drawn

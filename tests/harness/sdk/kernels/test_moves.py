@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sdk.kernels.moves import forget, move, no_moves, plan
+from harness.sdk.kernels.moves import forget, move_row, no_moves, plan_move
 from harness.sdk.kernels.rows import append, empty_rows
 
 
@@ -20,8 +20,8 @@ def test_a_row_moves_like_a_vector_and_loses_what_gets_zero(seed, n_classes, ful
     for c in np.flatnonzero(before):
         append(rows, np.uint32(0), np.uint32(c), float(before[c]))
     for c in rng.permutation(np.flatnonzero(changes)):
-        n = plan(moves, n, np.uint32(c), float(changes[c]))
-    move(rows, np.uint32(0), 0.5, moves, n)
+        n = plan_move(moves, n, np.uint32(c), float(changes[c]))
+    move_row(rows, np.uint32(0), 0.5, moves, n)
     forget(moves, n)
     assert_sound(rows)
     np.testing.assert_array_equal(dense(rows, n_classes)[0], before + changes / 2)

@@ -14,10 +14,10 @@ from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.moves import no_moves
-from harness.sdk.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update
+from harness.sdk.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update_one_vs_rest
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_one_vs_rest.py_func)
 """The same source, compiled for weights of float64."""
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
@@ -63,7 +63,7 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
 def run(rows: Rows, problem: Problem, order: np.ndarray, errors: np.ndarray, moves=None) -> int:
-    kernel, n = update if rows.weights.dtype == np.float32 else update64, problem.n_classes
+    kernel, n = update_one_vs_rest if rows.weights.dtype == np.float32 else update64, problem.n_classes
     moves = moves or no_moves(n)
     return kernel(rows, as_instances(problem.X), problem.labels, order, np.zeros(n), np.empty(n), moves, errors)
 

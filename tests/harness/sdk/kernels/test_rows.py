@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.sdk.kernels import rows as rows_module
-from harness.sdk.kernels.edges import pack
-from harness.sdk.kernels.rows import Rows, capacity, empty_rows, enlarge, freeze, has_room, remove, shift
+from harness.sdk.kernels.edges import pack_rows
+from harness.sdk.kernels.rows import Rows, capacity, empty_rows, enlarge, freeze, has_room, remove_edge, shift
 
 F, C = 5, 9
 CHANGES = [1.0, -1.0, 0.5, -0.5, 0.25, 3.0, 0.0, 1e-60, 1e-38]  # sums that cancel, none at all, below float32, tiny
@@ -50,7 +50,7 @@ def test_shifts_give_what_a_dense_matrix_gives_and_keep_the_rules(changes, dtype
 @given(changes=shifts, more=shifts)
 def test_packing_keeps_every_weight_and_leaves_rows_that_can_still_learn(changes, more, dense, assert_sound):
     rows = apply(empty_rows(F, 2), changes)
-    packed = pack(rows)
+    packed = pack_rows(rows)
     assert_sound(packed, was_packed=True)
     assert packed.classes.size == packed.heads[0] == packed.n_edges == rows.n_edges
     np.testing.assert_array_equal(dense(packed, C), dense(rows, C))
@@ -70,7 +70,7 @@ def test_removal_takes_one_edge_and_no_other(changes, data, dense, assert_sound)
     offset = data.draw(st.integers(0, int(rows.length[f]) - 1))
     expected = dense(rows, C)
     expected[f, rows.classes[rows.start[f] + offset]] = 0
-    remove(rows, np.uint32(f), offset)
+    remove_edge(rows, np.uint32(f), offset)
     assert_sound(rows)
     np.testing.assert_array_equal(dense(rows, C), expected)
 
@@ -103,7 +103,7 @@ def test_an_index_at_its_limit_says_so(monkeypatch):
 
 
 def test_size_counts_edges_and_bytes():
-    rows = pack(apply(empty_rows(F, 100), [(0, 0, 1, 1.0), (1, 2, 3, 1.0), (1, 4, 5, 1.0)]))
+    rows = pack_rows(apply(empty_rows(F, 100), [(0, 0, 1, 1.0), (1, 2, 3, 1.0), (1, 4, 5, 1.0)]))
     assert rows.n_edges == 6
     assert rows.n_bytes == F * (4 + 4 + 1) + 6 * 8 + rows.heads.nbytes
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from harness.sdk.kernels.instances import as_instances
-from harness.sdk.kernels.ranking import fill_ranks, rank
+from harness.sdk.kernels.ranking import fill_ranks, rank_by_index
 from harness.sdk.kernels.rows import empty_rows, shift
-from harness.sdk.kernels.topk import best_class, top_k
+from harness.sdk.kernels.topk import best_class, fill_top_k
 
 few_values = st.sampled_from([-np.inf, -2.0, -1.0, -0.0, 0.0, 1.0, 1.5, 1e-300])
 tied_scores = hnp.arrays(np.float64, st.integers(1, 200), elements=few_values)
@@ -27,7 +27,7 @@ def sort(scores: np.ndarray, k: int) -> list[int]:
 @given(scores=tied_scores | free_scores, k=st.integers(1, 220))
 def test_top_k_is_the_head_of_a_full_sort(scores, k):
     ranked = np.full(k, 7, np.int32)
-    top_k(scores, ranked)
+    fill_top_k(scores, ranked)
     assert ranked.tolist() == sort(scores, k)
 
 
@@ -43,7 +43,7 @@ def test_ranks_follow_the_scores_and_rows_without_features_rank_nothing():
     shift(rows, np.uint32(1), np.uint32(0), np.uint32(2), 0.5)
     X = np.array([[1, 0, 0], [0, 0, 0], [0, -1, 0], [0, 0, 1]], np.float32)
     base = np.array([0.0, 0.0, 0.0, -np.inf])
-    assert rank(rows, as_instances(X), base, 4).tolist() == [
+    assert rank_by_index(rows, as_instances(X), base, 4).tolist() == [
         [2, 0, 1, -1],
         [-1, -1, -1, -1],
         [2, 1, 0, -1],

@@ -15,13 +15,13 @@ from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, empty_rows, enlarge
 from harness.sdk.kernels.touched import empty_space
-from harness_index.kernels.ema import Step, update
+from harness_index.kernels.ema import EMAStep, update_ema
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_ema.py_func)
 """The same source, compiled for weights of float64."""
 
 SMALLEST = 5e-324
-ALWAYS = Step(np.inf, 0.25, SMALLEST, MOST_EDGES)
+ALWAYS = EMAStep(np.inf, 0.25, SMALLEST, MOST_EDGES)
 STEPS = [
     ALWAYS,
     ALWAYS._replace(margin=1.0),
@@ -68,9 +68,9 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 boolean_problems = st.builds(boolean_problem, st.integers(0, 2**32 - 1))
 
 
-def train(problem: Problem, step: Step, dtype: type = np.float64, n_edges: int = 2) -> Rows:
+def train(problem: Problem, step: EMAStep, dtype: type = np.float64, n_edges: int = 2) -> Rows:
     rows, order, space = empty_rows(problem.X.shape[1], n_edges, dtype), problem.order, empty_space(problem.n_classes)
-    kernel = update if dtype == np.float32 else update64
+    kernel = update_ema if dtype == np.float32 else update64
     classes = np.array([c for truth in problem.truths for c in truth])
     labels = Labels(frozen(np.cumsum([0, *map(len, problem.truths)]), np.int64), frozen(classes, np.int32))
     while (done := kernel(rows, as_instances(problem.X), labels, order, space, step)) < order.size:
@@ -79,7 +79,7 @@ def train(problem: Problem, step: Step, dtype: type = np.float64, n_edges: int =
     return rows
 
 
-def train_densely(problem: Problem, step: Step, dtype: type = np.float64) -> np.ndarray:
+def train_densely(problem: Problem, step: EMAStep, dtype: type = np.float64) -> np.ndarray:
     """The oracle: as the specification has it, with a matrix."""
     n_features, n_classes = problem.X.shape[1], problem.n_classes
     W = np.zeros((n_features, n_classes), dtype)

@@ -14,12 +14,12 @@ from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, empty_rows, enlarge
 from harness.sdk.kernels.touched import empty_space
-from harness_index.kernels.ff import Step, update, vote
+from harness_index.kernels.ff import FFStep, update_ff, vote
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_ff.py_func)
 """The same source, compiled for counts of float64."""
 
-ALWAYS = Step(np.inf, 0.0, 0, True, MOST_EDGES, True)
+ALWAYS = FFStep(np.inf, 0.0, 0, True, MOST_EDGES, True)
 STEPS = [
     ALWAYS,
     ALWAYS._replace(margin=0.0),
@@ -68,11 +68,11 @@ def free_problem(seed: int, n: int = 40, n_features: int = 8, n_classes: int = 6
 free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
-def train(problem: Problem, step: Step, dtype: type = np.float64, n_edges: int = 2) -> Model:
+def train(problem: Problem, step: FFStep, dtype: type = np.float64, n_edges: int = 2) -> Model:
     n_features = problem.X.shape[1]
     rows, order, space = empty_rows(n_features, n_edges, dtype), problem.order, empty_space(problem.n_classes)
     totals, met, votes = np.zeros(n_features), np.zeros(n_features, np.uint32), np.empty(n_features)
-    kernel = update if dtype == np.float32 else update64
+    kernel = update_ff if dtype == np.float32 else update64
     labels = Labels(frozen(np.arange(problem.y.size + 1), np.int64), frozen(problem.y, np.int32))
     rest = as_instances(problem.X), labels
     while (done := kernel(rows, totals, met, *rest, order, space, votes, step)) < order.size:
@@ -84,7 +84,7 @@ def train(problem: Problem, step: Step, dtype: type = np.float64, n_edges: int =
     return Model(counts, totals, met, rows)
 
 
-def train_densely(problem: Problem, step: Step, dtype: type = np.float64) -> Model:
+def train_densely(problem: Problem, step: FFStep, dtype: type = np.float64) -> Model:
     """The oracle: as the specification has it, with a matrix."""
     n_features, n_classes = problem.X.shape[1], problem.n_classes
     n, N, met = np.zeros((n_features, n_classes), dtype), np.zeros(n_features), np.zeros(n_features, int)

@@ -15,13 +15,13 @@ from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, append, empty_rows, enlarge
 from harness.sdk.kernels.touched import empty_space
-from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, Step, spread, update
+from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, spread_losses, update_ooz
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_ooz.py_func)
 """The same source, compiled for weights of float64."""
 
 SMALLEST = 5e-324
-NEW = Step(0.5, 0.1, True, False, SHARED, SMALLEST, MOST_EDGES)
+NEW = OOZStep(0.5, 0.1, True, False, SHARED, SMALLEST, MOST_EDGES)
 OLD = NEW._replace(free_first=True)
 STEPS = [
     NEW,
@@ -85,13 +85,13 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
 def train(
-    problem: Problem, step: Step, dtype: type = np.float64, start: Model | None = None, n_edges: int = 2
+    problem: Problem, step: OOZStep, dtype: type = np.float64, start: Model | None = None, n_edges: int = 2
 ) -> Model:
     n_features = problem.X.shape[1]
     rows, free = empty_rows(n_features, n_edges, dtype), np.full(n_features, problem.budget)
     if start is not None:
         rows, free = loaded(start.W), start.free.copy()
-    kernel = update if dtype == np.float32 else update64
+    kernel = update_ooz if dtype == np.float32 else update64
     space, losses = empty_space(problem.n_classes), np.zeros(problem.n_classes)
     chosen, order = np.empty(problem.k, np.int32), problem.order
     rest = as_instances(problem.X), problem.labels
@@ -137,7 +137,7 @@ def deductions(scores: list[float], budget: float, reading: int) -> list[float]:
     return D
 
 
-def train_densely(problem: Problem, step: Step, dtype: type = np.float64) -> Model:
+def train_densely(problem: Problem, step: OOZStep, dtype: type = np.float64) -> Model:
     n_features, n_classes = problem.X.shape[1], problem.n_classes
     W, free = np.zeros((n_features, n_classes), dtype), np.full(n_features, problem.budget)
     rows: list[list[int]] = [[] for _ in range(n_features)]  # the classes of each feature, heaviest first
@@ -243,7 +243,7 @@ def test_weights_are_not_negative_and_with_the_free_source_never_exceed_the_budg
         np.testing.assert_allclose(held, budget, rtol=1e-12)
 
 
-def random_update(seed: int, step: Step) -> tuple[Model, Model, np.ndarray, int]:
+def random_update(seed: int, step: OOZStep) -> tuple[Model, Model, np.ndarray, int]:
     """A model within its budget, the same after one instance of length 1, the instance and its class."""
     rng = np.random.default_rng(seed)
     W = rng.random((6, 5)) ** 3 * (rng.random((6, 5)) < 0.6)
@@ -336,7 +336,7 @@ def test_what_rivals_lose_is_the_budget_and_more_for_better_ones(scores, budget)
     rivals = np.arange(s.size, dtype=np.int32)
     for reading in (SHARED, LEVEL, EXACT):
         D = np.zeros(s.size)
-        spread(s, rivals, budget, reading, D)
+        spread_losses(s, rivals, budget, reading, D)
         assert np.all(np.diff(D) <= 1e-15)
         assert np.all(D[s <= s[0] - budget] == 0) or s.size == 1
         assert D[0] <= budget * (1 + 1e-12)
@@ -346,13 +346,13 @@ def test_what_rivals_lose_is_the_budget_and_more_for_better_ones(scores, budget)
 
 def test_the_worked_example_is_level():
     s, D = np.array([0.4, 0.3, 0.1]), np.zeros(3)
-    spread(s, np.arange(3, dtype=np.int32), 0.15, LEVEL, D)
+    spread_losses(s, np.arange(3, dtype=np.int32), 0.15, LEVEL, D)
     np.testing.assert_allclose(D, [0.15, 0.05, 0.0], atol=1e-12)
 
 
 def test_exact_water_filling_ends_in_ties():
     s, D = np.array([0.5, 0.4, 0.35, 0.0]), np.zeros(4)
-    spread(s, np.arange(4, dtype=np.int32), 0.3, EXACT, D)
+    spread_losses(s, np.arange(4, dtype=np.int32), 0.3, EXACT, D)
     np.testing.assert_allclose((s - D)[:3], (s - D)[0], atol=1e-12)
 
 

@@ -17,9 +17,9 @@ from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 from harness_prototype.kernels import perceptron
-from harness_prototype.kernels.mmp import update
+from harness_prototype.kernels.mmp import update_mmp
 
-update64, perceptron64 = helper()(update.py_func), helper()(perceptron.update.py_func)
+update64, perceptron64 = helper()(update_mmp.py_func), helper()(perceptron.update_perceptron.py_func)
 """The same sources, compiled for weights of float64."""
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
@@ -67,7 +67,7 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
 def run(rows: Rows, base: np.ndarray, problem: Problem, order: np.ndarray, touched_only: bool, moves=None) -> int:
-    kernel, space = update if rows.weights.dtype == np.float32 else update64, np.empty((2, base.size))
+    kernel, space = update_mmp if rows.weights.dtype == np.float32 else update64, np.empty((2, base.size))
     moves = moves or no_moves(base.size)
     return kernel(rows, as_instances(problem.X), problem.labels, order, base, *space, moves, touched_only)
 

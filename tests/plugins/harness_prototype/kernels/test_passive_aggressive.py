@@ -13,14 +13,14 @@ from hypothesis.extra import numpy as hnp
 from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
-from harness_prototype.kernels.passive_aggressive import Step, update
+from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_pa.py_func)
 """The same source, compiled for weights of float64."""
 
-PRINTED, EXACT = Step(1.0, 1.0, 0.5, np.inf), Step(1.0, 2.0, 0.5, np.inf)
-PLAIN, CAPPED = Step(1.0, 1.0, 0.0, np.inf), Step(1.0, 1.0, 0.0, 0.3)
-STEPS = [PRINTED, EXACT, PLAIN, CAPPED, Step(0.25, 2.0, 0.0, 0.01)]
+PRINTED, EXACT = PAStep(1.0, 1.0, 0.5, np.inf), PAStep(1.0, 2.0, 0.5, np.inf)
+PLAIN, CAPPED = PAStep(1.0, 1.0, 0.0, np.inf), PAStep(1.0, 1.0, 0.0, 0.3)
+STEPS = [PRINTED, EXACT, PLAIN, CAPPED, PAStep(0.25, 2.0, 0.0, 0.01)]
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
 
@@ -55,20 +55,20 @@ def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 
 free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
-def train_on(rows: Rows, base: np.ndarray, problem: Problem, step: Step) -> Rows:
+def train_on(rows: Rows, base: np.ndarray, problem: Problem, step: PAStep) -> Rows:
     instances, order = as_instances(problem.X), problem.order
-    kernel = update if rows.weights.dtype == np.float32 else update64
+    kernel = update_pa if rows.weights.dtype == np.float32 else update64
     while (done := kernel(rows, instances, problem.y, order, base, np.empty_like(base), step)) < order.size:
         rows, order = enlarge(rows), order[done:]
     return rows
 
 
-def train(problem: Problem, step: Step, dtype: type = np.float64, n_edges: int = 2) -> Rows:
+def train(problem: Problem, step: PAStep, dtype: type = np.float64, n_edges: int = 2) -> Rows:
     rows, base = empty_rows(problem.X.shape[1], n_edges, dtype), np.full(problem.n_classes, -np.inf)
     return train_on(rows, base, problem, step)
 
 
-def train_densely(problem: Problem, step: Step, dtype: type = np.float64) -> np.ndarray:
+def train_densely(problem: Problem, step: PAStep, dtype: type = np.float64) -> np.ndarray:
     """The oracle: section by section as the papers have it, with a matrix, scores in float64."""
     W = np.zeros((problem.X.shape[1], problem.n_classes), dtype)
     seen: set[int] = set()
@@ -100,7 +100,7 @@ def loaded(W: np.ndarray) -> Rows:
     return rows
 
 
-def one_step(W: np.ndarray, x: np.ndarray, y: int, step: Step) -> Rows:
+def one_step(W: np.ndarray, x: np.ndarray, y: int, step: PAStep) -> Rows:
     """The index with weights W, all of its classes seen, after one instance."""
     problem = Problem(x[None].astype(np.float32), np.array([y], np.int32), np.zeros(1, np.int64), W.shape[1])
     return train_on(loaded(W), np.zeros(W.shape[1]), problem, step)
@@ -140,7 +140,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits(problem, step, dense):
 def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of_it(dense):
     problem = free_problem(0)
     rows, base = empty_rows(12, 8), np.full(6, -np.inf)
-    done = update(rows, as_instances(problem.X), problem.y, problem.order, base, np.empty(6), PRINTED)
+    done = update_pa(rows, as_instances(problem.X), problem.y, problem.order, base, np.empty(6), PRINTED)
     assert 0 < done < problem.order.size
     assert not has_room(rows, as_instances(problem.X[[problem.order[done]]]).indices, 2)
     before = Problem(problem.X, problem.y, problem.order[:done], 6)

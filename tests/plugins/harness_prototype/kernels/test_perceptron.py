@@ -12,9 +12,9 @@ from hypothesis.extra import numpy as hnp
 from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
-from harness_prototype.kernels.perceptron import update
+from harness_prototype.kernels.perceptron import update_perceptron
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_perceptron.py_func)
 """The same source, compiled for weights of float64."""
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
@@ -52,7 +52,7 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 def train_on(rows: Rows, base: np.ndarray, problem: Problem) -> Rows:
     instances, order = as_instances(problem.X), problem.order
-    kernel = update if rows.weights.dtype == np.float32 else update64
+    kernel = update_perceptron if rows.weights.dtype == np.float32 else update64
     while (done := kernel(rows, instances, problem.y, order, base, np.empty_like(base))) < order.size:
         rows, order = enlarge(rows), order[done:]
     return rows
@@ -131,7 +131,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits(problem, dense):
 def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of_it(dense):
     problem = free_problem(0)
     rows, base = empty_rows(12, 30), np.full(6, -np.inf)
-    done = update(rows, as_instances(problem.X), problem.y, problem.order, base, np.empty(6))
+    done = update_perceptron(rows, as_instances(problem.X), problem.y, problem.order, base, np.empty(6))
     assert 0 < done < problem.order.size
     assert not has_room(rows, as_instances(problem.X[[problem.order[done]]]).indices, 2)
     before = Problem(problem.X, problem.y, problem.order[:done], 6)

@@ -16,9 +16,9 @@ from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
-from harness_prototype.kernels.winnow import gains, rank_powers, update
+from harness_prototype.kernels.winnow import gains, rank_powers, update_winnow
 
-update64 = helper()(update.py_func)
+update64 = helper()(update_winnow.py_func)
 """The same source, compiled for exponents of float64."""
 
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 2.0, 1e-20, 3e-30, 0.1, 7.0])
@@ -68,7 +68,7 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
 def run(rows: Rows, base: np.ndarray, problem: Problem, order: np.ndarray, moves=None) -> int:
-    kernel = update if rows.weights.dtype == np.float32 else update64
+    kernel = update_winnow if rows.weights.dtype == np.float32 else update64
     powers, moves = gains(rows, problem.alpha, order.size), moves or no_moves(base.size)
     space = np.empty_like(base)
     return kernel(rows, as_instances(problem.X), problem.labels, order, base, space, powers, moves, problem.theta)

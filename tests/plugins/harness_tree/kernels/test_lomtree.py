@@ -10,9 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.sdk.kernels.instances import as_instances
-from harness_tree.kernels.lomtree import VACANT, Growth, Tree, counts_of, empty_entries, make_room, new_tree, update
+from harness_tree.kernels.lomtree import (
+    VACANT,
+    GrowingTree,
+    Growth,
+    counts_of,
+    empty_entries,
+    make_room,
+    new_tree,
+    update_lomtree,
+)
 from harness_tree.kernels.nodes import route, tree_depth
-from harness_tree.kernels.regressor import LOSSES, Step, Weights, dense_weights, hashed_weights
+from harness_tree.kernels.regressor import LOSSES, RegressorStep, Weights, dense_weights, hashed_weights
 
 
 @dataclass
@@ -142,15 +151,15 @@ class Reference:
 class Run:
     """The kernel's own tree, one example at a time."""
 
-    tree: Tree
+    tree: GrowingTree
     weights: Weights
     growth: Growth
-    step: Step
+    step: RegressorStep
 
     def learn(self, X: np.ndarray, y: np.ndarray, order: np.ndarray) -> None:
         instances, space = as_instances(X), np.empty((2, X.shape[1]), np.float32)
         while done := order.size:
-            done = update(self.tree, self.weights, instances, y, order, self.growth, self.step, space)
+            done = update_lomtree(self.tree, self.weights, instances, y, order, self.growth, self.step, space)
             order = order[done:]
             if order.size:
                 self.tree = make_room(self.tree)
@@ -178,7 +187,7 @@ def problem(seed: int, n_classes: int, n: int = 60, n_features: int = 5) -> tupl
 
 
 def begin(n_features: int, *, budget: int, resistance: float, loss: str, adaptive: bool, eta: float, bits: int = 0):
-    step = Step(LOSSES.index(loss), adaptive, eta)
+    step = RegressorStep(LOSSES.index(loss), adaptive, eta)
     size = 2**bits if bits else budget * (n_features + 1)
     table = np.zeros((size, 2), np.float32)
     weights = hashed_weights(table) if bits else dense_weights(table, n_features)
@@ -186,7 +195,7 @@ def begin(n_features: int, *, budget: int, resistance: float, loss: str, adaptiv
     return run, Reference(n_features, budget, resistance, loss, adaptive, eta)
 
 
-def assert_equal(tree: Tree, reference: Reference) -> None:
+def assert_equal(tree: GrowingTree, reference: Reference) -> None:
     tally, nodes = tree.tally[0], tree.nodes
     assert (tally["root"], tally["t"], tally["examples"]) == (reference.root, reference.t, reference.examples)
     assert (tally["swaps"], tally["lost"], tally["roots"]) == (reference.swaps, reference.lost, reference.roots)
@@ -200,7 +209,7 @@ def assert_equal(tree: Tree, reference: Reference) -> None:
         assert nodes["M"][v] == pytest.approx(node.M, rel=1e-4, abs=1e-4)
 
 
-def assert_sound(tree: Tree) -> None:
+def assert_sound(tree: GrowingTree) -> None:
     """The invariants of the bookkeeping that need no reference."""
     tally = tree.tally[0]
     nodes, root = tree.nodes[: tally["n_nodes"]], int(tally["root"])
@@ -282,7 +291,7 @@ def test_a_table_that_must_grow_gives_the_same_tree_and_swaps_leave_no_waste():
 def test_the_kernel_stops_before_an_example_that_the_table_may_have_no_room_for():
     X, y = problem(1, 9, n=300)
     run, reference = begin(5, budget=20, resistance=4.0, loss="hinge", adaptive=True, eta=0.1)
-    done = update(
+    done = update_lomtree(
         run.tree, run.weights, as_instances(X), y, np.arange(300), run.growth, run.step, np.empty((2, 5), np.float32)
     )
     assert 0 < done < 300

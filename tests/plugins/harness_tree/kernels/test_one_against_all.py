@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from harness.sdk.kernels.instances import as_instances
-from harness_tree.kernels.one_against_all import rank, update
-from harness_tree.kernels.regressor import LOSSES, Step
+from harness_tree.kernels.one_against_all import rank_oaa, update_oaa
+from harness_tree.kernels.regressor import LOSSES, RegressorStep
 
 
 def problem(seed: int, n_classes: int, n: int = 40, n_features: int = 6):
@@ -22,7 +22,7 @@ def problem(seed: int, n_classes: int, n: int = 40, n_features: int = 6):
 def train(X, y, n_classes, loss, eta):
     W = np.zeros((X.shape[1] + 1, n_classes), np.float32)
     space = np.zeros(n_classes), np.empty(n_classes), np.empty(n_classes, np.int32)
-    update(W, as_instances(X), y, np.arange(len(y)), Step(LOSSES.index(loss), False, eta), *space)
+    update_oaa(W, as_instances(X), y, np.arange(len(y)), RegressorStep(LOSSES.index(loss), False, eta), *space)
     return W
 
 
@@ -68,7 +68,7 @@ def test_ranks_are_by_score_ties_by_class_and_classes_never_met_are_left_out(see
     base = np.where(rng.random(n_classes) < 0.8, 0.0, -np.inf)
     X = np.round(X)
     total = np.insert(X, 0, 1.0, axis=1).astype(np.float64) @ W + base
-    ranked = rank(W, as_instances(X), base, k)
+    ranked = rank_oaa(W, as_instances(X), base, k)
     for row, scores in zip(ranked, total, strict=True):
         wanted = [c for c in np.lexsort((np.arange(n_classes), -scores)).tolist() if scores[c] > -np.inf]
         assert row.tolist() == (wanted + [-1] * k)[:k]
@@ -76,7 +76,7 @@ def test_ranks_are_by_score_ties_by_class_and_classes_never_met_are_left_out(see
 
 def test_a_row_without_features_is_ranked_by_the_biases():
     W = np.array([[1.0, 3.0, 2.0], [9.0, 0.0, 0.0]], np.float32)
-    assert_array_equal(rank(W, as_instances(np.zeros((1, 1))), np.zeros(3), 3), [[1, 2, 0]])
+    assert_array_equal(rank_oaa(W, as_instances(np.zeros((1, 1))), np.zeros(3), 3), [[1, 2, 0]])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

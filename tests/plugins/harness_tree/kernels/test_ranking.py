@@ -10,9 +10,9 @@ from numpy.testing import assert_array_equal
 
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.nodes import route
-from harness_tree.kernels.ranking import Lists, as_lists, rank_nodes
+from harness_tree.kernels.ranking import ClassLists, as_lists, rank_nodes
 from harness_tree.kernels.regressor import dense_weights
-from harness_tree.kernels.static_tree import build
+from harness_tree.kernels.static_tree import build_tree
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -20,7 +20,7 @@ seeds = st.integers(0, 2**32 - 1)
 def forest(seed: int, n_leaves: int, n_classes: int = 7, n_features: int = 4):
     """A tree with random regressors, random counts at all nodes, and rows."""
     rng = np.random.default_rng(seed)
-    nodes, _ = build(rng.permutation(n_leaves))
+    nodes, _ = build_tree(rng.permutation(n_leaves))
     table = np.zeros(((n_leaves - 1) * (n_features + 1), 2), np.float32)
     table[:, 0] = rng.normal(size=len(table))
     counts = rng.integers(0, 9, (len(nodes), n_classes)) * (rng.random((len(nodes), n_classes)) < 0.5)
@@ -31,7 +31,7 @@ def forest(seed: int, n_leaves: int, n_classes: int = 7, n_features: int = 4):
     return nodes, dense_weights(table, n_features), lists, X
 
 
-def of_node(lists: Lists, j: int) -> dict[int, int]:
+def of_node(lists: ClassLists, j: int) -> dict[int, int]:
     span = slice(lists.starts[j], lists.starts[j + 1])
     return dict(zip(lists.classes[span].tolist(), lists.counts[span].tolist(), strict=True))
 

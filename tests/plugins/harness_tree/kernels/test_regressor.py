@@ -11,15 +11,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.regressor import (
     LOSSES,
-    Step,
+    RegressorStep,
     Weights,
-    clear,
+    clear_slot,
     dense_weights,
     hashed_weights,
-    move,
+    move_regressor,
     offset,
     place,
-    score,
+    score_node,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -41,11 +41,11 @@ def start_of(weights: Weights, slot: int, uid: int) -> np.uint64:
     return np.uint64(offset(weights, slot, uid))
 
 
-def take_step(weights: Weights, x: np.ndarray, c: float, step: Step, slot: int = 1, uid: int = 0):
+def take_step(weights: Weights, x: np.ndarray, c: float, step: RegressorStep, slot: int = 1, uid: int = 0):
     """The score before and after."""
     instances, start = as_instances(x[np.newaxis]), start_of(weights, slot, uid)
-    before = score(weights, start, instances, 0)
-    return before, move(weights, start, instances, 0, before, c, step, np.empty((2, x.size), np.float32))
+    before = score_node(weights, start, instances, 0)
+    return before, move_regressor(weights, start, instances, 0, before, c, step, np.empty((2, x.size), np.float32))
 
 
 def expected(w: np.ndarray, G: np.ndarray, x: np.ndarray, c: float, loss: str, adaptive: bool, eta: float):
@@ -75,7 +75,7 @@ def test_a_step_is_that_of_the_formulas_and_leaves_other_regressors_alone(seed, 
     weights, x = started(seed)
     before = weights.table.copy().reshape(3, 7, 2)
     w, G, h = expected(before[1, :, 0], before[1, :, 1], x, c, loss, adaptive, eta)
-    _, s = take_step(weights, x, c, Step(LOSSES.index(loss), adaptive, eta))
+    _, s = take_step(weights, x, c, RegressorStep(LOSSES.index(loss), adaptive, eta))
     after = weights.table.reshape(3, 7, 2)
     assert_array_equal(after[[0, 2]], before[[0, 2]])
     assert_allclose(after[1, :, 0], w, rtol=1e-4, atol=1e-5)
@@ -87,9 +87,9 @@ def test_a_step_is_that_of_the_formulas_and_leaves_other_regressors_alone(seed, 
 @given(seed=seeds, loss=losses, adaptive=st.booleans(), eta=st.floats(0.01, 100), c=targets)
 def test_a_step_never_passes_its_target_and_says_the_score_that_it_leads_to(seed, loss, adaptive, eta, c):
     weights, x = started(seed)
-    step = Step(LOSSES.index(loss), adaptive, eta)
+    step = RegressorStep(LOSSES.index(loss), adaptive, eta)
     before, after = take_step(weights, x, c, step)
-    again = score(weights, start_of(weights, 1, 0), as_instances(x[np.newaxis]), 0)
+    again = score_node(weights, start_of(weights, 1, 0), as_instances(x[np.newaxis]), 0)
     assert again == pytest.approx(after, rel=1e-3, abs=1e-4 * max(1.0, abs(after)))
     if loss != "logistic":
         low, high = sorted([before, c])
@@ -102,7 +102,7 @@ def test_scores_that_reach_their_target_are_equal_to_the_last_bit():
     reached = set()
     for seed in range(50):
         weights, x = started(seed)
-        reached.add(take_step(weights, x, 1.0, Step(LOSSES.index("squared"), True, 50.0))[1])
+        reached.add(take_step(weights, x, 1.0, RegressorStep(LOSSES.index("squared"), True, 50.0))[1])
     assert reached == {1.0}
 
 
@@ -111,20 +111,20 @@ def test_no_loss_moves_nothing(adaptive):
     weights, x = started(0)
     weights.table[7:14, 0] = np.insert(5 * x, 0, 0)  # far on the right side
     before = weights.table.copy()
-    take_step(weights, x, 1.0, Step(LOSSES.index("hinge"), adaptive, 0.1))
+    take_step(weights, x, 1.0, RegressorStep(LOSSES.index("hinge"), adaptive, 0.1))
     assert_array_equal(weights.table, before)
 
 
 def test_a_row_without_features_moves_the_bias_only():
     weights = dense_weights(np.zeros((14, 2), np.float32), 6)
-    take_step(weights, np.zeros(6, np.float32), -1.0, Step(0, True, 0.25), slot=0)
+    take_step(weights, np.zeros(6, np.float32), -1.0, RegressorStep(0, True, 0.25), slot=0)
     assert_array_equal(weights.table[0], np.array([-0.25, 1.0], np.float32))
     assert not weights.table[1:].any()
 
 
 def test_values_too_small_to_square_are_skipped_rather_than_divided_by_zero():
     weights = dense_weights(np.zeros((2, 2), np.float32), 1)
-    take_step(weights, np.array([1e-30], np.float32), 1.0, Step(0, True, 0.5), slot=0)
+    take_step(weights, np.array([1e-30], np.float32), 1.0, RegressorStep(0, True, 0.5), slot=0)
     assert_array_equal(weights.table[:, 0], np.array([0.5, 0.0], np.float32))
 
 
@@ -139,18 +139,18 @@ def test_the_features_of_one_node_have_places_of_their_own_in_a_hashed_table(uid
 
 def test_generations_of_a_hashed_table_start_at_places_of_their_own_and_nothing_is_cleared():
     weights, x = hashed_weights(np.zeros((2**16, 2), np.float32)), np.ones(6, np.float32)
-    take_step(weights, x, 1.0, Step(0, True, 0.1), slot=3, uid=5)
+    take_step(weights, x, 1.0, RegressorStep(0, True, 0.1), slot=3, uid=5)
     before = weights.table.copy()
     assert np.count_nonzero(before[:, 0]) == 7
-    clear(weights, 3)
+    clear_slot(weights, 3)
     assert_array_equal(weights.table, before)
-    assert score(weights, start_of(weights, 3, 6), as_instances(x[np.newaxis]), 0) == 0.0
+    assert score_node(weights, start_of(weights, 3, 6), as_instances(x[np.newaxis]), 0) == 0.0
 
 
 def test_clearing_a_slot_of_a_dense_table_leaves_the_others():
     weights, _ = started(0)
     before = weights.table.copy()
-    clear(weights, 1)
+    clear_slot(weights, 1)
     assert not weights.table[7:14].any()
     assert_array_equal(weights.table[:7], before[:7])
     assert_array_equal(weights.table[14:], before[14:])

@@ -10,15 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.nodes import tree_depth
-from harness_tree.kernels.regressor import LOSSES, Step, dense_weights
-from harness_tree.kernels.static_tree import build, update
+from harness_tree.kernels.regressor import LOSSES, RegressorStep, dense_weights
+from harness_tree.kernels.static_tree import build_tree, update_static_tree
 
 
 @settings(max_examples=60, deadline=None)
 @given(n_classes=st.integers(1, 300), seed=st.integers(0, 2**32 - 1))
 def test_each_class_has_a_leaf_no_node_decides_nothing_and_none_is_deeper_than_log2_k(n_classes, seed):
     order = np.random.default_rng(seed).permutation(n_classes)
-    nodes, leaf_of = build(order)
+    nodes, leaf_of = build_tree(order)
     inner, leaves = np.flatnonzero(nodes["left"] >= 0), np.flatnonzero(nodes["left"] < 0)
     assert (inner.size, leaves.size) == (n_classes - 1, n_classes)
     assert_array_equal(np.sort(leaf_of), leaves)
@@ -30,7 +30,7 @@ def test_each_class_has_a_leaf_no_node_decides_nothing_and_none_is_deeper_than_l
 
 
 def test_classes_stand_at_the_leaves_in_their_order():
-    nodes, _ = build(np.array([4, 2, 0, 3, 1]))
+    nodes, _ = build_tree(np.array([4, 2, 0, 3, 1]))
     found, waiting = [], [0]
     while waiting:
         j = waiting.pop()
@@ -76,20 +76,20 @@ def train_densely(nodes, leaf_of, X, y, loss, eta, winners_only):
 )
 def test_training_does_what_the_dense_reference_does(winners_only, seed, n_classes, loss):
     rng = np.random.default_rng(seed)
-    nodes, leaf_of = build(rng.permutation(n_classes))
+    nodes, leaf_of = build_tree(rng.permutation(n_classes))
     y = rng.integers(0, n_classes, 40).astype(np.int32)
     X = (rng.normal(size=(n_classes, 5))[y] + 0.5 * rng.normal(size=(40, 5))).astype(np.float32)
     table = np.zeros(((n_classes - 1) * 6, 2), np.float32)
-    step = Step(LOSSES.index(loss), True, 0.3)
+    step = RegressorStep(LOSSES.index(loss), True, 0.3)
     weights, space = dense_weights(table, 5), np.empty((2, 5), np.float32)
-    update(nodes, leaf_of, weights, as_instances(X), y, np.arange(40), step, winners_only, space)
+    update_static_tree(nodes, leaf_of, weights, as_instances(X), y, np.arange(40), step, winners_only, space)
     W, _ = train_densely(nodes, leaf_of, X, y, loss, 0.3, winners_only)
     assert_allclose(table[:, 0].reshape(W.shape), W, rtol=1e-3, atol=2e-4)
 
 
 def test_in_a_filter_tree_only_winners_go_up():
     rng = np.random.default_rng(0)
-    nodes, leaf_of = build(rng.permutation(8))
+    nodes, leaf_of = build_tree(rng.permutation(8))
     X, y = rng.normal(size=(200, 5)).astype(np.float32), rng.integers(0, 8, 200)
     _, all_visits = train_densely(nodes, leaf_of, X, y, "hinge", 0.3, False)
     _, visits = train_densely(nodes, leaf_of, X, y, "hinge", 0.3, True)
