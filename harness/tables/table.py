@@ -94,8 +94,8 @@ def make_table(
 ) -> Table:
     """The comparison table of some lines with these columns.
 
-    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come last in its foot: what a reader
-    must know and no record can tell.
+    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come
+    last in its foot: what a reader must know and no record can tell.
     """
     lines = list(lines)
     if not lines:
