@@ -10,5 +10,6 @@ def counted(count: int | str, one: str, many: str | None = None) -> str:
 
 
 def _plural(noun: str) -> str:
-    ending = "es" if noun.endswith("s") else "s"
-    return noun + ending
+    if noun.endswith("s"):
+        return f"{noun}es"
+    return f"{noun}s"

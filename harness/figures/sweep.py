@@ -86,10 +86,11 @@ def _swept_parameter(lines: Iterable[Line]) -> str:
         for name, number in _numbers_of(line).items():
             seen.setdefault((line.prepared, line.family, name), set()).add(number)
     names = sorted({str(key[-1]) for key, numbers in seen.items() if len(numbers) > 1})
-    if len(names) == 1:
-        return names[0]
-    found = f"several were ({', '.join(names)})" if names else "none was"
-    raise HarnessError(f"which parameter was swept? {found}: name one with --x")
+    if not names:
+        raise nothing_to_draw("no learner was run with several numbers for a parameter: --set NAME.PARAMETER=[1,2,3]")
+    if len(names) > 1:
+        raise HarnessError(f"which parameter was swept? several were ({', '.join(names)}): name one with --x")
+    return names[0]
 
 
 def _numbers_of(line: Line) -> dict[str, float]:
