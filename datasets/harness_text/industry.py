@@ -47,7 +47,7 @@ def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
     pages.sort()
     branches = [page.branch for page in pages]
     classes = sorted(set(branches))
-    texts = (text_of(page.content) for page in pages)
+    texts = (text_of_page(page.content) for page in pages)
     counts, _ = count_terms(texts, WORDS, stop_words=english_stop_words(), min_df=min_df)
     paths = [tuple(branch.split("/")) for branch in classes]
     tops = {path[0] for path in paths}
@@ -65,7 +65,7 @@ def branch_of(folder: str) -> str:
     return folder.removeprefix("sector/").rpartition("/sector/")[2]
 
 
-def text_of(content: bytes) -> str:
+def text_of_page(content: bytes) -> str:
     """A page without what the server and the mark-up say."""
     text = content.decode("latin-1").replace("\r\n", "\n")
     return html.unescape(_MARK_UP.sub(" ", _HEADERS.sub("", text)))

@@ -87,7 +87,7 @@ def load_newsgroups(
     check_choice("newsgroups", "tokens", tokens, tuple(TOKENS))
     check_choice("newsgroups", "taxonomy", taxonomy, TAXONOMIES)
     messages = read_messages(source)
-    texts = (text_of(message.text, headers, footers, quotes) for message in messages)
+    texts = (text_of_message(message.text, headers, footers, quotes) for message in messages)
     left_out = english_stop_words() if stop_words else ()
     counts, _ = count_terms(texts, TOKENS[tokens], stop_words=left_out, min_df=min_df)
     row_groups = [message.group for message in messages]
@@ -132,7 +132,7 @@ def _settled(source: str | None) -> str | None:
     return str(Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")) / CACHE_FILE)
 
 
-def text_of(text: str, headers: str, footers: str, quotes: str) -> str:
+def text_of_message(text: str, headers: str, footers: str, quotes: str) -> str:
     """A message without its headers (up to the first empty line), its signature and what it quotes, as asked."""
     text = text.replace("\r\n", "\n")
     if headers == "strip":

@@ -23,8 +23,8 @@ PAGES = {
 
 
 def test_the_text_of_a_page_is_what_a_reader_sees():
-    assert industry.text_of(PAGE).split() == ["Steel", "&", "Iron", "rolled", "steel", "sheets"]
-    assert industry.text_of(b"Mines: deep mines\nfor coal").split() == ["Mines:", "deep", "mines", "for", "coal"]
+    assert industry.text_of_page(PAGE).split() == ["Steel", "&", "Iron", "rolled", "steel", "sheets"]
+    assert industry.text_of_page(b"Mines: deep mines\nfor coal").split() == ["Mines:", "deep", "mines", "for", "coal"]
 
 
 def test_pages_come_by_branch_with_the_sectors_above(pack):

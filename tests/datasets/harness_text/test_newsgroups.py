@@ -101,11 +101,11 @@ lines = st.lists(
 
 @given(lines.map("\n".join))
 def test_footers_and_quotes_are_stripped_by_the_rules_of_scikit_learn(text):
-    assert newsgroups.text_of(text, "keep", "strip", "keep") == strip_newsgroup_footer(text)
-    assert newsgroups.text_of(text, "keep", "keep", "strip") == strip_newsgroup_quoting(text)
-    assert newsgroups.text_of(text, "strip", "keep", "keep") == strip_newsgroup_header(text)
+    assert newsgroups.text_of_message(text, "keep", "strip", "keep") == strip_newsgroup_footer(text)
+    assert newsgroups.text_of_message(text, "keep", "keep", "strip") == strip_newsgroup_quoting(text)
+    assert newsgroups.text_of_message(text, "strip", "keep", "keep") == strip_newsgroup_header(text)
     everything = strip_newsgroup_quoting(strip_newsgroup_footer(strip_newsgroup_header(text)))
-    assert newsgroups.text_of(text, "strip", "strip", "strip") == everything
+    assert newsgroups.text_of_message(text, "strip", "strip", "strip") == everything
 
 
 def test_the_folder_the_archive_unpacks_to_gives_the_same(pack, lay):

@@ -234,6 +234,23 @@ def test_of_two_imports_at_once_one_stays_whole(bring, entry, executor, catalog,
     assert laid() == {raw_folder("lines"), current_file("lines")}
 
 
+def test_an_import_that_another_one_overtakes_leaves_no_form_under_the_others_name(bring, entry, monkeypatch):
+    plugin = sys.modules["intake_lines"]
+    stamp = plugin.stamp
+    overtaking = iter([OTHER])
+
+    def stamp_late(*, source=None):
+        for content in overtaking:  # after SOUND became current, and before its form is named
+            remove(Path(bring(content).header.folder))  # as it is before the other import has come so far
+        return stamp(source=source)
+
+    monkeypatch.setattr(plugin, "stamp", stamp_late)
+    assert bring(SOUND).header.found == "3 lines"
+    assert (raw_folder("lines") / "lines.txt").read_bytes() == OTHER
+    assert default_form(entry) is None
+    assert laid() == {raw_folder("lines"), current_file("lines")}
+
+
 CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir")
 """The events by which Python tells that it is about to change a folder."""
 
@@ -344,10 +361,13 @@ def test_files_that_somebody_damaged_are_put_right_by_importing_them_again(bring
 
 def test_no_import_clears_away_what_others_are_at_work_on(bring):
     with work_folder(raw_root(), "lines") as raw, work_folder(parsed_root(), "lines-0123456789abcdef") as parsed:
+        moved = raw_root() / "lines-0123456789abcdef"  # by the other one, who is about to make it the current one
+        moved.mkdir()
         bring(SOUND)
         bring(OTHER)
         assert raw.exists()
         assert parsed.exists()
+        assert moved.exists()
         assert raw not in belongings(["lines"])
     bring(OTHER)
     assert laid() == {raw_folder("lines"), current_file("lines")}
