@@ -23,6 +23,7 @@ from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Catalog
 from harness.errors import DataError, SpecError
+from harness.experiment.dataset_ref import read_dataset
 from harness.expression import Expression, parse, parse_value, write_value
 from harness.home import data_home, not_writable
 from harness.signature import import_target
@@ -165,10 +166,13 @@ def _refusal(where: str, what: str) -> SpecError:
 
 def describe_data(data: Any, *, text: str | None = None, label: str | None = None) -> str | list[str]:
     """Data as an experiment names it; what is not a text is kept as a file in the data home."""
-    if isinstance(data, str):
+    columns = {name: value for name, value in (("text", text), ("label", label)) if value is not None}
+    if isinstance(data, str) and not columns:
         return data
+    if isinstance(data, str):
+        return [_with_columns(one, columns) for one in split_list(data)]
     if isinstance(data, PathLike):
-        return [str(Expression(_as_source(data)))]
+        return [str(Expression(_as_source(data), None, columns))]
     if isinstance(data, list):
         described: list[str] = []
         for one in data:
@@ -183,6 +187,12 @@ def describe_data(data: Any, *, text: str | None = None, label: str | None = Non
         f"{type(data).__name__} is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with "
         "text= and label="
     )
+
+
+def _with_columns(text: str, columns: Mapping[str, str]) -> str:
+    """A data set as it is written, told which columns of its file hold the texts and the labels."""
+    expression = read_dataset(text)
+    return str(replace(expression, params={**columns, **expression.params}))
 
 
 def _as_source(path: PathLike[str]) -> str:

@@ -1,5 +1,7 @@
 """`harness.run`: the front door in Python, through real processes, with learners and data in Python's own shapes."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +108,15 @@ def test_data_from_python_can_be_rescored_and_looked_into_later():
     assert record.scores["r2"] == 1.0
     ranked = opened.ranked(record)
     assert y[ranked.rows].tolist() == ranked.truth.tolist() == ranked.ranks[:, 0].tolist()
+
+
+@pytest.mark.parametrize("named", [str, Path], ids=["text", "path"])
+def test_columns_of_a_file_are_named_as_those_of_a_data_frame(elsewhere, named):
+    lines = [f"{i},{title},{code}" for i, (title, code) in enumerate(zip(TEXTS, CODES, strict=True))]
+    (elsewhere / "jobs.csv").write_text("\n".join(["row,job,code", *lines]))
+    results = run(learners="pa", data=named("jobs.csv"), text="job", label="code")
+    assert results.records[0].n_classes == 3
+    assert results.records[0].dataset_params["text"] == "job"
 
 
 def test_several_data_sets_may_be_of_several_kinds(elsewhere):

@@ -117,7 +117,7 @@ def test_published_ours_difference_and_reasons_stand_in_every_format(done, folde
 
 def test_figures_are_drawn_and_one_that_cannot_be_is_told(done, folder):
     assert {path.name for path in folder.glob("curve.*")} == {"curve.png", "curve.svg", "curve.pdf"}
-    assert "figure steps: which parameter was swept?" in done.stderr
+    assert "figure steps: nothing to draw:" in done.stderr
 
 
 def test_the_same_command_again_runs_nothing_twice(reproduce, folder):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments import LEARNERS, OWN, catalog_of, learner, resolved_of, trials_of
+from experiments import LEARNERS, OWN, SEVERAL, catalog_of, learner, resolved_of, trials_of
 from harness import DatasetSpec
 from harness.catalog import Catalog, Entry
 from harness.errors import SpecError, UnknownName
@@ -108,17 +108,24 @@ def test_a_grid_inside_its_own_parameters_is_labelled_by_them(header):
     ]
 
 
-def test_what_the_learner_inside_needs_and_lacks_counts(header_of, header):
-    dense = one_trial(header, ["bag(dense)"])
-    assert dense.wants_dense
+def test_what_the_learner_inside_needs_counts(header):
+    assert one_trial(header, ["bag(dense)"]).wants_dense
     assert one_trial(header, ["bag(warm)"]).learner_kind == "tree"
-    (line,) = tell_incompatible(resolved_of(CATALOG, learners=["bag(treelike)"]), {"data": header, "other": header})
+    (line,) = tell_incompatible(resolved_of(CATALOG, learners=["bag(treelike)"]), {"data": header})
     assert line.startswith("learner 'bag(treelike)' cannot run on data set 'data': it has no taxonomy")
+
+
+def test_both_must_be_able_to_take_several_labels_a_row(header_of):
+    several = header_of(y=SEVERAL)
+    trials = trials_of(several, CATALOG, learners=["bag(several)", "bag(pa)", "hedge(several)"])
+    assert [trial.label for trial in trials] == ["bag(several)"]
 
 
 def test_the_modules_of_the_learner_inside_are_warm_too_and_each_once():
     resolved = resolved_of(CATALOG, learners=["bag(hedge(warm))", "warm", "a=bag(warm)"])
     assert resolved.preload == ("bag_module", "warm_module", "shared_module")
+    alone = resolved_of(CATALOG, learners=["warm", "bag(pa)"])
+    assert alone.preload == ("warm_module", "shared_module", "bag_module")
 
 
 @pytest.mark.parametrize(

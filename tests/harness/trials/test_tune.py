@@ -38,6 +38,7 @@ def drawn(rows=120, classes=4, seed=0):
     y = generator.integers(0, classes, rows)
     y[:classes] = np.arange(classes)
     X = generator.random((rows, 12)) + 0.6 * (y[:, None] == np.arange(12) % classes)
+    X[generator.random(X.shape) < 0.3] = 0  # of a feature that every row has, idf would leave nothing
     return X.astype(np.float32), y
 
 
@@ -53,8 +54,13 @@ def plan_of(candidates, seconds=None, direction="higher"):
 
 def a_trial(folder, X, y, *, learner=NEIGHBOURS, candidates=None, **changes):
     header = keep_in(folder, Dataset(csr_array(X), y, ("a", "b", "c", "d")))
-    tuning = plan_of(candidates) if candidates else None
-    return trial(learner, header, **({"split": str(SPLIT), "seed": 0, "depth": 4, "tuning_plan": tuning} | changes))
+    known = {
+        "split": str(SPLIT),
+        "seed": 0,
+        "depth": 4,
+        "tuning_plan": plan_of(candidates) if candidates else None,
+    }
+    return trial(learner, header, **known | changes)
 
 
 def silent(phase):
@@ -87,6 +93,7 @@ def test_the_best_on_the_validation_rows_is_chosen_and_trained_on_all_training_r
     X, y = drawn()
     measured = run(a_trial(tmp_path / "kept", X, y, candidates=SIZES))
     scores = [entry.score for entry in measured.tuning]
+    assert min(scores) < max(scores)
     assert measured.tuned == SIZES[scores.index(max(scores))]
     fixed = run(a_trial(tmp_path / "kept", X, y, params=measured.tuned))
     assert measured.scores == fixed.scores
@@ -100,6 +107,8 @@ def test_a_lower_score_is_better_where_the_metric_says_so(tmp_path):
     trial = a_trial(tmp_path / "kept", X, y, candidates=SIZES)
     higher, lower = (run(replace(trial, tuning_plan=plan_of(SIZES, direction=way))) for way in ("higher", "lower"))
     scores = [entry.score for entry in higher.tuning]
+    assert min(scores) < max(scores)
+    assert higher.tuned == SIZES[scores.index(max(scores))]
     assert lower.tuned == SIZES[scores.index(min(scores))]
 
 
