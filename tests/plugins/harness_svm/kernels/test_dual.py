@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 
 from harness.sdk.kernels.arranging import square_lengths
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness_svm.kernels.dual import empty_dual_space, move_over, pose, solve
-from harness_svm.kernels.one_vs_rest import train_one_vs_rest
 
 
 def problem_data(seed: int, n: int = 40, n_features: int = 8) -> tuple[np.ndarray, np.ndarray]:
@@ -97,44 +93,3 @@ def test_moving_rows_over_undoes_what_they_did_to_the_weights():
     assert_allclose(space.w, (space.alpha * space.sign) @ wide, atol=1e-12)
     assert_array_equal(np.flatnonzero(space.sign == 1), own)
     assert_array_equal(space.alpha[own], 0)
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
-    from harness_svm.kernels import one_vs_rest
-
-    rng = np.random.default_rng(0)
-    X, y = csr_array(problem_data(3, n=60)[0]), rng.integers(0, 5, 60)
-    labels = Labels(frozen(np.arange(61), np.int64), frozen(y, np.int32))
-    task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
-    monkeypatch.setattr(one_vs_rest, "get_num_threads", lambda: 1)
-    expected = train_one_vs_rest(as_instances(X), labels, 8, 6, task, 0, 0.0)
-    monkeypatch.setattr(one_vs_rest, "get_num_threads", lambda: threads)
-    found = train_one_vs_rest(as_instances(X), labels, 8, 6, task, 0, 0.0)
-    for one, other in zip(expected.edges, found.edges, strict=True):
-        assert_array_equal(one, other)
-    assert_array_equal(expected.bias, found.bias)
-
-
-def test_a_class_without_a_positive_gets_the_solution_of_all_negatives():
-    X = problem_data(4)[0]
-    labels = Labels(frozen(np.arange(41), np.int64), frozen(np.zeros(40), np.int32))
-    task = pose(1.0, squared=True, bias=1.0, tolerance=1e-6, most_sweeps=10_000)
-    found = train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, 0.0)
-    instances, squares, space = prepared(X, np.full(40, -1))
-    solve(instances, squares, task, space)
-    W = csr_array(
-        (found.edges.weights, found.edges.classes.astype(np.int64), found.edges.indptr), shape=(8, 2)
-    ).toarray()
-    assert_allclose(W[:, 1], space.w[:-1], atol=1e-5)
-    assert_allclose(found.bias[1], space.w[-1], atol=1e-5)
-
-
-def test_pruned_weights_are_those_of_no_larger_size():
-    X, sign = problem_data(5)
-    labels = Labels(frozen(np.arange(41), np.int64), frozen(sign > 0, np.int32))
-    task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=1000)
-    whole, thin = (train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, prune) for prune in (0.0, 0.3))
-    kept = np.abs(whole.edges.weights) > 0.3
-    assert 0 < kept.sum() < kept.size
-    assert_array_equal(thin.edges.weights, whole.edges.weights[kept])

@@ -1,0 +1,165 @@
+"""The problems of the support vector machines as they are written, dense and in float64: oracles of their kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from harness.sdk.kernels.arrays import frozen
+from harness.sdk.kernels.edges import as_edges
+from harness.sdk.kernels.instances import Instances, as_instances
+from harness.sdk.kernels.rows import Rows
+from harness_svm.kernels.class_tree import ClassTree, as_tree
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A class tree as a user would write it: each node's parent, its weight, and what it costs to miss or enter it."""
+
+    parent: np.ndarray
+    leaf: np.ndarray
+    weight: np.ndarray
+    missed: np.ndarray
+    false: np.ndarray
+
+    def kernel_tree(self) -> ClassTree:
+        return as_tree(self.parent, self.leaf, self.weight, self.missed, self.false)
+
+    def on_path(self) -> np.ndarray:
+        """Classes x nodes: whether the node is on the path of the class, the root left out."""
+        on = np.zeros((self.leaf.size, self.parent.size), bool)
+        for c in range(self.leaf.size):
+            node = int(self.leaf[c])
+            while node != 0:
+                on[c, node] = True
+                node = int(self.parent[node])
+        return on
+
+    def attributes(self) -> np.ndarray:
+        """L, classes x nodes: sqrt(m_z) on the path, each row scaled to length 1."""
+        L = self.on_path() * np.sqrt(self.weight)
+        lengths = np.linalg.norm(L, axis=1, keepdims=True)
+        return np.divide(L, lengths, out=np.zeros_like(L), where=lengths > 0)
+
+    def costs(self) -> np.ndarray:
+        """By true class and other class: nodes of the first path that are missed, and of the second entered wrongly."""
+        on = self.on_path()
+        costs = np.zeros((self.leaf.size, self.leaf.size))
+        for y in range(self.leaf.size):
+            for c in range(self.leaf.size):
+                costs[y, c] = self.missed[on[y] & ~on[c]].sum() + self.false[on[c] & ~on[y]].sum()
+        return costs
+
+
+def random_hierarchy(seed: int, n_classes: int = 7) -> Hierarchy:
+    """A tree with inner nodes at any depth, and a leaf below any of them for each class."""
+    rng = np.random.default_rng(seed)
+    n_inner = int(rng.integers(1, 6))
+    inner = [0, *(int(rng.integers(0, z)) for z in range(1, n_inner))]
+    below = np.sort(rng.integers(0, n_inner, n_classes))
+    nodes = n_inner + n_classes
+    return Hierarchy(
+        parent=np.array([*inner, *below]),
+        leaf=n_inner + rng.permutation(n_classes),
+        weight=rng.integers(1, 5, nodes).astype(np.float64),
+        missed=rng.random(nodes) + 0.1,
+        false=rng.random(nodes) + 0.1,
+    )
+
+
+def flat_hierarchy(n_classes: int) -> Hierarchy:
+    """Every class below the root, every mistake costs 1: Crammer and Singer's machine."""
+    nodes = n_classes + 1
+    half = np.full(nodes, 0.5)
+    return Hierarchy(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
+
+
+@dataclass(frozen=True)
+class Structured:
+    """max_b sum_iy cost_iy b_iy - 1/2 ||w||^2 with b_iy >= 0, sum_y b_iy <= C and w = sum_iy b_iy rate_iy dL_i(y) x_i.
+
+    `b` is rows x classes in all that follows, `w` nodes x features.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    hierarchy: Hierarchy
+    C: float
+    slack: bool
+
+    @property
+    def cost(self) -> np.ndarray:
+        return self.hierarchy.costs()[self.y]
+
+    @property
+    def rate(self) -> np.ndarray:
+        """The cost where the loss is rescaled by it, else 1; the true class has none."""
+        return self.cost if self.slack else (np.arange(self.hierarchy.leaf.size) != self.y[:, None]).astype(float)
+
+    def coefficients(self, b: np.ndarray) -> np.ndarray:
+        """By row and class, how much of L(class) x_i is in w: dL_i(y) = L(y_i) - L(y)."""
+        a = b * self.rate
+        coefficients = -a
+        coefficients[np.arange(len(self.y)), self.y] += a.sum(axis=1)
+        return coefficients
+
+    def w(self, b: np.ndarray) -> np.ndarray:
+        return self.hierarchy.attributes().T @ self.coefficients(b).T @ self.X
+
+    def u(self, b: np.ndarray) -> np.ndarray:
+        """Features x classes: the vectors that the kernels keep, r_y sum_i coefficient_iy x_i."""
+        on = self.hierarchy.on_path()
+        lengths = np.sqrt((on * self.hierarchy.weight).sum(axis=1))
+        return (self.coefficients(b).T @ self.X / lengths[:, None]).T
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """F(x_i, y) = sum_z L_z(y) <w_z, x_i>."""
+        return self.X @ (self.hierarchy.attributes() @ w).T
+
+    def gradients(self, b: np.ndarray) -> np.ndarray:
+        """The derivative of the objective in b_iy; -inf for the true class, which has no dual."""
+        F = self.scores(self.w(b))
+        lead = F[np.arange(len(self.y)), self.y][:, None] - F
+        gradients = self.cost - self.rate * lead
+        gradients[np.arange(len(self.y)), self.y] = -np.inf
+        return gradients
+
+    def objective(self, b: np.ndarray) -> float:
+        return float((self.cost * b).sum() - (self.w(b) ** 2).sum() / 2)
+
+    def violation(self, b: np.ndarray, i: int) -> float:
+        """How far row i is from its optimum: the best gradient of all, less the worst of those that have something.
+
+        What of C no class has counts as one that has the gradient 0.
+        """
+        g = self.gradients(b)[i]
+        spare = self.C - b[i].sum() > 1e-12 * self.C
+        having = [*g[b[i] > 0], *([0.0] if spare else [])]
+        return float(max(0.0, g.max()) - min(having))
+
+
+def instances_of(X: np.ndarray) -> Instances:
+    """Dense rows as the kernels take them, without zeros."""
+    return as_instances(csr_array(X.astype(np.float32)))
+
+
+def labels_of(y: np.ndarray) -> np.ndarray:
+    return frozen(y, np.int32)
+
+
+def duals_of(rows: Rows, n_classes: int) -> np.ndarray:
+    """The duals that an index holds, rows x classes."""
+    edges = as_edges(rows)
+    b = np.zeros((rows.start.size, n_classes))
+    b[edges.features, edges.classes] = edges.weights
+    return b
+
+
+def random_rows(seed: int, n: int, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sparse rows of any sign, exact in float32, one of them empty, and their classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
+    X[n // 2] = 0
+    return X.astype(np.float32).astype(np.float64), rng.integers(0, n_classes, n)

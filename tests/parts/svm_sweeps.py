@@ -1,0 +1,97 @@
+"""Sweeps of the support vector machines, visit by visit, and what must hold of each by the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from harness.sdk.kernels.arranging import square_lengths
+from harness.sdk.kernels.edges import as_edges
+from harness.sdk.kernels.moves import no_moves
+from harness.sdk.kernels.rows import Rows, empty_rows
+from harness_svm.kernels.structured import Goal, empty_block
+from svm_definitions import Structured, duals_of, instances_of, labels_of
+
+
+class Sweeps:
+    """A problem in the hands of a kernel, with its weights in a matrix or in an index."""
+
+    def __init__(
+        self,
+        problem: Structured,
+        kernel: Callable[..., int],
+        *,
+        sparse: bool,
+        tolerance: float = 1e-6,
+        room: int = 4000,
+    ) -> None:
+        self.problem, self.kernel, self.sparse = problem, kernel, sparse
+        n, n_features = problem.X.shape
+        self.n_classes = problem.hierarchy.leaf.size
+        tree = problem.hierarchy.kernel_tree()
+        instances = instances_of(problem.X)
+        goal = Goal(problem.C, tolerance, problem.slack)
+        self.given = (instances, square_lengths(instances), labels_of(problem.y))
+        self.meant = (tree, goal)
+        self.weights: Any = empty_rows(n_features, room) if sparse else np.zeros((n_features, self.n_classes))
+        self.duals = empty_rows(n, room, np.float64)
+        self.violations = np.zeros(n)
+        self.space = (empty_block(tree), no_moves(self.n_classes))
+
+    def visit(self, *rows: int) -> int:
+        """Visit these rows; gives how many were done."""
+        state = (self.weights, self.duals, *self.space, self.violations)
+        zeros = (np.zeros(self.n_classes),) if self.sparse else ()
+        return self.kernel(*self.given, np.array(rows, np.int64), *self.meant, *state, *zeros)
+
+    def b(self) -> np.ndarray:
+        return duals_of(self.duals, self.n_classes)
+
+    def u(self) -> np.ndarray:
+        """The weights, features x classes."""
+        if not self.sparse:
+            return self.weights.copy()
+        edges = as_edges(self.weights)
+        u = np.zeros((self.weights.start.size, self.n_classes))
+        u[edges.features, edges.classes] = edges.weights
+        return u
+
+    def assert_a_visit_is_by_the_definition(self, i: int, atol: float = 1e-9) -> None:
+        """It notes how far the row was from its optimum, improves its duals alone, and moves the weights with them."""
+        before = self.b()
+        expected = self.problem.violation(before, i)
+        assert self.visit(i) == 1
+        after = self.b()
+        assert_allclose(self.violations[i], expected, atol=max(atol, 1e-9) * 100)
+        others = np.arange(len(after)) != i
+        assert np.array_equal(after[others], before[others])
+        assert np.all(after >= 0)
+        assert after[i].sum() <= self.problem.C * (1 + 1e-9)
+        assert after[i, self.problem.y[i]] == 0
+        slip = atol * self.problem.C  # of weights that are stored in float32
+        assert self.problem.objective(after) >= self.problem.objective(before) - 1e-9 - slip
+        assert_allclose(self.u(), self.problem.u(after), atol=atol)
+        self.assert_at_rest()
+
+    def assert_at_rest(self) -> None:
+        """Nothing is left in the space between instances."""
+        block, moves = self.space
+        assert not block.beta.any()
+        assert not block.member.any()
+        assert not moves.changes.any()
+        assert not moves.marked.any()
+
+    def assert_a_row_without_room_is_left_as_it_was(self, shrunk: Rows, *, duals: bool) -> None:
+        """With this arena instead, the first row is not done, and nothing of it has changed."""
+        if duals:
+            self.duals = shrunk
+        else:
+            self.weights = shrunk
+        before, weights = self.b(), self.u()
+        assert self.visit(0, 1) == 0
+        assert np.array_equal(self.b(), before)
+        assert np.array_equal(self.u(), weights)
+        self.assert_at_rest()
