@@ -8,7 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from harness.api.objects import describe_data, describe_learners
+from harness.api.given_data import describe_data
+from harness.api.given_learners import describe_learners
 from harness.api.progress import choose_progress
 from harness.api.request import Request
 from harness.api.results import Results

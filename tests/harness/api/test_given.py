@@ -22,7 +22,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
-from harness.api.objects import describe_data, describe_estimator, describe_learners, find_target
+from harness.api.given_data import describe_data
+from harness.api.given_learners import describe_estimator, describe_learners, find_target
 from harness.errors import DataError, SpecError
 from harness.experiment.building import build
 from harness.experiment.dataset_ref import parse_dataset
@@ -155,7 +156,7 @@ def test_a_class_in_a_function_is_refused_with_the_way_out(catalog):
 
 SCRIPT = """
     from sklearn.linear_model import LogisticRegression
-    from harness.api.objects import describe_estimator
+    from harness.api.given_learners import describe_estimator
     from harness.catalog import Catalog
     from harness.errors import SpecError
 
