@@ -181,3 +181,8 @@ def test_duals_that_are_fetched_and_put_back_are_the_same_and_leave_the_block_em
     row.block.beta[:] = 9.0
     put_duals_back(duals, np.uint32(2), row.block, row.size, False)  # said to be unchanged
     assert_array_equal(duals_of(duals, CLASSES)[2], row.b[0])
+    fetch_duals(duals, np.uint32(2), row.block)
+    row.block.beta *= 2
+    put_duals_back(duals, np.uint32(2), row.block, row.size, True)  # in the place of those that were there
+    assert_array_equal(duals_of(duals, CLASSES)[2], 2 * row.b[0])
+    assert duals.length[2] == row.size
