@@ -122,7 +122,7 @@ def measure_scoring() -> list[str]:
     """Edges per second of the scoring kernel on an index of the challenge's shape, against the memory's bandwidth."""
     from harness.sdk.kernels.edges import Edges, as_rows, sort_by_class
     from harness.sdk.kernels.instances import as_instances
-    from harness.sdk.kernels.ranking import rank
+    from harness.sdk.kernels.ranking import rank_by_index
 
     classes, features, instances, active = 12_000, 350_000, 300, 250
     rng = np.random.default_rng(0)
@@ -149,7 +149,8 @@ def measure_scoring() -> list[str]:
     rounds = []  # the two in turn, since others may come and go
     for _ in range(9):
         bandwidth = memory.nbytes / best_seconds(lambda: np.max(memory))  # numpy's own vectorised maximum
-        rounds.append((8 * edges / best_seconds(lambda: rank(rows, X, np.zeros(classes), 1)) / bandwidth, bandwidth))
+        seconds = best_seconds(lambda: rank_by_index(rows, X, np.zeros(classes), 1))
+        rounds.append((8 * edges / seconds / bandwidth, bandwidth))
     share, bandwidth = sorted(rounds)[len(rounds) // 2]
     rate = share * bandwidth / 8
     return [
@@ -355,7 +356,7 @@ def table(own: list[Timing], peers: list[Timing], parts: Parts) -> list[str]:
 def index_table(fitted: list[tuple[Timing, Any]], parts: Parts) -> list[str]:
     """What the index takes, and how fast training could be if it only had to score by it."""
     from harness.sdk.kernels.instances import as_instances
-    from harness.sdk.kernels.ranking import rank
+    from harness.sdk.kernels.ranking import rank_by_index
     from harness.sdk.kernels.touched import rank_touched
 
     instances, n_classes = as_instances(parts.X), int(parts.y.max()) + 1
@@ -364,7 +365,7 @@ def index_table(fitted: list[tuple[Timing, Any]], parts: Parts) -> list[str]:
     for timing, learner in fitted:
         rows, size = learner.rows_, learner.index_size_
         if learner.ranks_untouched:
-            seconds = best_seconds(lambda rows=rows: rank(rows, instances, np.zeros(n_classes), 1))
+            seconds = best_seconds(lambda rows=rows: rank_by_index(rows, instances, np.zeros(n_classes), 1))
         else:
             seconds = best_seconds(lambda rows=rows: rank_touched(rows, instances, np.empty(0), 1, n_classes=n_classes))
         own = (rows.classes.nbytes + rows.weights.nbytes) / size

@@ -29,17 +29,28 @@ def _outcomes() -> Iterator[Outcome]:
     taxonomy = Taxonomy(parent, 3 + np.arange(20))
     single = random.exponential(1e-3, 30)
     base = Outcome(
-        truth, ranks, 20, counts, 500, 1.5, 1.4, 0.2, 1000, 8000, 3.5, 10**8, taxonomy, single
-    )  # fmt: skip
+        truth=truth,
+        ranks=ranks,
+        n_classes=20,
+        train_class_counts=counts,
+        n_train=500,
+        fit_seconds=1.5,
+        fit_cpu_seconds=1.4,
+        rank_seconds=0.2,
+        index_size=1000,
+        index_bytes=8000,
+        edges_per_feature=3.5,
+        peak_bytes=10**8,
+        taxonomy=taxonomy,
+        single_seconds=single,
+    )
     yield base
     yield replace(base, truth=ranks[:, 0].astype(np.intp))
     yield replace(base, ranks=np.full_like(ranks, -1))
     pairs = (np.repeat(np.arange(n), 2), np.column_stack([truth, (truth + 1) % 20]).ravel())
     yield replace(base, truth=csr_array((np.ones(2 * n, np.int8), pairs), shape=(n, 20)))
-    yield replace(
-        base, index_size=None, index_bytes=None, edges_per_feature=None, peak_bytes=None, taxonomy=None,
-        single_seconds=None,
-    )  # fmt: skip
+    sizeless = replace(base, index_size=None, index_bytes=None, edges_per_feature=None, peak_bytes=None)
+    yield replace(sizeless, taxonomy=None, single_seconds=None)
 
 
 def _value(spec: MetricSpec, outcome: Outcome) -> Any:

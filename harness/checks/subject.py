@@ -15,7 +15,9 @@ from harness.contract import LearnerSpec, Taxonomy
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.trials.ranking import as_classes, rank_positions
 
-N_ROWS, N_FEATURES, N_CLASSES = 240, 60, 6
+N_ROWS, N_CLASSES = 240, 6
+FEATURES_A_CLASS = 10
+"""Each class has so many features of its own."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,10 @@ class Subject:
         """An easy problem: each class has features of its own, all values are positive, one row is empty."""
         random = np.random.default_rng(seed)
         y = np.arange(N_ROWS) % N_CLASSES
-        dense = random.random((N_ROWS, N_FEATURES)) * (random.random((N_ROWS, N_FEATURES)) < 0.1)
-        own = N_FEATURES // N_CLASSES
+        shape = (N_ROWS, N_CLASSES * FEATURES_A_CLASS)
+        dense = random.random(shape) * (random.random(shape) < 0.1)
         for row, label in enumerate(y):
-            dense[row, label * own + random.integers(0, own, 4)] += 1.0
+            dense[row, label * FEATURES_A_CLASS + random.integers(0, FEATURES_A_CLASS, 4)] += 1.0
         dense[-1] = 0
         X = csr_array(dense.astype(np.float32))
         parent = np.array([-1, 0, 0, *(1 + (np.arange(N_CLASSES) % 2))])

@@ -24,7 +24,7 @@ def describe(learner: BaseEstimator) -> dict[str, Any]:
     return {"learner": class_name(type(learner)), "parameters": parameters}
 
 
-def build_learner(described: Mapping[str, Any]) -> Any:
+def learner_from(described: Mapping[str, Any]) -> Any:
     """A learner as it was described, not fitted; ValueError where its class is not at hand."""
     return class_named(described["learner"])(**parameters_from(described["parameters"]))
 
@@ -72,4 +72,4 @@ def _out_of_words(value: Any) -> Any:
         return value
     if "tuple" in value:
         return tuple(_out_of_words(value["tuple"]))
-    return build_learner(value)
+    return learner_from(value)

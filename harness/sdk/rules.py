@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf, isnan
 from numbers import Real
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -14,52 +14,52 @@ Rule = tuple[bool, str]
 """Whether the value is allowed, and the words that follow "must be"."""
 
 
-def enforce(rules: Mapping[str, Rule], values: Mapping[str, Any]) -> None:
+def enforce(rules: Mapping[str, Rule], values: Mapping[str, object]) -> None:
     """Raise ValueError for the first value that breaks its rule."""
     for name, (holds, allowed) in rules.items():
         if not holds:
             raise ValueError(f"{name}={values[name]!r}: must be {allowed}")
 
 
-def positive(value: Any) -> Rule:
+def positive(value: object) -> Rule:
     return _is_number(value) and 0 < value < inf, "a finite number above 0"
 
 
-def positive_or_inf(value: Any) -> Rule:
+def positive_or_inf(value: object) -> Rule:
     return _is_number(value) and value > 0, "a number above 0, or inf"
 
 
-def not_negative(value: Any) -> Rule:
+def not_negative(value: object) -> Rule:
     return _is_number(value) and 0 <= value < inf, "a finite number of at least 0"
 
 
-def not_negative_or_inf(value: Any) -> Rule:
+def not_negative_or_inf(value: object) -> Rule:
     return _is_number(value) and value >= 0, "a number of at least 0, or inf"
 
 
-def share(value: Any) -> Rule:
+def share(value: object) -> Rule:
     return _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"
 
 
-def count(value: Any, least: int = 1) -> Rule:
+def count(value: object, least: int = 1) -> Rule:
     return _is_integer(value) and value >= least, f"an integer of at least {least}"
 
 
-def flag(value: Any) -> Rule:
+def flag(value: object) -> Rule:
     return isinstance(value, bool | np.bool_), "True or False"
 
 
-def one_of(value: Any, choices: Sequence[str]) -> Rule:
+def one_of(value: object, choices: Sequence[str]) -> Rule:
     return isinstance(value, str) and value in choices, f"one of {', '.join(choices)}"
 
 
-def optional(value: Any, rule: Rule) -> Rule:
+def optional(value: object, rule: Rule) -> Rule:
     """The same rule, with None allowed beside."""
     holds, allowed = rule
     return value is None or holds, f"None or {allowed}"
 
 
-def seed(value: Any) -> Rule:
+def seed(value: object) -> Rule:
     try:
         check_random_state(value)
     except ValueError:
@@ -67,9 +67,9 @@ def seed(value: Any) -> Rule:
     return True, ""
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not isnan(value)
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool) and not isnan(float(value))
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)

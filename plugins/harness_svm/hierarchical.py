@@ -24,6 +24,8 @@ TREE_KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows:sweep_
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
+Prices = tuple[float | tuple[float, float], ...]
+"""By node of the taxonomy: what is paid, half for missing it and half for entering it wrongly, or both prices."""
 
 
 class HSVM(LinearMachine):
@@ -73,7 +75,7 @@ class HSVM(LinearMachine):
         C: float = 1.0,
         rescaling: Literal["slack", "margin"] = "slack",
         attributes: str | tuple[float, ...] = "path",
-        costs: str | tuple[Any, ...] = "tree",
+        costs: str | Prices = "tree",
         taxonomy: str | None = None,
         unseen: bool = False,
         tol: float = 0.1,
@@ -139,14 +141,12 @@ class HSVM(LinearMachine):
         }
 
 
-def _named_or_tuple(value: Any, names: tuple[str, ...]) -> rules.Rule:
+def _named_or_tuple(value: object, names: tuple[str, ...]) -> rules.Rule:
     holds, allowed = rules.one_of(value, names)
     return holds or isinstance(value, tuple), f"{allowed} or a tuple with a number for each node"
 
 
-def grow(
-    hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | tuple[Any, ...], nodes: int
-) -> ClassTree:
+def grow(hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | Prices, nodes: int) -> ClassTree:
     """The tree with its attributes and costs; `nodes` is the size of the taxonomy that tuples must have."""
     ones, leaves = np.ones(hierarchy.parent.size), hierarchy.is_leaf.astype(np.float64)
     if isinstance(attributes, str):
@@ -161,7 +161,7 @@ def grow(
     return as_tree(hierarchy.parent, hierarchy.leaf, weight, missed, false)
 
 
-def _by_node(name: str, values: tuple[Any, ...], hierarchy: Hierarchy, nodes: int) -> NDArray[np.float64]:
+def _by_node(name: str, values: tuple[float, ...] | Prices, hierarchy: Hierarchy, nodes: int) -> NDArray[np.float64]:
     table = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     if len(values) != nodes or table.shape[1] > 2 or not np.all(np.isfinite(table) & (table >= 0)):
         raise DataError(

@@ -29,6 +29,7 @@ from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.learner import BatchLearner, Positions
 from harness_tree.tree import TreeLearner, count_pairs
 
+Indices = NDArray[np.int64]
 RANKINGS = ("nodes", "leaves")
 LIST_NAMES = ("list_starts_", "list_classes_", "list_counts_")
 NODES_PER_CLASS = 4
@@ -187,16 +188,22 @@ class LOMtree(TreeLearner, BatchLearner):
             self.list_starts_, self.list_classes_, self.list_counts_ = as_lists(*counted, favourites)
         return ClassLists(frozen(self.list_starts_), frozen(self.list_classes_), frozen(self.list_counts_))
 
-    def _refitted(self, at: Any, classes: Any, counts: Any, favourites: Any) -> tuple[tuple[Any, Any, Any], Any]:
+    def _refitted(
+        self, at: Indices, classes: Indices, counts: Indices, favourites: Indices
+    ) -> tuple[tuple[Indices, Indices, Indices], Indices]:
         """The counts with those of each leaf replaced by what of the training data arrives there."""
         instances, labels = self._training
         leaves, _ = route(self.nodes_, self.root_, self._weights(), instances)
         found = count_pairs(leaves, labels, (len(self.nodes_), self.classes_.size)).tocoo()
         inner = self.nodes_["left"][at] >= 0
         favourites[np.unique(leaves)] = -1  # ties go to the first class
-        parts = zip((at, classes, counts), (*found.coords, found.data), strict=True)
-        a, b, c = (np.concatenate([old[inner], new]).astype(np.int64) for old, new in parts)
-        return (a, b, c), favourites
+        nodes_met, classes_met = found.coords
+        counted = (
+            np.concatenate([at[inner], nodes_met]).astype(np.int64),
+            np.concatenate([classes[inner], classes_met]).astype(np.int64),
+            np.concatenate([counts[inner], found.data]).astype(np.int64),
+        )
+        return counted, favourites
 
     def _n_leaves_read(self, k: int) -> int:
         return self.leaves if self.ranking == "leaves" else 0

@@ -88,7 +88,9 @@ def depths(nodes: Array, root: int) -> NDArray[np.int64]:
     return steps
 
 
-def ancestors(nodes: Array, root: int, leaves: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+def ancestors(
+    nodes: Array, root: int, leaves: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Each pair of an inner node and a leaf below it: node, leaf, and 1.0 where the leaf is on the right."""
     above, below, side = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
     child, leaf = leaves[leaves != root], leaves[leaves != root]

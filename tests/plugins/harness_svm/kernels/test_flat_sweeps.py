@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 from harness.sdk.kernels.rows import empty_rows
 from harness_svm.kernels.flat_sweeps import find_level, sweep_flat
+from harness_svm.kernels.structured import IDLE
 from svm_definitions import Structured, flat_hierarchy, random_rows
 from svm_sweeps import Sweeps
 
@@ -52,7 +53,7 @@ def best_duals(task: Structured, b: np.ndarray, i: int) -> np.ndarray:
 def test_a_visit_gives_a_row_its_best_duals(seed, C):
     task = problem(seed, C)
     sweeps = Sweeps(task, sweep_flat, sparse=False, tolerance=1e-9)
-    for i in np.random.default_rng(seed).permutation(12):
+    for i in np.random.default_rng(seed).permutation(np.repeat(np.arange(12), 2)):
         if not task.X[i].any():
             continue
         expected = best_duals(task, sweeps.b(), int(i))
@@ -99,6 +100,14 @@ def test_a_row_that_is_near_its_optimum_rests(seed):
     assert sweeps.visit(*range(12)) == 12
     assert not sweeps.b().any()
     assert not sweeps.u().any()
+
+
+@pytest.mark.parametrize(("tolerance", "moves"), [(0.9 / IDLE, True), (1.1 / IDLE, False)])
+def test_a_row_rests_up_to_a_share_of_the_tolerance(tolerance, moves):
+    sweeps = Sweeps(problem(0), sweep_flat, sparse=False, tolerance=tolerance)
+    assert sweeps.visit(0) == 1
+    assert sweeps.violations[0] == 1  # which is what a mistake costs, while all weights are 0
+    assert sweeps.b().any() == moves
 
 
 def test_at_most_fifty_classes_become_new_in_one_visit_and_the_best_is_among_them():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from harness.sdk.kernels.rows import empty_rows
+from harness_svm.kernels.structured import IDLE
 from harness_svm.kernels.structured_sweeps import rank_by_tree, sweep_matrix
 from index_of import index_of
 from svm_definitions import Structured, instances_of, random_hierarchy, random_rows
@@ -36,6 +38,16 @@ def test_a_row_that_is_near_its_optimum_rests(seed, slack):
     assert not sweeps.b().any()
     assert not sweeps.u().any()
     assert sweeps.violations.max() > 0
+
+
+@pytest.mark.parametrize(("share", "moves"), [(0.9, True), (1.1, False)])
+def test_a_row_rests_up_to_a_share_of_the_tolerance(share, moves):
+    task = problem(0)
+    dearest = task.cost[0].max()  # what is wrong with the first row while all weights are 0
+    sweeps = Sweeps(task, sweep_matrix, sparse=False, tolerance=share * dearest / IDLE)
+    assert sweeps.visit(0) == 1
+    assert sweeps.violations[0] == pytest.approx(dearest)
+    assert sweeps.b().any() == moves
 
 
 def test_many_rows_in_one_call_are_the_same_as_one_by_one():
