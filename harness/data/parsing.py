@@ -48,7 +48,7 @@ def parse_apart(
         if end.status != "ok":
             raise DataError(f"data set {name!r} could not be loaded: {end.message}\n{end.output}".rstrip())
         if end.answer is not None:
-            raise _error_from(end.answer)
+            raise error_from(end.answer)
     header = read_header(folder)
     if header is None:
         raise DataError(f"data set {name!r} was loaded but not kept in {folder}")
@@ -71,7 +71,7 @@ def run_parse_job(job: ParseJob, send: Callable[[str], None]) -> tuple[dict[str,
     return {"missing": str(isinstance(found, MissingData)), **found.fields()}, None
 
 
-def _error_from(answer: Mapping[str, str]) -> DataError:
+def error_from(answer: Mapping[str, str]) -> DataError:
     """The error that a loader's process met: rebuilt from its fields, since nothing from there is unpickled here."""
     fields = dict(answer)
     kind = MissingData if fields.pop("missing") == "True" else DataError

@@ -168,12 +168,11 @@ def test_attributes_or_costs_of_another_size_are_told(data, tree):
 
 
 def test_a_tree_of_its_own_satisfies_the_need_for_one():
-    from harness.experiment.spec import build
-
+    from harness.experiment.building import build
     from harness.experiment.resolve import resolve
     from harness.host import discover
 
     raw = {"learners": ["hsvm", "own=hsvm(taxonomy=cluster)"], "datasets": ["digits"]}
     given, own = resolve(build(raw, "test"), discover()).learners
-    assert given.spec_with(given.choice.params).needs == {"taxonomy"}
-    assert own.spec_with(own.choice.params).needs == set()
+    assert given.spec_with(given.ref.params).needs == {"taxonomy"}
+    assert own.spec_with(own.ref.params).needs == set()
