@@ -25,7 +25,7 @@ from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.host import discover
 from harness.machine import describe_machine
-from harness.record import from_line, to_line
+from harness.record_lines import from_line, to_line
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "overhead.md"
 MANY = 10_000

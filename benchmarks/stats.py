@@ -22,7 +22,8 @@ from harness import MetricSpec
 from harness.groups import group_records
 from harness.host import discover
 from harness.machine import describe_machine
-from harness.record import Record, to_line
+from harness.record import Record
+from harness.record_lines import to_line
 from harness.split import parse_split
 from harness.stats import TESTS
 from harness.store import read_records

@@ -1,35 +1,22 @@
-"""One flat, documented, typed Record of a trial <-> one JSON line with a checksum.
+"""One flat, documented, typed Record of a trial; `harness.record_lines` writes and reads it.
 
 A record is a trial's names, what was measured, and the circumstances; each is a type of its own, and the record has the
-fields of all three.
+fields of all three. A trial's process imports this module, so it brings nothing that takes long.
 """
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, get_args
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
 
-from pydantic import BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
-
-from harness.errors import HarnessError
 from harness.params import Params
-from harness.split import Split, parse_split
+from harness.split import Split
 
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
 STATUSES: tuple[str, ...] = get_args(Status)
 FORMAT = 2
 """Raised when a field changes its meaning; readers refuse what is newer than they are, and take what is older."""
-
-
-def _read_split(value: object) -> object:
-    return parse_split(value) if isinstance(value, str) else value
-
-
-SplitField = Annotated[Split, BeforeValidator(_read_split), PlainSerializer(str)]
-"""A split that is text in a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +44,7 @@ class TrialNames:
     fingerprint: str
     """SHA-256 of the parsed data."""
     representation: str
-    split: SplitField
+    split: Split
     number: int
     """Which trial of the experiment, from 0."""
     seed: int
@@ -180,94 +167,6 @@ def field_names(kind: type) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind))
 
 
-# -- to and from lines -----------------------------------------------------------------------------------------------
-
-
-class BadLine(ValueError):
-    """A line that is not a whole and unchanged record."""
-
-
-_RECORD = TypeAdapter(Record)
-_MEASURED = TypeAdapter(Measured)
-
-
-def as_plain(record: Record) -> dict[str, Any]:
-    """The record in values that JSON can hold."""
-    # Not in pydantic's mode for JSON: that makes None of an infinite parameter.
-    plain: dict[str, Any] = _RECORD.dump_python(record)
-    return plain
-
-
 def measured_as_plain(measured: Measured) -> dict[str, Any]:
     """What a trial's process found out, as JSON can hold it on its way to the host."""
-    plain: dict[str, Any] = _MEASURED.dump_python(measured)
-    return plain
-
-
-def measured_from_plain(plain: object) -> Measured:
-    """The same at the host's end; ValueError says what is wrong, since any code may have run in that process."""
-    try:
-        return _MEASURED.validate_json(json.dumps(plain), strict=True)
-    except ValidationError as error:
-        raise ValueError(_first_problem(error)) from None
-    except RecursionError:
-        raise ValueError("nested too deeply to be read") from None
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}"
-
-
-def to_line(record: Record) -> str:
-    """The record as one JSON line; its checksum comes last."""
-    text = json.dumps(as_plain(record), separators=(",", ":"))
-    return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
-
-
-def from_line(line: str) -> Record:
-    """The record in a line; BadLine says what is wrong with it."""
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
-        raise BadLine("not whole") from None
-    if not isinstance(content, dict) or "crc32" not in content:
-        raise BadLine("no record")
-    body = line.rstrip("\n").rpartition(',"crc32":')[0] + "}"
-    if f"{zlib.crc32(body.encode(errors='replace')):08x}" != content.pop("crc32"):
-        raise BadLine("changed since it was written (checksum)")
-    written_in = content.get("format", 0)
-    if not isinstance(written_in, int) or written_in > FORMAT:
-        raise BadLine(f"written by a newer harness (format {written_in})")
-    try:
-        if written_in == 1:
-            content = _from_first_format(content)
-        return _RECORD.validate_json(json.dumps(content), strict=True)
-    except ValidationError as error:
-        raise BadLine(f"fields are missing or wrong: {_first_problem(error)}") from None
-    except (HarnessError, KeyError, TypeError, AttributeError) as error:
-        raise BadLine(f"fields are missing or wrong: {error}") from None
-
-
-# -- records of the first format -------------------------------------------------------------------------------------
-
-
-def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
-    """Format 1 had no families, and called the number of a curve's point `pass`."""
-    curve = [{"passes": point["pass"], "scores": point["scores"]} for point in content.get("curve", ())]
-    return content | {
-        "family": _family_in(content["label"], content["params"]),
-        "dataset_family": _family_in(content["dataset"], content["dataset_params"]),
-        "curve": curve,
-        "format": FORMAT,
-    }
-
-
-def _family_in(label: str, params: Params) -> str:
-    """A label less the values of a grid behind it, which are those of parameters."""
-    head, bracket, inside = label.rstrip(")").partition("(")
-    if not bracket:
-        return label
-    names = [part.partition("=")[0] for part in inside.split(", ")]
-    return head if all(name in params for name in names) else label
+    return asdict(measured)

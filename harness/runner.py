@@ -19,15 +19,8 @@ from harness.machine import describe_versions, read_commit
 from harness.metric import call_of
 from harness.params import Params
 from harness.progress import Progress, Silence
-from harness.record import (
-    Circumstances,
-    Measured,
-    Record,
-    TrialNames,
-    field_names,
-    make_record,
-    measured_from_plain,
-)
+from harness.record import Circumstances, Measured, Record, TrialNames, field_names, make_record
+from harness.record_lines import measured_from_plain
 from harness.store import Store
 from harness.trials.running import run_trial_job
 from harness.trials.trial import Trial, TrialJob

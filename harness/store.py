@@ -21,7 +21,8 @@ from pathlib import Path
 
 from harness.errors import StoreError
 from harness.machine import Machine, read_machine
-from harness.record import BadLine, Record, from_line, to_line
+from harness.record import Record
+from harness.record_lines import BadLine, from_line, to_line
 from harness.wording import counted
 
 RECORDS, DAMAGED, LOCK, MACHINES, EXPERIMENT, INCOMPATIBLE = (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import api
-from harness.cli.options import NameList, format_option, plugin_options
+from harness.cli.format_option import format_option
+from harness.cli.options import NameList, plugin_options
 from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.tables.formats import FORMATS

@@ -17,7 +17,6 @@ from harness.catalog import Catalog, Entry
 from harness.errors import HarnessError
 from harness.experiment.dataset_ref import is_file
 from harness.home import HOME_VARIABLE
-from harness.tables.formats import FORMATS
 
 
 def _use_data_home(ctx: click.Context, _: click.Parameter, value: Path | None) -> None:
@@ -44,11 +43,6 @@ data_home_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_use_data_home,
-)
-
-
-format_option = click.option(
-    "--format", "form", type=click.Choice(list(FORMATS)), default="terminal", show_default=True
 )
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import api
-from harness.cli.options import NameList, format_option, plugin_options
+from harness.cli.format_option import format_option
+from harness.cli.options import NameList, plugin_options
 from harness.cli.showing import show_table
 from harness.errors import HarnessError
 from harness.stats import SPREADS, TESTS

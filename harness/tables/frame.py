@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from harness.record import Record, as_plain
+from harness.record import Record
+from harness.record_lines import as_plain
 from harness.tables.render_data import plain_rows
 
 if TYPE_CHECKING:

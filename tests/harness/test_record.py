@@ -11,19 +11,16 @@ from hypothesis import strategies as st
 from harness.record import (
     FORMAT,
     STATUSES,
-    BadLine,
     Candidate,
     Circumstances,
     CurvePoint,
     Measured,
     Record,
     TrialNames,
-    as_plain,
     field_names,
-    from_line,
     make_record,
-    to_line,
 )
+from harness.record_lines import BadLine, as_plain, from_line, to_line
 from harness.split import Split, parse_split
 
 numbers = st.floats(allow_nan=False)

@@ -14,7 +14,8 @@ from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.host import discover
 from harness.progress import Silence
-from harness.record import Circumstances, Measured, TrialNames, field_names, from_line, measured_as_plain, to_line
+from harness.record import Circumstances, Measured, TrialNames, field_names, measured_as_plain
+from harness.record_lines import from_line, to_line
 from harness.runner import Conditions, as_planned, pending, prepare_dataset, record_end, reuse, run_trials
 from harness.store import open_store, read_ranks, read_records
 from trial_runs import keep_in, texts, trial

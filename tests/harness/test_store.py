@@ -14,7 +14,8 @@ import pytest
 
 from harness.errors import StoreError
 from harness.machine import Machine
-from harness.record import Record, to_line
+from harness.record import Record
+from harness.record_lines import to_line
 from harness.split import parse_split
 from harness.store import open_store, read_incompatible, read_machines, read_ranks, read_records
 
@@ -211,7 +212,7 @@ FILL_UNTIL_IT_FAILS = """
     from dataclasses import replace
     from pathlib import Path
     from harness.errors import StoreError
-    from harness.record import from_line
+    from harness.record_lines import from_line
     from harness.store import open_store
 
     folder, ranks_bytes = Path(sys.argv[1]), int(sys.argv[3])

@@ -18,6 +18,7 @@ LAYERS = [
     "harness.data | harness.tables | harness.figures",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",
+    "harness.record_lines",
     "harness.machine | harness.record | harness.home | harness.host | harness.signature | harness.stats",
     "harness.catalog | harness.hooks",
     "harness.contract",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.record import from_line
+from harness.record_lines import from_line
 from harness_metrics.plugin import harness_metrics
 
 PLUGIN = Path(__file__).with_name("company.py").read_text()

@@ -10,7 +10,7 @@ from harness import Dataset, Taxonomy
 from harness.data.arrays import checked, keep, read_header
 from harness.executors.base import Job
 from harness.metric import call_of
-from harness.record import measured_from_plain
+from harness.record_lines import measured_from_plain
 from harness.split import parse_split
 from harness.trials.trial import Blueprint, Trial, TrialJob
 from harness_metrics.plugin import harness_metrics

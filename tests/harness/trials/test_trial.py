@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness.record import Measured, field_names, measured_as_plain, measured_from_plain
+from harness.record import Measured, field_names, measured_as_plain
+from harness.record_lines import measured_from_plain
 from harness.split import parse_split
 from harness.trials.represent import represent
 from harness.trials.splitting import draw_split

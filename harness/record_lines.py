@@ -1,0 +1,104 @@
+"""A record <-> one JSON line with a checksum, checked field by field when it is read; format 1 is read as well."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.errors import HarnessError
+from harness.params import Params
+from harness.record import FORMAT, Measured, Record
+from harness.split import parse_split
+
+
+class BadLine(ValueError):
+    """A line that is not a whole and unchanged record."""
+
+
+_RECORD = TypeAdapter(Record)
+_MEASURED = TypeAdapter(Measured)
+
+
+def as_plain(record: Record) -> dict[str, Any]:
+    """The record in values that JSON can hold."""
+    # Not in pydantic's mode for JSON: that makes None of an infinite parameter.
+    plain: dict[str, Any] = _RECORD.dump_python(record)
+    return plain | {"split": str(record.split)}
+
+
+def measured_from_plain(plain: object) -> Measured:
+    """What a trial's process found out, at the host's end.
+
+    ValueError says what is wrong with it, since any code may have run in that process.
+    """
+    try:
+        return _MEASURED.validate_json(json.dumps(plain), strict=True)
+    except ValidationError as error:
+        raise ValueError(_first_problem(error)) from None
+    except RecursionError:
+        raise ValueError("nested too deeply to be read") from None
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}"
+
+
+def to_line(record: Record) -> str:
+    """The record as one JSON line; its checksum comes last."""
+    text = json.dumps(as_plain(record), separators=(",", ":"))
+    return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+def from_line(line: str) -> Record:
+    """The record in a line; BadLine says what is wrong with it."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadLine("not whole") from None
+    if not isinstance(content, dict) or "crc32" not in content:
+        raise BadLine("no record")
+    body = line.rstrip("\n").rpartition(',"crc32":')[0] + "}"
+    if f"{zlib.crc32(body.encode(errors='replace')):08x}" != content.pop("crc32"):
+        raise BadLine("changed since it was written (checksum)")
+    written_in = content.get("format", 0)
+    if not isinstance(written_in, int) or written_in > FORMAT:
+        raise BadLine(f"written by a newer harness (format {written_in})")
+    try:
+        if written_in == 1:
+            content = _from_first_format(content)
+        if isinstance(content.get("split"), str):  # text in a file
+            content["split"] = asdict(parse_split(content["split"]))
+        return _RECORD.validate_json(json.dumps(content), strict=True)
+    except ValidationError as error:
+        raise BadLine(f"fields are missing or wrong: {_first_problem(error)}") from None
+    except (HarnessError, KeyError, TypeError, AttributeError) as error:
+        raise BadLine(f"fields are missing or wrong: {error}") from None
+
+
+# -- records of the first format -------------------------------------------------------------------------------------
+
+
+def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
+    """Format 1 had no families, and called the number of a curve's point `pass`."""
+    curve = [{"passes": point["pass"], "scores": point["scores"]} for point in content.get("curve", ())]
+    return content | {
+        "family": _family_in(content["label"], content["params"]),
+        "dataset_family": _family_in(content["dataset"], content["dataset_params"]),
+        "curve": curve,
+        "format": FORMAT,
+    }
+
+
+def _family_in(label: str, params: Params) -> str:
+    """A label less the values of a grid behind it, which are those of parameters."""
+    head, bracket, inside = label.rstrip(")").partition("(")
+    if not bracket:
+        return label
+    names = [part.partition("=")[0] for part in inside.split(", ")]
+    return head if all(name in params for name in names) else label
