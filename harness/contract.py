@@ -49,7 +49,8 @@ class LearnerSpec:
     supports: frozenset[Ability] = frozenset()
     """What the learner can do beyond one label a row; checked before any training."""
     preload: tuple[str, ...] = ()
-    """Modules that the fork server imports once, so that trials start warm. They must start no thread."""
+    """Modules that the fork server of this distribution imports once, so that trials start warm: nothing else is
+    imported ahead. They must start no thread, and draw no random number that a trial goes on from."""
     parameters: Params | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
     wraps: str = ""
@@ -229,13 +230,21 @@ class Outcome:
     fit_seconds: float
     fit_cpu_seconds: float
     rank_seconds: float
+    """Seconds of ranking all test rows, as deep as `ranks`."""
+    predict_seconds: float | None = None
+    """Seconds of naming one class for each test row."""
     index_size: int | None = None
     index_bytes: int | None = None
     edges_per_feature: float | None = None
+    """Edges read per active feature for one class a row."""
+    rank_edges_per_feature: float | None = None
+    """Edges read per active feature for the ranking."""
     peak_bytes: int | None = None
     taxonomy: Taxonomy | None = None
     single_seconds: NDArray[np.float64] | None = None
-    """Wall seconds of ranking some test rows one at a time; None unless a metric asked for it."""
+    """Wall seconds of predicting some test rows one at a time; None unless a metric asked for it."""
+    known_depth: int | None = None
+    """How many ranks a row the learner can tell; None for as many as it is asked for."""
     places: NDArray[np.int32] | None = None
     """In the shape of `ranks`: the rank with ties at their worst, where scores are known and tie; else None."""
 
@@ -274,9 +283,9 @@ class HasIndexBytes(Protocol):
 
 @runtime_checkable
 class TouchesEdges(Protocol):
-    """`edges_touched(X)`: edges read per active feature while scoring X."""
+    """`edges_touched(X, k)`: edges read per active feature while finding the k best classes of the rows of X."""
 
-    def edges_touched(self, X: Any) -> float: ...
+    def edges_touched(self, X: Any, k: int = 1) -> float: ...
 
 
 AfterPass = Callable[[int], None]

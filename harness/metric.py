@@ -21,11 +21,13 @@ class MetricCall:
     name: str
     compute: str
     params: Params = field(default_factory=dict)
+    depth: int = 1
+    """How many ranks a row it must see."""
 
 
 def call_of(spec: MetricSpec) -> MetricCall:
     """The call of a metric, with the parameters that it is bound to."""
-    return MetricCall(spec.name, spec.compute, dict(spec.parameters))
+    return MetricCall(spec.name, spec.compute, dict(spec.parameters), spec.depth)
 
 
 def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:

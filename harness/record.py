@@ -6,6 +6,7 @@ fields of all three. A trial's process imports this module, so it brings nothing
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, get_args
@@ -15,7 +16,7 @@ from harness.split import Split
 
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
 STATUSES: tuple[str, ...] = get_args(Status)
-FORMAT = 2
+FORMAT = 3
 """Raised when a field changes its meaning; readers refuse what is newer than they are, and take what is older."""
 
 
@@ -33,6 +34,8 @@ class TrialNames:
     learner_kind: str
     learner_distribution: str
     learner_version: str
+    code: str = ""
+    """Digest of the learner's source files, and of those of the learners inside it."""
     params: Params
     """Parameters that were set; all others had their defaults."""
     dataset: str
@@ -92,13 +95,22 @@ class Measured:
     index_size: int | None = None
     index_bytes: int | None = None
     edges_per_feature: float | None = None
+    """Edges read per active feature for one class a row."""
+    rank_edges_per_feature: float | None = None
+    """Edges read per active feature for the ranking."""
     single_rows: int | None = None
-    """Test rows that were also ranked one at a time, by a clock of their own, where a metric asked for it."""
+    """Test rows that were also predicted one at a time, by a clock of their own, where a metric asked for it."""
 
     fit_seconds: float | None = None
     fit_cpu_seconds: float | None = None
+    predict_seconds: float | None = None
+    """Naming one class for each test row."""
+    predict_cpu_seconds: float | None = None
     rank_seconds: float | None = None
+    """Ranking the test rows, `depth` classes each."""
     rank_cpu_seconds: float | None = None
+    clock_seconds: float | None = None
+    """All of the trial by the clock of its own process; the supervisor's is `total_seconds`."""
     load_seconds: float | None = None
     """Opening the data, the split and the representation; outside the clock."""
     import_seconds: float | None = None
@@ -123,6 +135,8 @@ class Measured:
 
     message: str = ""
     """Why the trial failed, in a line; or what should be known of its result."""
+    warnings: tuple[str, ...] = ()
+    """What the learner warned of, each once, the first few."""
     traceback: str = ""
     output: str = ""
     """The end of what a failed trial printed."""
@@ -143,6 +157,10 @@ class Circumstances:
     """UTC, ISO 8601."""
     total_seconds: float | None = None
     """The process from start to end."""
+    load: float | None = None
+    """The machine's load average of a minute when the trial began."""
+    processes: int | None = None
+    """The most processes that the trial had at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +169,8 @@ class Record(Circumstances, Measured, TrialNames):
 
     rescored: Mapping[str, str] = field(default_factory=dict)
     """The metrics that were computed later from the saved ranks, and what computed them."""
+    ranks_crc32: str = ""
+    """Checksum of the file of its ranks; empty where none was kept."""
     format: int = FORMAT
 
 
@@ -165,6 +185,11 @@ def make_record(names: TrialNames, measured: Measured, circumstances: Circumstan
 def field_names(kind: type) -> tuple[str, ...]:
     """The fields that a dataclass has, its parents' included."""
     return tuple(one.name for one in fields(kind))
+
+
+def checksum_of(ranks: bytes) -> str:
+    """What a record says of the file of its ranks."""
+    return f"{zlib.crc32(ranks):08x}"
 
 
 def measured_as_plain(measured: Measured) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A record <-> one JSON line with a checksum, checked field by field when it is read; format 1 is read as well."""
+"""A record <-> one JSON line with a checksum, checked field by field when it is read; older formats are read too."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from harness.errors import HarnessError
 from harness.params import Params
 from harness.record import FORMAT, Measured, Record
 from harness.split import parse_split
+
+TIMES_OF_RANKING = {"predict": "rank", "predict_one": "rank_one", "predict_one_p99": "rank_one_p99"}
+"""What scores of the first two formats were called, and what they were."""
 
 
 class BadLine(ValueError):
@@ -72,6 +75,8 @@ def from_line(line: str) -> Record:
     try:
         if written_in == 1:
             content = _from_first_format(content)
+        if written_in <= 2:
+            content = _from_second_format(content)
         if isinstance(content.get("split"), str):  # text in a file
             content["split"] = asdict(parse_split(content["split"]))
         return _RECORD.validate_json(json.dumps(content), strict=True)
@@ -93,6 +98,16 @@ def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:
         "curve": curve,
         "format": FORMAT,
     }
+
+
+def _from_second_format(content: dict[str, Any]) -> dict[str, Any]:
+    """Format 2 had one clock for answers, that of the ranking, and called its times those of predictions."""
+    curve = [point | {"scores": _renamed(point["scores"])} for point in content.get("curve", ())]
+    return content | {"scores": _renamed(content["scores"]), "curve": curve, "format": FORMAT}
+
+
+def _renamed(scores: dict[str, Any]) -> dict[str, Any]:
+    return {TIMES_OF_RANKING.get(name, name): value for name, value in scores.items()}
 
 
 def _family_in(label: str, params: Params) -> str:

@@ -13,17 +13,17 @@ from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Catalog, Entry
 from harness.contract import Dataset, MetricSpec, Outcome
-from harness.data.arrays import Header, open_dataset, read_header
+from harness.data.arrays import Header, is_whole, open_dataset, read_header
 from harness.errors import DataError, HarnessError
 from harness.experiment.dataset_ref import DatasetRef
 from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.home import parsed_root
 from harness.label import Label
 from harness.metric import call_of
-from harness.record import Record
+from harness.record import Record, checksum_of
 from harness.store import Store, read_ranks
 from harness.trials.measure import compute_scores
-from harness.trials.outcome import Costs, Ranking, make_outcome
+from harness.trials.outcome import Costs, Ranking, known_depth, make_outcome
 from harness.trials.splitting import draw_split
 
 OpenData = Callable[[Record], Dataset]
@@ -163,6 +163,7 @@ def ranks_of(folder: Path, record: Record) -> Ranking:
             f"{folder}: the ranks of {record.label} on {record.dataset}, seed {record.seed}, are not there "
             f"(ranks/{record.key}.npy): run that trial again in another folder"
         )
+    _check_file(folder, record, saved)
     buffer = io.BytesIO(saved)
     places: np.ndarray | None = None
     try:
@@ -173,7 +174,24 @@ def ranks_of(folder: Path, record: Record) -> Ranking:
         raise HarnessError(f"{folder}: ranks/{record.key}.npy cannot be read: {error}") from None
     if ranks.ndim != 2 or len(ranks) != record.n_test:
         raise HarnessError(f"{folder}: ranks/{record.key}.npy has shape {ranks.shape} for {record.n_test} test rows")
-    return Ranking(ranks, places)
+    _check_classes(folder, record, ranks)
+    return Ranking(ranks, places, known_depth(record.ranked_by))
+
+
+def _check_file(folder: Path, record: Record, saved: bytes) -> None:
+    """HarnessError where the file is not the one that the trial wrote."""
+    if record.ranks_crc32 and checksum_of(saved) != record.ranks_crc32:
+        raise HarnessError(
+            f"{folder}: ranks/{record.key}.npy is not what the trial wrote (checksum): "
+            f"`harness run ... --rerun {record.label}` makes it anew"
+        )
+
+
+def _check_classes(folder: Path, record: Record, ranks: np.ndarray) -> None:
+    """HarnessError where the ranks name classes that are not there."""
+    most = (record.n_classes or 0) - 1
+    if ranks.size and not (np.issubdtype(ranks.dtype, np.integer) and ranks.min() >= -1 and ranks.max() <= most):
+        raise HarnessError(f"{folder}: ranks/{record.key}.npy names classes outside 0..{most}")
 
 
 def dataset_opener(catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> OpenData:
@@ -193,7 +211,7 @@ def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDatas
     for folder in parsed_root().glob("*"):
         with suppress(DataError):  # a damaged one is for whoever needs it to report
             kept = read_header(folder)
-            if kept is not None and kept.fingerprint == record.fingerprint:
+            if kept is not None and kept.fingerprint == record.fingerprint and is_whole(kept):
                 return folder
     ref = DatasetRef(
         source=record.dataset_source or record.dataset,
@@ -217,9 +235,11 @@ def rebuild_outcome(record: Record, data: Dataset, ranking: Ranking) -> Outcome:
         fit_seconds=record.fit_seconds or 0.0,
         fit_cpu_seconds=record.fit_cpu_seconds or 0.0,
         rank_seconds=record.rank_seconds or 0.0,
+        predict_seconds=record.predict_seconds,
         index_size=record.index_size,
         index_bytes=record.index_bytes,
         edges_per_feature=record.edges_per_feature,
+        rank_edges_per_feature=record.rank_edges_per_feature,
         peak_bytes=record.peak_bytes,
     )
     return make_outcome(ranking, data.y[test], data.y[train], len(data.class_names), data.taxonomy, costs)

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from harness.contract import MetricSpec
-from harness.data.arrays import Header, folder_of, read_header
+from harness.data.arrays import Header, folder_of, is_whole, read_header
+from harness.data.folders import remove
 from harness.data.parsing import parse_apart
-from harness.errors import DataError
+from harness.errors import DataError, UnknownName
 from harness.executors.base import Executor, Job, JobEnd
 from harness.experiment.resolve import ResolvedDataset
+from harness.groups import notices_of
 from harness.machine import describe_versions, read_commit
 from harness.metric import call_of
 from harness.params import Params
 from harness.progress import Progress, Silence
-from harness.record import Circumstances, Measured, Record, TrialNames, field_names, make_record
+from harness.quiet import wait_until_quiet
+from harness.record import Circumstances, Measured, Record, TrialNames, checksum_of, field_names, make_record
 from harness.record_lines import measured_from_plain
 from harness.store import Store
 from harness.trials.running import run_trial_job
 from harness.trials.trial import Trial, TrialJob
 
+CLOCK_SLACK, START_SLACK = 0.05, 5.0
+"""Seconds by which two clocks may differ, and that a process may take to start, send its ranks and end."""
 TRIAL_TARGET = f"{run_trial_job.__module__}:{run_trial_job.__name__}"
 
 
@@ -37,6 +43,8 @@ class Conditions:
     timeout_seconds: float | None
     memory_bytes: int | None
     machine_id: str
+    quiet_seconds: float | None = None
+    """How long to wait before a trial until nothing else is at work; None for not at all."""
 
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -46,10 +54,14 @@ def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Prog
     """The header of one data set, parsing it, and before it the one that it is made from, unless it is kept."""
     wrapped = prepare_dataset(dataset.wrapped, executor, progress) if dataset.wrapped else None
     folder = _folder(dataset, wrapped)
+    tell = progress or Silence()
     header = read_header(folder)
-    if header is not None:
+    if header is not None and is_whole(header):
         return header
-    (progress or Silence()).on_data(dataset.name)
+    if header is not None:
+        tell.say(f"warning: {folder} was changed since {dataset.name} was read: reading it again")
+        remove(folder)
+    tell.on_data(dataset.name)
     spec = dataset.entry.spec
     made_from = {spec.wraps: wrapped.folder} if wrapped else None
     return parse_apart(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
@@ -71,14 +83,33 @@ def _folder(dataset: ResolvedDataset, wrapped: Header | None) -> Path:
 # -- trials ----------------------------------------------------------------------------------------------------------
 
 
-def pending(trials: Iterable[Trial], store: Store, *, retry_failed: bool) -> list[Trial]:
-    """The trials that still have to run."""
+def pending(
+    trials: Iterable[Trial], store: Store, *, retry_failed: bool = False, rerun: Iterable[str] = ()
+) -> list[Trial]:
+    """The trials that still have to run: those without a record, and those that are to run again."""
+    planned = list(trials)
+    again = set(rerun)
+    _check_known(again, planned)
     todo = []
-    for trial in trials:
+    for trial in planned:
         record = store.records.get(trial.key)
-        if record is None or (retry_failed and record.status != "ok"):
+        if record is None or (retry_failed and record.status != "ok") or again & names_of(trial):
             todo.append(trial)
     return todo
+
+
+def names_of(trial: Trial) -> set[str]:
+    """All that its learner may be called by."""
+    return {trial.label, trial.family, trial.learner}
+
+
+def _check_known(names: set[str], trials: Sequence[Trial]) -> None:
+    """A name to run again that no learner has is most likely misspelt, and nothing would run again."""
+    known: dict[str, None] = {}
+    for trial in trials:
+        known |= dict.fromkeys(sorted(names_of(trial)))
+    for name in sorted(names - known.keys()):
+        raise UnknownName(f"--rerun {name!r} matches no learner of this run; there are: {', '.join(known)}")
 
 
 def reuse(
@@ -113,31 +144,92 @@ def run_trials(
         versions=describe_versions(),
         commit=read_commit(),
     )
-    started: dict[str, str] = {}
+    started: dict[str, _Start] = {}
+    noticed: set[str] = set()
 
     def job_of(trial: Trial) -> Job:
         payload = TrialJob(trial=trial, metrics=calls, time_single_rows=time_single_rows, threads=conditions.threads)
-        return Job(TRIAL_TARGET, payload, conditions.timeout_seconds, conditions.memory_bytes)
+        return Job(TRIAL_TARGET, payload, conditions.timeout_seconds, conditions.memory_bytes, trial.code_group)
 
     def on_phase(job: Job, phase: str) -> None:
         trial = job.payload.trial
-        started.setdefault(trial.key, datetime.now(UTC).isoformat(timespec="seconds"))
+        if trial.key not in started:
+            started[trial.key] = _Start(datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0])
         progress.on_phase(trial, phase)
 
-    for job, end in executor.run(map(job_of, trials), at_once=conditions.jobs, on_phase=on_phase):
+    def jobs() -> Iterator[Job]:
+        for trial in trials:
+            if conditions.quiet_seconds is not None:
+                wait_until_quiet(conditions.quiet_seconds, progress.say)
+            yield job_of(trial)
+
+    for job, end in executor.run(jobs(), at_once=conditions.jobs, on_phase=on_phase):
         trial = job.payload.trial
-        ended = replace(circumstances, started=started[trial.key], total_seconds=end.seconds)
+        start = started[trial.key]
+        ended = replace(
+            circumstances,
+            started=start.time,
+            load=start.load,
+            total_seconds=end.seconds,
+            processes=end.processes,
+        )
         record = record_end(trial, end, ended)
         store.append(record, end.blob if record.status == "ok" else None)
         progress.on_record(record)
+        for notice in notices_of(record):
+            told = f"{record.label} on {record.dataset}: {notice}"
+            if told not in noticed:  # once is enough, the foot of the table counts them
+                noticed.add(told)
+                progress.say(f"warning: {told}")
+
+
+@dataclass(frozen=True)
+class _Start:
+    """When a trial began, and how busy the machine was then."""
+
+    time: str
+    load: float
 
 
 def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances) -> Record:
     """Exactly one record for a trial, however it ended."""
-    measured = _measured(end)
+    measured = _checked_clock(_measured(end), end.seconds)
     if measured.status != "ok":
         measured = replace(measured, output=end.output)
-    return make_record(_plain_names(trial), measured, circumstances)
+    record = make_record(_plain_names(trial), measured, circumstances)
+    if measured.status != "ok" or end.blob is None:
+        return record
+    return replace(record, ranks_crc32=checksum_of(end.blob))
+
+
+def _checked_clock(measured: Measured, total_seconds: float) -> Measured:
+    """What was measured, unless the trial's own clock did not go as the supervisor's did: then none of it counts."""
+    if measured.status != "ok":
+        return measured
+    own, parts = measured.clock_seconds or 0.0, clocked_seconds(measured)
+    if parts <= own + CLOCK_SLACK and own <= total_seconds + CLOCK_SLACK and total_seconds <= 1.25 * own + START_SLACK:
+        return measured
+    return Measured(
+        status="error",
+        message=(
+            f"its clock cannot be trusted: the parts of the trial took {parts:.3g} s and all of it {own:.3g} s by the "
+            f"clock of its process, {total_seconds:.3g} s by that of its supervisor"
+        ),
+    )
+
+
+def clocked_seconds(measured: Measured) -> float:
+    """What the clocks of a trial's parts say, all together."""
+    parts = (
+        measured.load_seconds,
+        measured.tune_seconds,
+        measured.import_seconds,
+        measured.warmup_seconds,
+        measured.fit_seconds,
+        measured.predict_seconds,
+        measured.rank_seconds,
+    )
+    return sum(part for part in parts if part is not None)
 
 
 def _measured(end: JobEnd) -> Measured:

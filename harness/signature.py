@@ -10,6 +10,7 @@ import importlib
 import inspect
 import sys
 from dataclasses import dataclass
+from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ class Source:
         return self.text
 
 
+FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
 REQUIRED = Source("(required)")
 """Stands where a default would: the parameter has none and must be given."""
 
@@ -50,9 +52,37 @@ def parameters_of(spec: LearnerSpec | DatasetSpec) -> Params:
 
 def read_parameters(target: str) -> Params | None:
     """Parameters and defaults of "module:name"; None when the source alone does not tell."""
+    found = _find_arguments(target)
+    return None if found is None else _defaults(found.arguments, bound=found.bound)
+
+
+@cache
+def read_floats(target: str) -> frozenset[str]:
+    """The parameters of "module:name" that its source declares to be floats: a whole number given for one is one."""
+    found = _find_arguments(target)
+    if found is None:
+        return frozenset()
+    declared = [*found.arguments.args, *found.arguments.kwonlyargs]
+    return frozenset(
+        argument.arg
+        for argument in declared
+        if argument.annotation is not None and ast.unparse(argument.annotation) in FLOAT_ANNOTATIONS
+    )
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """The arguments of a function or of a class's making; of `bound` first ones Python takes care itself."""
+
+    arguments: ast.arguments
+    bound: int
+
+
+def _find_arguments(target: str) -> _Arguments | None:
+    """What "module:name" takes, as its source has it; None when that alone does not tell."""
     module, _, name = target.partition(":")
     try:
-        spec = _locate(module)
+        spec = locate(module)
     except Exception:  # a finder that fails is the trial's to report, not the listing's
         return None
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
@@ -63,14 +93,14 @@ def read_parameters(target: str) -> Params | None:
         return None
     for node in reversed(tree.body):  # of two with one name the last is in force
         if isinstance(node, ast.FunctionDef) and node.name == name:
-            return _defaults(node.args)
+            return _Arguments(node.args, 0)
         if isinstance(node, ast.ClassDef) and node.name == name:
             init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-            return _defaults(init[-1].args, bound=1) if init else None
+            return _Arguments(init[-1].args, 1) if init else None
     return None
 
 
-def _locate(module: str) -> ModuleSpec | None:
+def locate(module: str) -> ModuleSpec | None:
     """Where a module is, asked of Python's finders part by part: `find_spec` would import the packages above it."""
     spec, path, name = None, None, ""
     for part in module.split("."):

@@ -130,7 +130,7 @@ class Store:
         try:
             if ranks is not None:
                 (self.folder / "ranks").mkdir(exist_ok=True)
-                replace_file(self.folder / "ranks" / f"{record.key}.npy", ranks)
+                replace_file(self.folder / "ranks" / f"{record.key}.npy", ranks, read_only=True)
             self._append_line(to_line(record).encode())
         except OSError as error:
             before = counted(len(self.records), "trial before is", "trials before are")
@@ -198,13 +198,15 @@ def _open_locked(folder: Path, lock: int) -> Store:
         raise StoreError(f"cannot write to {folder}: {error.strerror}") from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, *, read_only: bool = False) -> None:
     """Write beside, sync, and move into place: a reader sees the old content or the new, never half of it."""
     beside = path.with_name(f".{path.name}.new")
     try:
         with open(beside, "wb") as file:
             file.write(content)
             file.flush()
+            if read_only:
+                os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~0o222)
             os.fsync(file.fileno())
         os.replace(beside, path)
     finally:

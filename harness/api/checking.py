@@ -77,7 +77,7 @@ def run_checks(checked: Checked, session: Session, timeout_seconds: float) -> It
     executor = start_executor(LOADERS)
     try:
         preload = (run_check_job.__module__, *getattr(spec, "preload", ()))
-        executor.prepare(Workplace(preload=preload, path=paths_of(session.folders)))
+        executor.prepare(Workplace(preload={"": preload}, path=paths_of(session.folders)))
         for job, end in executor.run(jobs):
             if end.status == "ok":
                 yield CheckResult(job.payload.check, end.answer["status"], end.answer["reason"])

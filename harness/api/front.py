@@ -37,6 +37,8 @@ def run(
     memory: str | int | None = None,
     out: str | PathLike[str] | None = None,
     retry_failed: bool = False,
+    rerun: str | Iterable[str] = (),
+    wait_for_quiet: float | None = None,
     reuse: Iterable[str | PathLike[str]] = (),
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
@@ -54,6 +56,8 @@ def run(
     experiment : a TOML file, a registered experiment, or what such a file holds, that the rest is laid over.
     settings : parameters by learner or data set, {"pa": {"C": 0.1}}; a list is a grid.
     tune : parameters to choose on a validation part of the training rows, {"pa": {"C": [0.1, 1]}}.
+    rerun : learners, by name or label, whose trials all run again.
+    wait_for_quiet : seconds to wait at most, before each trial, until nothing else is at work on the machine.
     progress : whether to tell what happens: a bar at a terminal, a line that changes in a notebook.
 
     All others are those of `harness run`. What is kept is in `out`, or in a folder below results/ named by what is
@@ -86,6 +90,8 @@ def run(
             tune=tune or {},
             out=None if out is None else Path(out),
             retry_failed=retry_failed,
+            rerun=(rerun,) if isinstance(rerun, str) else tuple(rerun),
+            quiet_seconds=wait_for_quiet,
             reuse=tuple(Path(folder) for folder in reuse),
             plugins_dirs=plugins_dirs,
             disabled_plugins=disabled_plugins,

@@ -33,6 +33,8 @@ class Given:
     tune: Mapping[str, Mapping[str, Any]]
     out: Path | None
     retry_failed: bool
+    rerun: tuple[str, ...]
+    quiet_seconds: float | None
     reuse: tuple[Path, ...]
     plugins_dirs: Iterable[str | PathLike[str]]
     disabled_plugins: Iterable[str]
@@ -54,6 +56,12 @@ def run_given(given: Given, executor: Executor) -> Results:
         tune=given.tune,
         asker="harness.run",
     )
-    options = RunOptions(out=given.out, retry_failed=given.retry_failed, reuse=given.reuse)
+    options = RunOptions(
+        out=given.out,
+        retry_failed=given.retry_failed,
+        rerun=given.rerun,
+        quiet_seconds=given.quiet_seconds,
+        reuse=given.reuse,
+    )
     progress = choose_progress(given.progress, session)
     return run_request(request, options, session, executor, progress).results

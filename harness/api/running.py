@@ -39,6 +39,10 @@ class RunOptions:
 
     out: Path | None = None
     retry_failed: bool = False
+    rerun: tuple[str, ...] = ()
+    """Learners, by name or label, whose trials all run again."""
+    quiet_seconds: float | None = None
+    """How long to wait, before each trial, until nothing else is at work on the machine; None for not at all."""
     reuse: tuple[Path, ...] = ()
     without_absent: bool = False
     """Whether to go on without data that is not at hand."""
@@ -114,7 +118,12 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         with open_store(folder) as store:
             store.describe(to_toml(raw.table), machine, incompatible)
             conditions = Conditions(
-                experiment.threads, experiment.jobs, experiment.timeout_seconds, experiment.memory_bytes, machine.id
+                experiment.threads,
+                experiment.jobs,
+                experiment.timeout_seconds,
+                experiment.memory_bytes,
+                machine.id,
+                options.quiet_seconds,
             )
             work = _Work(resolved, trials, session, store, executor, progress)
             _run_in_store(work, conditions, options)
@@ -141,7 +150,7 @@ def _run_in_store(work: _Work, conditions: Conditions, options: RunOptions) -> N
     """Take what is done, complete it, run the rest."""
     trials, store, progress = work.trials, work.store, work.progress
     _take_over(options.reuse, trials, store, progress)
-    todo = pending(trials, store, retry_failed=options.retry_failed)
+    todo = pending(trials, store, retry_failed=options.retry_failed, rerun=options.rerun)
     try:
         _tell_done(work, todo)
         _fill_in(work)

@@ -53,7 +53,7 @@ class ClassSums(Classifier):
         self._add(rows, labels)
         return self
 
-    def edges_touched(self, X: Matrix) -> float:
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Weights read per active feature: one for each class."""
         return float(self.classes_.size) if self._known(X).nnz else 0.0
 

@@ -15,6 +15,7 @@ from harness.cli.showing import end_code, show_table
 from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
+from harness.experiment.units import parse_duration
 from harness.expression import parse_value, split_list
 from harness.wording import counted
 
@@ -37,7 +38,7 @@ FILE_KEYS = (
     help="What to compare on: digits,'topics(rows=500)',titles.csv.  [default: icd10cm]",
 )
 @click.option("--metrics", type=NameList("metrics"), help="Columns of the table.  [default: those meant to be shown]")
-@click.option("--trials", type=int, help="Trials of each learner on each data set.  [default: 3]")
+@click.option("--trials", type=int, help="Trials of each learner on each data set.  [default: 7]")
 @click.option(
     "--set",
     "settings",
@@ -66,6 +67,15 @@ FILE_KEYS = (
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder.  [default: results/NAME, by content]")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
+@click.option("--rerun", type=NameList("learners"), help="Run all trials of these learners again.")
+@click.option(
+    "--wait-for-quiet",
+    "quiet_wait",
+    is_flag=False,
+    flag_value="10m",
+    metavar="[TIME]",
+    help="Before each trial, wait until nothing else is at work: for 10m at most, or for this time.",
+)
 @click.option("--reuse", multiple=True, type=click.Path(path_type=Path), help="Take finished trials from this folder.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
@@ -74,6 +84,8 @@ def run(
     session: Session,
     out: Path | None,
     retry_failed: bool,
+    rerun: str | None,
+    quiet_wait: str | None,
     reuse: tuple[Path, ...],
     dry_run: bool,
     debug: bool,
@@ -92,7 +104,13 @@ def run(
         progress = api.choose_progress(True, session, asked)
         if dry_run:
             return show_plan(api.plan_request(request, session, executor, progress))
-        options = api.RunOptions(out=out, retry_failed=retry_failed, reuse=reuse)
+        options = api.RunOptions(
+            out=out,
+            retry_failed=retry_failed,
+            rerun=tuple(split_list(rerun)) if rerun else (),
+            quiet_seconds=parse_duration(quiet_wait) if quiet_wait else None,
+            reuse=reuse,
+        )
         results = api.run_request(request, options, session, executor, progress).results
     finally:
         executor.close()

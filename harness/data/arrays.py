@@ -136,6 +136,8 @@ def keep(data: Dataset, folder: Path) -> None:
             for name, array in _arrays(data).items():
                 np.save(form / f"{name}.npy", array)
             (form / HEADER).write_text(json.dumps(header))
+            for file in form.iterdir():
+                file.chmod(0o444)  # nobody has a reason to change what is kept
         except OSError as error:
             raise not_writable(error) from error
         move_form(form, folder)
@@ -219,6 +221,14 @@ def read_header(folder: Path) -> Header | None:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise DataError(f"{folder} is damaged ({reason}): remove it, and the data set is parsed again") from error
+
+
+def is_whole(header: Header) -> bool:
+    """Whether what is kept is what was parsed: its content is read and compared with its fingerprint."""
+    try:
+        return fingerprint_of(open_dataset(Path(header.folder))) == header.fingerprint
+    except Exception:  # arrays that are cut short, of other types, or gone
+        return False
 
 
 def open_dataset(folder: Path) -> Dataset:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 JobStatus = Literal["ok", "timeout", "memory", "crash"]
@@ -20,6 +20,8 @@ class Job:
     payload: Any
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
+    group: str = ""
+    """Whose code it runs: jobs of different groups share nothing that was imported ahead."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class JobEnd:
     phase: str = ""
     seconds: float = 0.0
     output: str = ""
+    processes: int = 0
+    """The most that it had at once, those that it started included."""
 
 
 OnPhase = Callable[[Job, str], None]
@@ -42,8 +46,8 @@ OnPhase = Callable[[Job, str], None]
 class Workplace:
     """What the processes of jobs find when they start."""
 
-    preload: tuple[str, ...] = ()
-    """Modules that are imported once, before any job, so that jobs start warm."""
+    preload: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By group, the modules that are imported once, before any of its jobs, so that they start warm."""
     threads: int = 1
     path: tuple[str, ...] = ()
     """Folders to import from, beside what this process has."""

@@ -37,6 +37,8 @@ class ProcessEnd:
     """The end of what it printed."""
     held_bytes: int
     """Resident memory of it and all below it, when last looked at."""
+    processes: int = 1
+    """The most that ran at once, of those that were seen."""
 
 
 def pack(tag: bytes, content: bytes) -> bytes:

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import pickle
 import selectors
 import socket
-import subprocess
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from types import TracebackType
 
 from harness.errors import HarnessError
 from harness.executors import frames
 from harness.executors.base import Job, JobEnd, OnPhase, Workplace
 from harness.executors.hearing import RunningJob, conclude, listen
+from harness.executors.serving import ForkServer, Preparation
 
-SLOW_SECONDS, HOPELESS_SECONDS = 5.0, 900.0
 ATTEMPTS = 3
-BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 class LocalExecutor:
-    """A fork server and the jobs it runs. Use as a context manager: leaving it kills whatever still runs.
+    """Fork servers and the jobs they run. Use as a context manager: leaving it kills whatever still runs.
 
-    The server starts at once and imports the `common` modules, which must be harmless; what else jobs shall find it is
-    told by `prepare`. Without a workplace of its own at the start it waits to be told one.
+    Jobs of one group share a server, jobs of different groups share none: what a module changes when it is imported
+    ahead, it changes for its own group. The first server starts at once and imports the `common` modules, which must
+    be harmless; it becomes that of the first group that `prepare` names. Others start when their first job comes.
     """
 
     def __init__(self, workplace: Workplace | None = None, *, common: Iterable[str] = (), threads: int = 1) -> None:
-        self._workplace = workplace
-        self._threads = workplace.threads if workplace else threads
+        self._workplace = workplace or Workplace(threads=threads)
+        self._is_settled = workplace is not None
         self._common = tuple(common)
-        self._server: subprocess.Popen[bytes] | None = None
-        self._control: socket.socket | None = None
-        self._ready = False
+        self._first: ForkServer | None = None
+        """The server that is started ahead, until a group takes it."""
+        self._servers: dict[str, ForkServer] = {}
         self._channels: set[socket.socket] = set()
         self._on_slow: Callable[[], None] | None = None
 
@@ -52,50 +46,47 @@ class LocalExecutor:
         self.close()
 
     def start(self) -> None:
-        """Start the server; it imports its modules while the host goes on."""
-        ours, theirs = socket.socketpair()
-        self._server = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *self._common],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # what a module prints when imported is no answer of the host's
-            env=self._environment(),
-            start_new_session=True,  # Ctrl-C is the host's to handle
-        )
-        theirs.close()
-        self._control, self._ready = ours, False
-        if self._workplace is not None:
-            self._tell(self._workplace)
-
-    def _environment(self) -> dict[str, str]:
-        # BLAS libraries start their threads when they are loaded, so the server's own limit is one, always; a trial
-        # raises it when it has its own process. OpenMP and numba start theirs on first use.
-        environment = os.environ | dict.fromkeys(BLAS_VARIABLES, "1")
-        environment |= {"OMP_NUM_THREADS": str(self._threads), "NUMBA_NUM_THREADS": str(self._threads)}
-        environment |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
-        # Where pyarrow is installed, pandas loads it, and with it an allocator that would start a thread at once.
-        environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
-        return environment
+        """Start the first server; it imports its modules while the host goes on."""
+        self._first = ForkServer(self._common, self._workplace.threads)
+        self._first.start()
+        if self._is_settled:
+            self._give_first_away()
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Tell the server what jobs shall find; `on_slow` is called once where its imports take long."""
+        """Settle what jobs find; `on_slow` is called once where a server's imports take long."""
         self._on_slow = on_slow
-        self._workplace = workplace
-        if workplace.threads != self._threads:  # they are in the environment that it was started with
-            self._threads = workplace.threads
-            self._stop_server()
+        changed_threads = workplace.threads != self._workplace.threads
+        self._workplace, self._is_settled = workplace, True
+        self._stop_servers(self._servers.values())
+        self._servers.clear()
+        if self._first is not None and changed_threads:  # they are in the environment that it was started with
+            self._stop_servers([self._first])
+            self._first = None
+        if self._first is None:
             self.start()
         else:
-            self._tell(workplace)
+            self._give_first_away()
 
-    def _tell(self, workplace: Workplace) -> None:
-        assert self._control is not None
-        setup = {"preload": workplace.preload, "path": [*workplace.path, *_import_path()]}
-        with contextlib.suppress(OSError):  # a server that has died is noticed when a job is handed over
-            self._control.sendall(json.dumps(setup).encode())
+    def _give_first_away(self) -> None:
+        group = next(iter(self._workplace.preload), "")
+        self._server_of(group)
+
+    def _server_of(self, group: str) -> ForkServer:
+        """The server of a group; a group that wants nothing imported ahead still has one that others cannot touch."""
+        if group in self._servers:
+            return self._servers[group]
+        if self._first is not None:
+            server, self._first = self._first, None
+        else:
+            server = ForkServer(self._common, self._workplace.threads)
+            server.start()
+        server.on_slow = self._on_slow
+        server.prepare(Preparation(self._workplace.preload.get(group, ()), self._workplace.path))
+        self._servers[group] = server
+        return server
 
     def close(self) -> None:
-        """End the server and every job; supervisors kill their jobs when their channel closes."""
+        """End the servers and every job; supervisors kill their jobs when their channel closes."""
         for channel in list(self._channels):
             self._channels.discard(channel)
             # Half-close and wait for the other end's close: once it comes, the supervisor has cleaned up and gone.
@@ -104,17 +95,16 @@ class LocalExecutor:
                 channel.settimeout(5)
                 while channel.recv(1 << 16):
                     pass
-        self._stop_server()
+        if self._first is not None:
+            self._stop_servers([self._first])
+            self._first = None
+        self._stop_servers(self._servers.values())
+        self._servers.clear()
 
-    def _stop_server(self) -> None:
-        """End the server alone: the jobs that run have their supervisors, and go on without it."""
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-        if self._server is not None:
-            self._server.kill()  # it may be in the middle of an import
-            self._server.wait()
-            self._server = None
+    @staticmethod
+    def _stop_servers(servers: Iterable[ForkServer]) -> None:
+        for server in servers:
+            server.stop()
 
     def run(
         self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None
@@ -146,72 +136,11 @@ class LocalExecutor:
     def _submit(self, job: Job) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
-            try:
-                self._hand_over(theirs)
-            except OSError:  # somebody killed the server: a new one serves as well
-                self._stop_server()
-                self.start()
-                self._hand_over(theirs)
+            self._server_of(job.group).hand_over(theirs)
         with contextlib.suppress(OSError):  # where nobody listens any more, nothing will be heard either
             ours.sendall(frames.pack(frames.JOB, pickle_job(job)))
         self._channels.add(ours)
         return ours
-
-    def _hand_over(self, channel: socket.socket) -> None:
-        self._wait_until_ready()
-        assert self._control is not None
-        socket.send_fds(self._control, [b"j"], [channel.fileno()])
-
-    def _wait_until_ready(self) -> None:
-        while not self._ready:
-            unfit = self._follow_start()
-            if unfit is None:
-                self._ready = True
-                return
-            warnings.warn(f"module {unfit.module!r} {unfit.reason}: not preloaded", stacklevel=2)
-            assert self._workplace is not None
-            others = tuple(module for module in self._workplace.preload if module != unfit.module)
-            self._workplace = replace(self._workplace, preload=others)
-            self._stop_server()
-            self.start()
-
-    def _follow_start(self) -> _Unfit | None:
-        """Wait while the server imports its modules; gives the first that must not be among them, and why."""
-        assert self._control is not None
-        reader, module = frames.FrameReader(), ""
-        self._control.settimeout(SLOW_SECONDS)
-        while True:
-            try:
-                data = self._control.recv(1 << 16)
-            except TimeoutError:
-                if self._control.gettimeout() == HOPELESS_SECONDS:
-                    return _blame(module, f"takes over {HOPELESS_SECONDS:g} s to import")
-                if self._on_slow:
-                    self._on_slow()
-                self._control.settimeout(HOPELESS_SECONDS)
-                continue
-            if not data:
-                return _blame(module, "ended the process that imported it")
-            for tag, content in reader.feed(data):
-                if tag == frames.RESULT:
-                    self._control.settimeout(None)
-                    threaded = json.loads(content)
-                    return _Unfit(threaded, "starts threads when imported") if threaded else None
-                module = content.decode()
-
-
-@dataclass(frozen=True)
-class _Unfit:
-    """A module that cannot be preloaded, and why."""
-
-    module: str
-    reason: str
-
-
-def _blame(module: str, reason: str) -> _Unfit:
-    if not module:
-        raise HarnessError("the fork server did not start; its message, if it had one, stands above")
-    return _Unfit(module, reason)
 
 
 def pickle_job(job: Job) -> bytes:
@@ -222,8 +151,3 @@ def pickle_job(job: Job) -> bytes:
         raise HarnessError(
             f"the job {job.target} cannot be sent to a process: {type(error).__name__}: {error}"
         ) from error
-
-
-def _import_path() -> list[str]:
-    """What this process can import and a fresh interpreter could not."""
-    return [path for path in sys.path if path]

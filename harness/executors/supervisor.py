@@ -18,6 +18,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import NoReturn
 
@@ -92,6 +93,7 @@ def _see_through(channel: socket.socket, job: Job) -> None:
         seconds=time.monotonic() - started,
         output=bytes(watch.tail).decode("utf-8", "replace"),
         held_bytes=watch.held_bytes,
+        processes=watch.processes,
     )
     channel.setblocking(True)
     channel.sendall(frames.pack_json(frames.END, asdict(end)))
@@ -106,6 +108,7 @@ class _Watch:
         self.memory_bytes = job.memory_bytes or float("inf")
         self.tail = bytearray()
         self.held_bytes = 0
+        self.processes = 1
 
     def until_end(self) -> str | None:
         """None when the process ended by itself; else why it has to be killed."""
@@ -125,7 +128,9 @@ class _Watch:
                     selector.unregister(key.fd)
             if time.monotonic() > self.deadline:
                 return "timeout"
-            self.held_bytes = resident_bytes_below(os.getpid())
+            below = _all_below(os.getpid())
+            self.processes = max(self.processes, len(below))
+            self.held_bytes = resident_bytes(below)
             if self.held_bytes > self.memory_bytes:
                 # The quick sum counts a page once for each process that has it; ask more closely before killing.
                 self.held_bytes = own_bytes_below(os.getpid())
@@ -208,11 +213,11 @@ def children_of(pid: int) -> list[int]:
     return children
 
 
-def resident_bytes_below(pid: int) -> int:
-    """Resident memory of all processes below this one; pages that two of them share count twice."""
+def resident_bytes(pids: Iterable[int]) -> int:
+    """Resident memory of some processes; pages that two of them share count twice."""
     total = 0
-    for below in _all_below(pid):
-        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{below}/statm") as file:
+    for pid in pids:
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm") as file:
             total += int(file.read().split()[1]) * _PAGE
     return total
 

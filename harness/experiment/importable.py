@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import warnings
 from difflib import get_close_matches
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -31,7 +32,8 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
     """An entry for any importable scikit-learn style classifier; what it can do is read from its tags."""
     target = f"{module}:{attribute}"
     try:
-        found = importlib.import_module(module)
+        with warnings.catch_warnings():  # a module may change what is done with warnings: not here
+            found = importlib.import_module(module)
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {error}"
         raise UnknownName(f"learner {target!r}: module {module!r} cannot be imported: {reason}") from error
@@ -42,7 +44,8 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
     if not _is_learner(factory):
         raise SpecError(f"learner {target!r} is not a classifier: expected a class with fit and predict")
     needs, supports = _read_tags(target, factory)
-    spec = LearnerSpec(name=target, load=target, needs=needs, supports=supports, preload=(module,))
+    # Nothing is imported ahead: what a module changes when it is imported must stay within its own trials.
+    spec = LearnerSpec(name=target, load=target, needs=needs, supports=supports)
     return Entry(spec, Origin(target, *_distribution_of(found)))
 
 

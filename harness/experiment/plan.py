@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.code import code_of
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
 from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
-from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner
+from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner, code_group
 from harness.experiment.schema import Experiment
 from harness.expression import Expression
 from harness.metric import call_of
 from harness.params import Params
+from harness.signature import read_floats
 from harness.split import ONE_LABEL, Split
 from harness.trials.splitting import draw_split
 from harness.trials.trial import Blueprint, Trial, TuningPlan
@@ -106,6 +108,8 @@ def _trial(
         learner_distribution=origin.distribution,
         learner_version=origin.version,
         params=params,
+        code=_code(learner, params),
+        code_group=code_group(learner.chain_with(params)),
         blueprint=_blueprint(learner, params),
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,
@@ -153,8 +157,24 @@ def _identity(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
         "load": spec.load,
         "distribution": origin.distribution,
         "version": origin.version,
-        "params": whole,
+        "code": code_of(spec.load, origin),
+        "params": _as_declared(whole, read_floats(spec.load)),
     }
+
+
+def _as_declared(params: Params, floats: frozenset[str]) -> dict[str, Any]:
+    """The parameters with numbers as the learner declares them, so that C=1 and C=1.0 are one trial."""
+    declared = dict(params)
+    for name in floats & params.keys():
+        if type(params[name]) is int:
+            declared[name] = float(params[name])
+    return declared
+
+
+def _code(learner: ResolvedLearner, params: Params) -> str:
+    """The digests of all code that a trial runs: the learner's, and those of the learners inside it."""
+    chain = learner.chain_with(params)
+    return "+".join(dict.fromkeys(code_of(entry.spec.load, entry.origin) for entry in chain))
 
 
 def _decisive_tuning(tuning: TuningPlan) -> dict[str, Any]:

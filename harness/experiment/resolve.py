@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -37,13 +37,17 @@ class ResolvedLearner:
     known_wrapped: Mapping[str, ResolvedLearner] = field(default_factory=dict)
     """For a learner round another: what each text that names one stands for."""
 
-    @property
-    def preload(self) -> tuple[str, ...]:
-        """The modules that its trials want warm."""
-        modules = list(self.entry.spec.preload)
-        for wrapped in self.known_wrapped.values():
-            modules += wrapped.preload
-        return tuple(modules)
+    def chains(self) -> list[tuple[Entry[LearnerSpec], ...]]:
+        """The learner and those inside it, from the outside in; one such chain for each that it may wrap."""
+        if not self.known_wrapped:
+            return [(self.entry,)]
+        inner = [chain for wrapped in self.known_wrapped.values() for chain in wrapped.chains()]
+        return [(self.entry, *chain) for chain in inner]
+
+    def chain_with(self, params: Params) -> tuple[Entry[LearnerSpec], ...]:
+        """The learner and those inside it, with these parameters of its own."""
+        wrapped = self.wrapped_with(params)
+        return (self.entry,) if wrapped is None else (self.entry, *wrapped.chain_with(wrapped.ref.params))
 
     def wrapped_with(self, params: Params) -> ResolvedLearner | None:
         """The learner that it wraps, with these parameters of its own."""
@@ -99,12 +103,26 @@ class Resolved:
     """The metric that tuning goes by."""
 
     @property
-    def preload(self) -> tuple[str, ...]:
-        """The modules that its trials want warm, each once."""
-        modules: dict[str, None] = {}
+    def preload(self) -> dict[str, tuple[str, ...]]:
+        """The modules that trials want warm, each once, by whose code they run together with."""
+        modules: dict[str, dict[str, None]] = {}
         for learner in self.learners:
-            modules |= dict.fromkeys(learner.preload)
-        return tuple(modules)
+            for chain in learner.chains():
+                wanted = modules.setdefault(code_group(chain), {})
+                for entry in chain:
+                    wanted |= dict.fromkeys(entry.spec.preload)
+        return {group: tuple(names) for group, names in modules.items() if names}
+
+
+def code_group(chain: Iterable[Entry[LearnerSpec]]) -> str:
+    """Whose code a trial runs: trials of one group share what was imported ahead, those of different groups nothing.
+
+    Trials that want nothing imported ahead can be of one group, since there is nothing to share.
+    """
+    entries = list(chain)
+    if not any(entry.spec.preload for entry in entries):
+        return ""
+    return "+".join(sorted({entry.origin.distribution for entry in entries}))
 
 
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
@@ -177,6 +195,9 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
     check_params(f"tune: {culprit}", ref.tune, defaults)
     if wraps in ref.tune:
         raise SpecError(f"tune: {ref.label}.{wraps} cannot be tuned: compare the learners side by side")
+    twice = sorted(ref.tune.keys() & ref.params.keys())
+    if twice:
+        raise SpecError(f"{ref.label}.{twice[0]} is set and tuned: leave out one of the two")
     known: dict[str, ResolvedLearner] = {}
     for params in (ref.params, *ref.by_dataset.values()):
         check_params(culprit, params, defaults)

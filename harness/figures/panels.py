@@ -12,7 +12,8 @@ from harness.contract import MetricSpec
 from harness.errors import HarnessError
 from harness.figures.arithmetic import Point, pareto_front, scale_for, series_of, slope_note
 from harness.figures.drawing import Panel, Scale, Series
-from harness.groups import Line, Prepared, rivals_by_data
+from harness.groups import Line, Prepared, rivals_by_data, shared_seeds
+from harness.wording import counted
 
 
 @dataclass(frozen=True)
@@ -134,27 +135,36 @@ def pareto_panels(lines: Sequence[Line], metric: MetricSpec, cost: MetricSpec) -
     panels = []
     for title, rivals in titled_rivals(lines):
         series, points = [], []
+        seeds = shared_seeds(rivals, metric.name, cost.name)
         for line in rivals:
-            one = _cost_point(line, metric, cost)
+            one = _cost_point(line, metric, cost, seeds)
             if one is not None:
                 series.append(one)
                 points.append((one.x[0], one.y[0]))
         if series:
             front = pareto_front(points, higher_y=metric.direction == "higher", higher_x=cost.direction == "higher")
             scale = scale_for([x for x, _ in points])
-            axes = (title, title_of(cost), title_of(metric))
+            shown = f"{title}\n{_tell_shared(rivals, metric, seeds)}".rstrip()
+            axes = (shown, title_of(cost), title_of(metric))
             panels.append(Panel(*axes, tuple(series), x_scale=scale, front=tuple(front)))
     if not panels:
         raise nothing_to_draw(f"no record has both {metric.name} and {cost.name}")
     return panels
 
 
-def _cost_point(line: Line, metric: MetricSpec, cost: MetricSpec) -> Series | None:
-    """One point: a learner's mean score at its mean cost."""
-    paid = line.summary(cost.name)
+def _tell_shared(rivals: Sequence[Line], metric: MetricSpec, seeds: frozenset[int]) -> str:
+    """That learners have unequal trials, of which the shared ones are drawn; nothing where they are equal."""
+    if all(len(line.values(metric.name)) in (0, len(seeds)) for line in rivals):
+        return ""
+    return f"({counted(len(seeds), 'trial')} that all have)"
+
+
+def _cost_point(line: Line, metric: MetricSpec, cost: MetricSpec, seeds: frozenset[int]) -> Series | None:
+    """One point: a learner's mean score at its mean cost, over some trials."""
+    paid = line.summary(cost.name, seeds)
     if paid is None:
         return None
-    point = _single_point(line, paid.mean, metric)
+    point = _single_point(line, paid.mean, metric, seeds)
     if point is None:
         return None
     return replace(point, x_spread=(paid.sd or 0.0,))
@@ -180,9 +190,9 @@ def bar_panels(lines: Sequence[Line], metric: MetricSpec) -> list[Panel]:
     return panels
 
 
-def _single_point(line: Line, x: float, metric: MetricSpec) -> Series | None:
-    """The mean of a metric over the trials, where any has a value."""
-    found = line.summary(metric.name)
+def _single_point(line: Line, x: float, metric: MetricSpec, seeds: frozenset[int] | None = None) -> Series | None:
+    """The mean of a metric over the trials, or over some of them, where any has a value."""
+    found = line.summary(metric.name, seeds)
     if found is None:
         return None
     return Series(line.title, (x,), (found.mean,), (found.sd or 0.0,), line.kind, trials=found.n)

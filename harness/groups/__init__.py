@@ -2,7 +2,8 @@
 
 from harness.groups.grouping import flat_first, group_records
 from harness.groups.line import Line, Prepared
-from harness.groups.rivals import held_out_ratio, pair_values, rank_learners, rivals_by_data
+from harness.groups.notices import notices_of
+from harness.groups.rivals import held_out_ratio, pair_values, rank_learners, rivals_by_data, shared_seeds
 from harness.groups.set_ups import SetUp, describe_params, title_set_ups
 
 __all__ = [
@@ -13,8 +14,10 @@ __all__ = [
     "flat_first",
     "group_records",
     "held_out_ratio",
+    "notices_of",
     "pair_values",
     "rank_learners",
     "rivals_by_data",
+    "shared_seeds",
     "title_set_ups",
 ]

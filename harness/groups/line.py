@@ -6,7 +6,7 @@ A row of a table, a bar, a curve and a point of a figure each stand for a line.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -85,9 +85,12 @@ class Line:
                 found[record.seed] = value
         return found
 
-    def summary(self, metric: str) -> Summary | None:
-        """Mean and spread of a metric over the trials; None where none has a value."""
-        return summarise(list(self.values(metric).values()))
+    def summary(self, metric: str, seeds: Collection[int] | None = None) -> Summary | None:
+        """Mean and spread of a metric over the trials, or over those with some seeds; None where none has a value."""
+        values = self.values(metric)
+        if seeds is not None:
+            values = {seed: value for seed, value in values.items() if seed in seeds}
+        return summarise(list(values.values()))
 
     @property
     def curve_points(self) -> list[CurvePoint]:

@@ -8,7 +8,7 @@ from harness.contract import MetricSpec
 from harness.errors import HarnessError
 from harness.groups.grouping import flat_first
 from harness.groups.line import Line, Prepared
-from harness.stats import USUAL_RATIO, AverageRanks, PairedValues, average_ranks, mean_of, pair_trials
+from harness.stats import USUAL_RATIO, AverageRanks, PairedValues, average_ranks, pair_trials
 
 
 def rivals_by_data(lines: Iterable[Line]) -> dict[Prepared, list[Line]]:
@@ -25,6 +25,16 @@ def pair_values(first: Line, second: Line, metric: MetricSpec) -> PairedValues:
     return pair_trials(first.values(metric.name), second.values(metric.name), higher=higher)
 
 
+def shared_seeds(rivals: Iterable[Line], *metrics: str) -> frozenset[int]:
+    """The trials in which all rivals that have these metrics at all have them: only these compare like with like."""
+    shared: frozenset[int] | None = None
+    for line in rivals:
+        seeds = frozenset.intersection(*(frozenset(line.values(metric)) for metric in metrics))
+        if seeds:
+            shared = seeds if shared is None else shared & seeds
+    return shared or frozenset()
+
+
 def held_out_ratio(lines: Iterable[Line]) -> float:
     """Test rows by training rows, as the first finished trial has them; the usual ratio where none tells."""
     for line in lines:
@@ -35,13 +45,18 @@ def held_out_ratio(lines: Iterable[Line]) -> float:
 
 
 def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
-    """The average ranks of learners by their mean on each data set, over the data sets that all of them finished."""
+    """The average ranks of learners by their mean on each data set, over the data sets that all of them finished.
+
+    On each data set the trials count that all learners have.
+    """
+    ordered = flat_first(lines)
+    seeds = {prepared: shared_seeds(rivals, metric.name) for prepared, rivals in rivals_by_data(ordered).items()}
     means: dict[str, dict[str, float]] = {}
-    for line in flat_first(lines):
+    for line in ordered:
         on_data = means.setdefault(line.title, {})
-        values = line.values(metric.name)
-        if values:
-            on_data[f"{line.dataset} ({line.detail})"] = mean_of(values.values())
+        found = line.summary(metric.name, seeds[line.prepared])
+        if found is not None:
+            on_data[f"{line.dataset} ({line.detail})"] = found.mean
     try:
         return average_ranks(means, higher=metric.direction == "higher")
     except ValueError as error:

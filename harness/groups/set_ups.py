@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.wording import counted
 
 if TYPE_CHECKING:
-    from harness.record import Record  # brings pydantic, which nobody needs who only asks for names of choices
+    from harness.record import Record
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,15 @@ def set_up_of(record: Record, params: Mapping[str, Any]) -> SetUp:
         label=record.label,
         learner=record.learner,
         told_params=describe_params(params),
-        origin=f"{record.learner_distribution} {record.learner_version}",
+        origin=_describe_origin(record),
         tuned=_describe_tuning(record),
         params=params,
     )
+
+
+def _describe_origin(record: Record) -> str:
+    version = f"{record.learner_distribution} {record.learner_version}"
+    return f"{version}, code {record.code}" if record.code else version
 
 
 def describe_params(params: Mapping[str, Any]) -> str:

@@ -66,8 +66,11 @@ class IndexClassifier(Classifier):
         check_is_fitted(self)
         return self.rows_.n_bytes + self._n_bytes_beside()
 
-    def edges_touched(self, X: Matrix) -> float:
-        """Edges read per active feature while scoring X; features that training never met count, with no edge."""
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
+        """Edges read per active feature while scoring X, however many classes are asked for.
+
+        Features that training never met count, with no edge.
+        """
         instances = self._known_instances(X)
         active = instances.indices[instances.data != 0]
         if not active.size:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.contract import MetricSpec
-from harness.groups import Line
+from harness.groups import Line, notices_of
 from harness.machine import Machine
+from harness.quiet import has_waited
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -120,6 +121,27 @@ def _tell_shared_machine(seen: _Seen) -> list[str]:
     return [f"WARNING: up to {most} timed trials shared the machine (--jobs {most}): times are not clean."]
 
 
+def _tell_busy(seen: _Seen) -> list[str]:
+    """Times by the clock of a machine that was busy with something else say little of a learner."""
+    if not any(metric.timed for metric in seen.columns):
+        return []
+    busy = [record for record in seen.done if has_waited(record.fit_seconds, record.fit_cpu_seconds)]
+    if not busy:
+        return []
+    worst = max(busy, key=_slowdown)
+    load = "" if worst.load is None else f", load {worst.load:.1f}"
+    share = f"{len(busy)} of {counted(len(seen.done), 'trial')}"
+    return [
+        f"WARNING: a busy machine, or learners that wait: in {share} training "
+        f"took clearly longer than it worked (at worst {worst.fit_seconds:.2f} s by the clock, "
+        f"{worst.fit_cpu_seconds:.2f} s of processor time{load}); --wait-for-quiet and --rerun measure anew."
+    ]
+
+
+def _slowdown(record: Record) -> float:
+    return (record.fit_seconds or 0.0) / max(record.fit_cpu_seconds or 0.0, 1e-9)
+
+
 def _tell_greedy(seen: _Seen) -> list[str]:
     greedy = {record.label for record in seen.done if _over_threads(record)}
     if not greedy:
@@ -131,6 +153,26 @@ def _over_threads(record: Record) -> bool:
     """More processor time than the allowed threads could have spent; a short fit is too coarse to judge."""
     wall, cpu = record.fit_seconds or 0.0, record.fit_cpu_seconds or 0.0
     return wall > 0.5 and cpu > 1.2 * wall * record.threads
+
+
+def _tell_many_processes(seen: _Seen) -> list[str]:
+    """Processes are threads by another name; the trial's own, and one that only looks after others, are none."""
+    many = {record.label for record in seen.done if (record.processes or 1) > 2 + record.threads}
+    if not many:
+        return []
+    return [f"WARNING: started more processes than the allowed threads: {', '.join(sorted(many))}."]
+
+
+def _tell_notices(seen: _Seen) -> list[str]:
+    """What should be known of results, each once for a learner and a data set, with how often."""
+    often: Counter[str] = Counter()
+    for record in seen.done:
+        often.update(f"{record.label} on {record.dataset}: {_one_line(notice)}" for notice in notices_of(record))
+    told = [f"{text} ({counted(count, 'trial')})" for text, count in sorted(often.items())]
+    left = len(told) - MOST_MESSAGES
+    if left <= 0:
+        return told
+    return [*told[:MOST_MESSAGES], f"... and {counted(left, 'more warning')} in the records."]
 
 
 def _tell_coefficients(seen: _Seen) -> list[str]:
@@ -180,8 +222,11 @@ _NOTES: tuple[Callable[[_Seen], list[str]], ...] = (
     _tell_chosen,
     _tell_machine,
     _tell_shared_machine,
+    _tell_busy,
     _tell_greedy,
+    _tell_many_processes,
     _tell_coefficients,
     _tell_pickled,
+    _tell_notices,
     _tell_messages,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.choices import choose
 from harness.contract import MetricSpec
-from harness.groups import Line, Prepared, held_out_ratio, rivals_by_data
+from harness.groups import Line, Prepared, held_out_ratio, rivals_by_data, shared_seeds
 from harness.stats import TESTS, PairedTest, indistinguishable_from_best
 
 CellPlace = tuple[Prepared, str, str]
@@ -31,15 +31,23 @@ def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -
     places: set[CellPlace] = set()
     tested: set[int] = set()
     needed: set[int] = set()
+    is_partial = is_unshared = False
     for prepared, rivals in rivals_by_data(lines).items():
         for metric in columns:
             column = _mark_column(rivals, metric, test)
             places.update((prepared, title, metric.name) for title in column.best)
             tested.update(column.tested)
             needed.update(column.needed)
+            is_partial |= column.partial
+            is_unshared |= column.unshared
     if places and not tested and not needed:
         needed.add(chosen.fewest(1))
-    return Marks(frozenset(places), _describe_marks(chosen, tested, needed))
+    words = _describe_marks(chosen, tested, needed)
+    if is_partial:
+        words += "; learners have unequal trials: marks compare those that all have"
+    if is_unshared:
+        words += "; unmarked where no trial is shared by all"
+    return Marks(frozenset(places), words)
 
 
 @dataclass(frozen=True)
@@ -51,25 +59,34 @@ class _Column:
     """Over how many paired trials there was a test."""
     needed: tuple[int, ...] = ()
     """How many it takes, where there were too few."""
+    partial: bool = False
+    """Whether some have trials that others lack, which are left out."""
+    unshared: bool = False
+    """Whether there is no trial that all have, so that nothing can be compared."""
 
 
 def _mark_column(rivals: Sequence[Line], metric: MetricSpec, test: str) -> _Column:
+    seeds = shared_seeds(rivals, metric.name)
     samples = {}
+    is_partial = False
     for line in rivals:
         values = line.values(metric.name)
         if values:
-            samples[line.title] = values
+            samples[line.title] = {seed: values[seed] for seed in seeds}
+            is_partial |= len(values) > len(seeds)
     if len(samples) < 2:
         return _Column()
+    if not seeds:
+        return _Column(unshared=True)
     higher, ratio = metric.direction == "higher", held_out_ratio(rivals)
     winners, enough = indistinguishable_from_best(samples, higher=higher, test=test, ratio=ratio)
     best = frozenset(winners)
     least, needed = min(map(len, samples.values())), TESTS[test].fewest(len(samples) - 1)
     if len(best) == len(samples) and least < needed:  # all are equal: nothing is claimed
-        return _Column(best)
+        return _Column(best, partial=is_partial)
     if enough:
-        return _Column(best, tested=(least,))
-    return _Column(best, needed=(needed,))
+        return _Column(best, tested=(least,), partial=is_partial)
+    return _Column(best, needed=(needed,), partial=is_partial)
 
 
 def _describe_marks(test: PairedTest, tested: set[int], needed: set[int]) -> str:

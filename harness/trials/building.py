@@ -60,6 +60,7 @@ def warm_up(blueprint: Blueprint, part: TrainingPart, extra: dict[str, Any]) -> 
             rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
         learner = build_learner(blueprint)
         learner.fit(X[rows], y[rows], **extra)
-        rank_positions(learner, X[rows[:2]], 1)
+        learner.predict(X[rows[:2]])
+        rank_positions(learner, X[rows[:2]], 2)
     except Exception:  # too few rows for this learner: then it starts cold, and nothing else is lost
         return

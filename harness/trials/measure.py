@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from scipy.sparse import issparse
 from harness.contract import HasIndexBytes, HasIndexSize, Labels, Learner, Outcome
 from harness.metric import MetricCall
 from harness.signature import import_target
-from harness.trials.ranking import rank_positions
+from harness.trials.ranking import force
 
 SINGLE_ROWS, SINGLE_SECONDS = 1000, 10.0
-"""How many rows are ranked one at a time, and for how long at most, where a metric asks for it."""
+"""How many rows are predicted one at a time, and for how long at most, where a metric asks for it."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,31 @@ def _bytes_of(learner: Learner) -> int | None:
         return None
 
 
-def time_single_rows(learner: Learner, X: Any, k: int) -> NDArray[np.float64]:
-    """Wall seconds of ranking rows one at a time: rows spread over X, until there are enough or the time is up."""
+def time_single_rows(learner: Learner, X: Any) -> NDArray[np.float64]:
+    """Wall seconds of predicting rows one at a time: rows spread over X, until there are enough or the time is up."""
     rows = np.unique(np.linspace(0, X.shape[0] - 1, num=min(SINGLE_ROWS, X.shape[0])).astype(np.int64))
     singles = [X[row : row + 1] for row in rows]  # cutting a row out is not the learner's work
     for warm in singles[:3]:
-        rank_positions(learner, warm, k)
+        force(learner.predict(warm))
     seconds = []
-    deadline = time.perf_counter() + SINGLE_SECONDS
+    deadline = perf_counter() + SINGLE_SECONDS
     for single in singles:
-        start = time.perf_counter()
-        rank_positions(learner, single, k)
-        end = time.perf_counter()
+        start = perf_counter()
+        force(learner.predict(single))
+        end = perf_counter()
         seconds.append(end - start)
         if end > deadline:
             break
     return np.array(seconds, np.float64)
+
+
+def count_edges(learner: Any, X: Any, k: int) -> float | None:
+    """Edges read per active feature for the k best classes of each row; None where the learner does not tell."""
+    if not hasattr(learner, "edges_touched"):
+        return None
+    if "k" in inspect.signature(learner.edges_touched).parameters:
+        return float(learner.edges_touched(X, k))
+    return float(learner.edges_touched(X))
 
 
 def count_unseen(y: Labels, counts: NDArray[np.int64]) -> int:
@@ -100,6 +110,9 @@ def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> Scores:
     """Every metric's value; one that fails costs its own column only."""
     scores = Scores()
     for call in metrics:
+        if outcome.known_depth is not None and call.depth > outcome.known_depth:
+            scores.values[call.name] = None  # one label a row is no ranking of five
+            continue
         try:
             scores.values[call.name] = _compute(call, outcome)
         except Exception as error:  # a metric is a plugin's code, and may fail in any way

@@ -17,6 +17,8 @@ class Ranking:
 
     ranks: NDArray[np.int32]
     places: NDArray[np.int32] | None = None
+    known_depth: int | None = None
+    """How many ranks a row the learner can tell: 1 where it only predicts; None for as many as it is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +28,18 @@ class Costs:
     fit_seconds: float
     fit_cpu_seconds: float
     rank_seconds: float
+    predict_seconds: float | None = None
     index_size: int | None = None
     index_bytes: int | None = None
     edges_per_feature: float | None = None
+    rank_edges_per_feature: float | None = None
     peak_bytes: int | None = None
     single_seconds: NDArray[np.float64] | None = None
+
+
+def known_depth(ranked_by: str | None) -> int | None:
+    """How many ranks a row come from this method of a learner; None for as many as are asked for."""
+    return 1 if ranked_by == "predict" else None
 
 
 def make_outcome(
@@ -45,6 +54,7 @@ def make_outcome(
         n_train=trained.shape[0],
         taxonomy=taxonomy,
         places=ranking.places,
+        known_depth=ranking.known_depth,
         **vars(costs),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from harness.contract import Ranks
 from harness.errors import ContractError
@@ -27,11 +28,16 @@ class Scored:
 def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
     """The learner's own answer, unchecked, and the name of what gave it: this is what the clock measures."""
     if isinstance(learner, Ranks):
-        return learner.rank(X, k), "rank"
+        return force(learner.rank(X, k)), "rank"
     for method in ("decision_function", "predict_proba"):
         if hasattr(learner, method):
             return _rank_scores(learner, method, X, k), method
-    return learner.predict(X), "predict"
+    return force(learner.predict(X)), "predict"
+
+
+def force(answer: Any) -> Any:
+    """An answer as it is used: one that is worked out only when somebody looks is looked at here, on the clock."""
+    return answer if issparse(answer) else np.asarray(answer)
 
 
 def as_classes(learner: Any, answer: Any, by: str, rows: int, k: int, n_classes: int) -> np.ndarray:

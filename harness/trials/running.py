@@ -1,4 +1,4 @@
-"""One trial, in a process of its own: load, split, tune, represent, warm up, fit (clock), rank (clock), measure."""
+"""One trial, in a process of its own: load, split, tune, represent, warm up, fit, predict, rank (clocks), measure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import numpy as np
 from harness.contract import AfterPass, Learner, Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
-from harness.trials.asking import Answer, ask
+from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
 from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
 from harness.trials.clock import Clock, read_peak, reset_peak
+from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
     compute_scores,
+    count_edges,
     count_empty,
     count_unseen,
     measure_index,
@@ -49,14 +51,16 @@ def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
         phase = now
         send(now)
 
+    whole = Clock()
     try:
         limit_threads(job.threads)
-        measured, ranking = run_trial(job, tell)
+        with whole.running():
+            measured, ranking = run_trial(job, tell)
     except MemoryError as error:
         return _failure("memory", phase, error), None
     except BaseException as error:  # a learner may also leave by sys.exit
         return _failure("error", phase, error), None
-    return replace(measured, threads_in_force=threads_in_force()), ranking
+    return replace(measured, threads_in_force=threads_in_force(), clock_seconds=whole.wall), ranking
 
 
 def _failure(status: Status, phase: str, error: BaseException) -> Measured:
@@ -78,7 +82,8 @@ def _as_file(ranking: Ranking) -> bytes:
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     """Run one trial: what was measured of it, and the ranks of its test part."""
     trial = job.trial
-    load, imported, warm, fit, rank = Clock(), Clock(), Clock(), Clock(), Clock()
+    load, imported, warm, fit, predict, rank = Clock(), Clock(), Clock(), Clock(), Clock(), Clock()
+    warned: list[str] = []
     send("load")
     with load.running():
         parts = load_parts(trial)
@@ -89,7 +94,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         learner = build_learner(blueprint)
     extra = extra_arguments(learner, trial, parts.taxonomy)
     send("warm-up")
-    with warm.running():
+    with warm.running(), heed_warnings([]):
         warm_up(blueprint, parts.train, extra)
     curve: list[CurvePoint] = []
     if trial.curves and takes(learner, "after_pass"):
@@ -98,18 +103,24 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     seed_shared_chance(trial.seed)
     base_bytes = reset_peak()
     send("fit")
-    with fit.running():
+    with heed_warnings(warned), fit.running():
         learner.fit(parts.train.X, parts.train.y, **extra)
     parts.check_unchanged(before)
-    send("rank")
-    answer = ask(learner, parts, trial.depth, rank)
+    send("predict")
+    with heed_warnings(warned):
+        predicted = ask_one_label(learner, parts, predict)
+        send("rank")
+        answer = ask(learner, parts, trial.depth, rank)
     peak_bytes = read_peak()
     parts.check_unchanged(before)
     send("measure")
-    assessed = _assess(learner, parts, answer, fit, rank)
+    assessed = _assess(learner, parts, answer, fit, rank, predict)
+    disagreement = tell_disagreement(predicted, answer)
+    if disagreement:
+        warned.append(disagreement)
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
-        outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X, trial.depth))
+        outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
         status="ok",
@@ -126,9 +137,12 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         index_size=outcome.index_size,
         index_bytes=outcome.index_bytes,
         edges_per_feature=outcome.edges_per_feature,
+        rank_edges_per_feature=outcome.rank_edges_per_feature,
         single_rows=None if outcome.single_seconds is None else len(outcome.single_seconds),
         fit_seconds=fit.wall,
         fit_cpu_seconds=fit.cpu,
+        predict_seconds=predict.wall,
+        predict_cpu_seconds=predict.cpu,
         rank_seconds=rank.wall,
         rank_cpu_seconds=rank.cpu,
         load_seconds=load.wall,
@@ -137,6 +151,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         peak_bytes=peak_bytes,
         base_bytes=base_bytes,
         curve=tuple(curve),
+        warnings=tuple(warned),
     )
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
@@ -151,16 +166,20 @@ class _Assessed:
     index_source: str
 
 
-def _assess(learner: Any, parts: Parts, answer: Answer, fit: Clock, rank: Clock) -> _Assessed:
+def _assess(
+    learner: Any, parts: Parts, answer: Answer, fit: Clock, rank: Clock, predict: Clock | None = None
+) -> _Assessed:
     index = measure_index(learner)
-    edges = float(learner.edges_touched(parts.test.X)) if hasattr(learner, "edges_touched") else None
+    depth = answer.ranking.ranks.shape[1]
     costs = Costs(
         fit_seconds=fit.wall,
         fit_cpu_seconds=fit.cpu,
         rank_seconds=rank.wall,
+        predict_seconds=predict.wall if predict else None,
         index_size=index.size,
         index_bytes=index.n_bytes,
-        edges_per_feature=edges,
+        edges_per_feature=count_edges(learner, parts.test.X, 1),
+        rank_edges_per_feature=count_edges(learner, parts.test.X, depth),
     )
     outcome = make_outcome(answer.ranking, parts.test.y, parts.train.y, parts.n_classes, parts.taxonomy, costs)
     return _Assessed(outcome, index.source)

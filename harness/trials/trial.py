@@ -39,6 +39,8 @@ class Trial(TrialNames):
     """One trial, whole: what to train, on what, how, and under which key its record is kept."""
 
     blueprint: Blueprint
+    code_group: str = ""
+    """Whose code runs in it: only trials of one group share what is imported ahead."""
     wants_dense: bool
     wants_taxonomy: bool
     data_folder: str

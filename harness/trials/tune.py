@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 from harness.contract import Direction
 from harness.errors import ContractError
@@ -35,16 +35,16 @@ def tune(trial: Trial, plan: TuningPlan, send: Callable[[str], None]) -> Tuned:
 
     A candidate that fails is out of the race, with its reason in the log. Once the time is up no further one begins.
     """
-    started = time.perf_counter()
+    started = perf_counter()
     parts = load_validation_parts(trial, plan.split)
     log: list[Candidate] = []
     for number, params in enumerate(plan.candidates, start=1):
-        if log and plan.seconds is not None and time.perf_counter() - started > plan.seconds:
+        if log and plan.seconds is not None and perf_counter() - started > plan.seconds:
             break
         send(f"tune {number}/{len(plan.candidates)}")
         log.append(_judge(trial, plan, params, parts))
     best = _best(log, plan.direction)
-    return Tuned(best.params, tuple(log), time.perf_counter() - started)
+    return Tuned(best.params, tuple(log), perf_counter() - started)
 
 
 def _judge(trial: Trial, plan: TuningPlan, params: Params, parts: Parts) -> Candidate:

@@ -102,10 +102,10 @@ class Wrapper(Classifier):
             self.index_size_ = sum(known)
 
     @available_if(tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
-    def edges_touched(self, X: Matrix) -> float:
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Edges read per active feature by all models together; there where the learner inside tells its own."""
         check_is_fitted(self)
-        return float(sum(model.edges_touched(X) for model in self.models_))
+        return float(sum(model.edges_touched(X, k) for model in self.models_))
 
     # -- files
 

@@ -18,6 +18,14 @@ def train_cpu(outcome: Outcome) -> float:
 
 
 def predict(outcome: Outcome) -> float | None:
+    """Seconds a row of naming one class for each test row; None without test rows."""
+    n_rows = len(outcome.ranks)
+    if outcome.predict_seconds is None or not n_rows:
+        return None
+    return outcome.predict_seconds / n_rows
+
+
+def rank(outcome: Outcome) -> float | None:
     """Seconds a row of ranking the test rows; None without test rows."""
     n_rows = len(outcome.ranks)
     return outcome.rank_seconds / n_rows if n_rows else None
@@ -34,8 +42,13 @@ def index_bytes(outcome: Outcome) -> int | None:
 
 
 def edges(outcome: Outcome) -> float | None:
-    """Edges read per active feature."""
+    """Edges read per active feature for one class a row."""
     return outcome.edges_per_feature
+
+
+def rank_edges(outcome: Outcome) -> float | None:
+    """Edges read per active feature for the ranking."""
+    return outcome.rank_edges_per_feature
 
 
 def peak(outcome: Outcome) -> int | None:
@@ -49,12 +62,12 @@ def rows_per_second(outcome: Outcome) -> float | None:
 
 
 def predict_one(outcome: Outcome) -> float | None:
-    """The median of the seconds that ranking one row, alone, took."""
+    """The median of the seconds that naming the class of one row, alone, took."""
     return None if outcome.single_seconds is None else float(np.median(outcome.single_seconds))
 
 
 def predict_one_p99(outcome: Outcome) -> float | None:
-    """The 99th percentile of the seconds that ranking one row, alone, took: a value that was measured."""
+    """The 99th percentile of the seconds that naming the class of one row, alone, took: a value that was measured."""
     if outcome.single_seconds is None:
         return None
     return float(np.percentile(outcome.single_seconds, 99, method="higher"))

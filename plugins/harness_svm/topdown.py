@@ -100,11 +100,11 @@ class TopDown(Classifier):
         check_is_fitted(self)
         return sum(array.nbytes for array in self.branches_)
 
-    def edges_touched(self, X: Matrix) -> float:
-        """Edges read per active feature on the way to one class; features that no node knows count, with no edge."""
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
+        """Edges read per active feature on the way to k classes; features that no node knows count, with no edge."""
         instances = as_instances(self._known(X))
         active = int(np.count_nonzero(instances.data))
-        _, read = rank_by_descent(self.branches_, instances, 1)
+        _, read = rank_by_descent(self.branches_, instances, k)
         return read / active if active else 0.0
 
     # -- files

@@ -97,7 +97,7 @@ class OAA(BatchLearner):
         check_is_fitted(self)
         return self.W_.nbytes + self.base_.nbytes
 
-    def edges_touched(self, X: Matrix) -> float:
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Weights read per active feature: one for each class."""
         return float(self.classes_.size) if self._known_instances(X).data.any() else 0.0
 

@@ -16,7 +16,7 @@ from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.nodes import NODE, levels, route, tree_depth
-from harness_tree.kernels.ranking import ClassLists, rank_nodes
+from harness_tree.kernels.ranking import ClassLists, NodeRanks, rank_nodes
 from harness_tree.kernels.regressor import Weights, dense_weights, hashed_weights
 from harness_tree.learner import PassLearner
 from harness_tree.statistics import TreeStatistics, draw_tree, measure
@@ -85,6 +85,9 @@ class TreeLearner(PassLearner):
     # -- asking
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
+        return self._rank_nodes(instances, k).ranks
+
+    def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
         n_leaves = self._n_leaves_read(k) if k > 1 else 0
         lists, n_classes = self._lists(), self.classes_.size
         return rank_nodes(self.nodes_, self.root_, self._weights(), lists, instances, k, n_classes, n_leaves)
@@ -105,10 +108,10 @@ class TreeLearner(PassLearner):
                 total += value.nbytes
         return total
 
-    def edges_touched(self, X: Matrix) -> float:
-        """Weights read per active feature while predicting X: the decisions on the way of its row."""
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
+        """Weights read per active feature while finding the k best classes of each row: one for each decision."""
         instances = self._known_instances(X)
-        _, steps = route(self.nodes_, self.root_, self._weights(), instances)
+        steps = self._rank_nodes(instances, k).decisions
         active = np.add.reduceat(np.append(instances.data != 0, False), instances.indptr[:-1], dtype=np.int64)
         active[np.diff(instances.indptr) == 0] = 0
         return float((active * steps).sum() / active.sum()) if active.sum() else 0.0

@@ -42,6 +42,13 @@ class RankingSpace(NamedTuple):
     """The number of the last row, counted from 1, that has the class in its ranking."""
 
 
+class NodeRanks(NamedTuple):
+    """Ranked classes by instance, and how many nodes decided on the way to them, one met twice counted twice."""
+
+    ranks: NDArray[np.int32]
+    decisions: NDArray[np.int64]
+
+
 CLASS_LISTS = named(ClassLists, reads(int64), reads(int32), reads(int64))
 RANKING_SPACE = named(RankingSpace, writes(float64), writes(int64), writes(float64), writes(int64), writes(int64))
 
@@ -70,7 +77,7 @@ def rank_nodes(
     k: int,
     n_classes: int,
     n_leaves: int,
-) -> NDArray[np.int32]:
+) -> NodeRanks:
     """The k best classes of each instance, -1 pads: the first class of the leaf that it is routed to, then
 
     with n_leaves > 0 the classes of the n_leaves most probable leaves, found best-first, where a node sends an instance
@@ -87,8 +94,9 @@ def rank_nodes(
         listed=np.zeros(n_classes, np.int64),
     )
     ranked = np.empty((instances.n_instances, k), np.int32)
-    fill_node_ranks(nodes, root, freeze_weights(weights), lists, instances, space, n_leaves, ranked)
-    return ranked
+    decisions = np.empty(instances.n_instances, np.int64)
+    fill_node_ranks(nodes, root, freeze_weights(weights), lists, instances, space, n_leaves, ranked, decisions)
+    return NodeRanks(ranked, decisions)
 
 
 @helper()
@@ -155,10 +163,10 @@ def meet(
     i: int,
     space: RankingSpace,
     n_leaves: int,
-) -> int:
-    """Score the classes of the most probable leaves; gives how many classes these have."""
+) -> tuple[int, int]:
+    """Score the classes of the most probable leaves; gives how many classes these have, and how many nodes decided."""
     space.odds[0], space.open[0] = 1.0, root
-    n_open, found, n_met = 1, 0, 0
+    n_open, found, n_met, decisions = 1, 0, 0, 0
     while n_open > 0 and found < n_leaves and n_open < space.odds.size:
         odds, j = space.odds[0], space.open[0]
         n_open = take_first(space, n_open)
@@ -167,10 +175,11 @@ def meet(
             n_met = meet_leaf(lists, j, odds, space, n_met)
         else:
             h = score_node(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
+            decisions += 1
             right = 1.0 / (1.0 + np.exp(-2.0 * h))
             n_open = put(space, n_open, odds * right, nodes[j].right)
             n_open = put(space, n_open, odds * (1.0 - right), nodes[j].left)
-    return n_met
+    return n_met, decisions
 
 
 @helper()
@@ -197,8 +206,11 @@ def rank_met_classes(space: RankingSpace, n_met: int, ranked: Array, i: int) -> 
     return size
 
 
+RANKS, DECISIONS = writes(int32, 2), writes(int64)
+
+
 @kernel(
-    void(FROZEN_NODES, int64, FROZEN_WEIGHTS, CLASS_LISTS, INSTANCES, RANKING_SPACE, int64, writes(int32, 2)), **LEAN
+    void(FROZEN_NODES, int64, FROZEN_WEIGHTS, CLASS_LISTS, INSTANCES, RANKING_SPACE, int64, RANKS, DECISIONS), **LEAN
 )
 def fill_node_ranks(
     nodes: Array,
@@ -209,18 +221,22 @@ def fill_node_ranks(
     space: RankingSpace,
     n_leaves: int,
     ranked: Array,
+    decisions: Array,
 ) -> None:
     """See `rank_nodes`."""
     for i in range(ranked.shape[0]):
         j = np.int64(root)
+        decisions[i] = 0
         while nodes[j].left >= 0:
             j = next_node(nodes, j, weights, instances, i)
+            decisions[i] += 1
         first = lists.classes[lists.starts[j]]
         ranked[i, 0] = first
         space.listed[first] = i + 1
         size = 1
         if size < ranked.shape[1] and n_leaves > 0:
-            n_met = meet(nodes, root, weights, lists, instances, i, space, n_leaves)
+            n_met, more = meet(nodes, root, weights, lists, instances, i, space, n_leaves)
+            decisions[i] += more
             size = rank_met_classes(space, n_met, ranked, i)
         while size < ranked.shape[1] and j >= 0:
             size = list_node(lists, j, space.listed, ranked, i, size)

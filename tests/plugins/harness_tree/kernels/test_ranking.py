@@ -62,7 +62,7 @@ def scores(nodes, weights, lists, x, n_leaves: int, n_classes: int = 7) -> np.nd
 @given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(1, 12))
 def test_likely_leaves_rank_by_the_sum_of_their_shares_with_the_own_leafs_class_first(seed, n_leaves, asked):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, asked)
+    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, asked).ranks
     leaves, _ = route(nodes, 0, weights, as_instances(X))
     for x, leaf, row in zip(X, leaves, ranked, strict=True):
         total = scores(nodes, weights, lists, x, asked)
@@ -77,7 +77,7 @@ def test_likely_leaves_rank_by_the_sum_of_their_shares_with_the_own_leafs_class_
 @given(seed=seeds, n_leaves=st.integers(1, 12), k=st.integers(1, 9))
 def test_without_leaves_the_classes_of_the_own_leaf_come_then_those_of_each_node_above(seed, n_leaves, k):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), k, 7, 0)
+    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), k, 7, 0).ranks
     leaves, _ = route(nodes, 0, weights, as_instances(X))
     for leaf, row in zip(leaves.tolist(), ranked, strict=True):
         wanted: list[int] = []
