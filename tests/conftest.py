@@ -28,6 +28,7 @@ def make_record():
     from pydantic import TypeAdapter
 
     from harness.record import Record
+    from harness.split import parse_split
 
     adapter = TypeAdapter(Record)
 
@@ -53,6 +54,7 @@ def make_record():
             "machine": "m1",
         }
         measured = {"status": status, "scores": scores} | ended
-        return adapter.validate_python({"label": label, "seed": seed} | whole | measured | fields)
+        plain = {"label": label, "seed": seed} | whole | measured | fields
+        return adapter.validate_python(plain | {"split": parse_split(plain["split"])})
 
     return make

@@ -80,10 +80,17 @@ class LocalExecutor:
         else:
             server = ForkServer(self._common, self._workplace.threads)
             server.start()
-        server.on_slow = self._on_slow
-        server.prepare(Preparation(self._workplace.preload.get(group, ()), self._workplace.path))
         self._servers[group] = server
+        server.on_slow = self._on_slow
+        server.prepare(Preparation(tuple(self._workplace.preload.get(group, ())), self._workplace.path))
         return server
+
+    def server_pids(self) -> list[int]:
+        """The processes of its servers, the one that waits to be told what for included."""
+        servers = list(self._servers.values())
+        if self._first is not None:
+            servers.append(self._first)
+        return [server.pid for server in servers if server.pid is not None]
 
     def close(self) -> None:
         """End the servers and every job; supervisors kill their jobs when their channel closes."""

@@ -39,6 +39,11 @@ class ForkServer:
         self._control: socket.socket | None = None
         self._ready = False
 
+    @property
+    def pid(self) -> int | None:
+        """Of its process, while there is one."""
+        return None if self._process is None else self._process.pid
+
     def start(self) -> None:
         """Start the process; it imports its modules while the host goes on."""
         ours, theirs = socket.socketpair()

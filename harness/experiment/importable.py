@@ -1,20 +1,21 @@
-"""Any importable scikit-learn style classifier as a learner: `module:Class`, with what its tags tell."""
+"""Any importable scikit-learn style classifier as a learner: `module:Class`, looked at in a process of its own."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import warnings
-from difflib import get_close_matches
-from importlib.metadata import packages_distributions, version
-from pathlib import Path
-from types import ModuleType
+import ast
+import json
+import subprocess
+import sys
+from functools import cache
 from typing import Any
 
 from harness.catalog import Catalog, Entry, Origin
-from harness.contract import Ability, LearnerSpec, Need
+from harness.contract import LearnerSpec
 from harness.errors import SpecError, UnknownName
-from harness.signature import import_target
+from harness.signature import REQUIRED, Source
+
+MOST_SECONDS = 600
+ERRORS = {"UnknownName": UnknownName, "SpecError": SpecError}
 
 
 def find_learner(name: str, catalog: Catalog) -> Entry[LearnerSpec]:
@@ -29,61 +30,50 @@ def find_learner(name: str, catalog: Catalog) -> Entry[LearnerSpec]:
 
 
 def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
-    """An entry for any importable scikit-learn style classifier; what it can do is read from its tags."""
+    """An entry for any importable scikit-learn style classifier; what it can do is read from its tags.
+
+    Nothing is imported here or ahead of its trials: what a module changes when it is imported, it changes for itself.
+    """
+    found = json.loads(_look_at(module, attribute, tuple(sys.path)))
+    if "error" in found:
+        raise ERRORS[found["error"]](found["text"])
+    facts = found["found"]
     target = f"{module}:{attribute}"
+    spec = LearnerSpec(
+        name=target,
+        load=target,
+        needs=frozenset(facts["needs"]),
+        supports=frozenset(facts["supports"]),
+        parameters={name: _default(text) for name, text in facts["parameters"].items()},
+    )
+    return Entry(spec, Origin(target, facts["distribution"], facts["version"]))
+
+
+@cache
+def _look_at(module: str, attribute: str, path: tuple[str, ...]) -> str:
+    """What a fresh process says of a class, in JSON; kept, since every look costs an import."""
+    request = json.dumps({"module": module, "attribute": attribute, "path": path})
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "harness.experiment.inspecting"],
+        input=request,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=MOST_SECONDS,
+    )
+    answer = done.stdout.strip()
+    if done.returncode != 0 or not answer:
+        last = done.stderr.strip().rpartition("\n")[2]
+        ended = f"it ended the process that imported it (exit code {done.returncode}){': ' if last else ''}{last}"
+        raise UnknownName(f"learner '{module}:{attribute}': module {module!r} cannot be imported: {ended}")
+    return answer
+
+
+def _default(text: str | None) -> Any:
+    """A default as it was written; what is no plain value stays text of its own kind."""
+    if text is None:
+        return REQUIRED
     try:
-        with warnings.catch_warnings():  # a module may change what is done with warnings: not here
-            found = importlib.import_module(module)
-    except (Exception, SystemExit) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise UnknownName(f"learner {target!r}: module {module!r} cannot be imported: {reason}") from error
-    try:
-        factory = import_target(target)
-    except AttributeError:
-        raise _missing(target, found, attribute) from None
-    if not _is_learner(factory):
-        raise SpecError(f"learner {target!r} is not a classifier: expected a class with fit and predict")
-    needs, supports = _read_tags(target, factory)
-    # Nothing is imported ahead: what a module changes when it is imported must stay within its own trials.
-    spec = LearnerSpec(name=target, load=target, needs=needs, supports=supports)
-    return Entry(spec, Origin(target, *_distribution_of(found)))
-
-
-def _missing(target: str, module: ModuleType, attribute: str) -> UnknownName:
-    names = [name for name, value in vars(module).items() if _is_learner(value)]
-    near = get_close_matches(attribute, names, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"its learners: {', '.join(names) or 'none'}"
-    return UnknownName(f"learner {target!r}: module {module.__name__!r} has no {attribute!r}; {hint}")
-
-
-def _is_learner(value: Any) -> bool:
-    return isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
-
-
-def _read_tags(target: str, factory: Any) -> tuple[frozenset[Need], frozenset[Ability]]:
-    needs: set[Need] = set()
-    supports: set[Ability] = set()
-    try:
-        tags: Any = factory().__sklearn_tags__()
-    except Exception:  # not scikit-learn's own, or not to be made without arguments: the trial will tell
-        return frozenset(), frozenset()
-    if tags.estimator_type != "classifier":
-        raise SpecError(f"learner {target!r} is a {tags.estimator_type or 'transformer'}, not a classifier")
-    if tags.input_tags.positive_only:
-        needs.add("nonnegative")
-    if not tags.input_tags.sparse:
-        needs.add("dense")
-    if tags.classifier_tags and tags.classifier_tags.multi_label:
-        supports.add("multilabel")
-    return frozenset(needs), frozenset(supports)
-
-
-def _distribution_of(module: ModuleType) -> tuple[str, str]:
-    """Name and version of what a module belongs to; for a file of one's own its name and a hash of its content."""
-    top = module.__name__.partition(".")[0]
-    distributions = packages_distributions().get(top)
-    if distributions:
-        return distributions[0], version(distributions[0])
-    source = Path(module.__file__ or "")
-    content = source.read_bytes() if source.is_file() else b""
-    return source.name or top, hashlib.sha256(content).hexdigest()[:12]
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return Source(text)

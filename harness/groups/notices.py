@@ -1,4 +1,4 @@
-"""What should be known of a trial's result although it did not fail: the learner's warnings, tuning at a grid's edge."""
+"""What should be known of a trial that did not fail: the learner's warnings, and tuning at the edge of a grid."""
 
 from __future__ import annotations
 

@@ -46,6 +46,5 @@ def tell_disagreement(predicted: Any, answer: Answer) -> str:
     others = int(np.count_nonzero((predicted != first) & (first >= 0)))
     if not others:
         return ""
-    return (
-        f"predict names another class than {answer.ranked_by} on {others} of {first.size} test rows: R1 is the latter's"
-    )
+    differ = f"{others} of {first.size} test rows"
+    return f"predict names another class than {answer.ranked_by} on {differ}: R1 goes by {answer.ranked_by}"

@@ -230,12 +230,12 @@ def test_names_measurements_and_circumstances_make_a_record(record):
 def test_what_more_a_trial_knows_is_left_behind():
     @dataclass(frozen=True, kw_only=True)
     class Planned(TrialNames):
-        load: str
+        blueprint: str
 
-    planned = Planned(load="a:b", **vars(part_of(TrialNames, SMALL)))
+    planned = Planned(blueprint="a:b", **vars(part_of(TrialNames, SMALL)))
     made = make_record(planned, part_of(Measured, SMALL), part_of(Circumstances, SMALL))
     assert made == SMALL
-    assert not hasattr(made, "load")
+    assert not hasattr(made, "blueprint")
 
 
 def test_a_record_in_plain_values_is_what_json_holds():

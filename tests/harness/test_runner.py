@@ -162,7 +162,7 @@ def log(tmp_path_factory):
 def executor(marked, folder, log):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RUNNER_TEST_LOG", str(log))
-        with LocalExecutor(Workplace(("harness.trials.running",), path=(str(folder),))) as executor:
+        with LocalExecutor(Workplace({"": ("harness.trials.running",)}, path=(str(folder),))) as executor:
             yield executor
 
 

@@ -35,7 +35,7 @@ def test_closing_in_the_middle_leaves_nothing_running(marked, folder):
 
 def test_closing_does_not_wait_for_a_preload(marked, folder, nothing_left):
     (folder / "slow_import.py").write_text("import time\ntime.sleep(1000)\n")
-    executor = LocalExecutor(Workplace(("slow_import",), path=(str(folder),)))
+    executor = LocalExecutor(Workplace({"": ("slow_import",)}, path=(str(folder),)))
     executor.start()
     time.sleep(0.5)
     start = time.monotonic()
@@ -50,7 +50,7 @@ from harness.executors.local import LocalExecutor
 
 folder, name, preload = sys.argv[1:]
 jobs = [Job(f"jobs:{name}", {}) for _ in range(3)]
-with LocalExecutor(Workplace(tuple(preload.split()), path=(folder,))) as executor:
+with LocalExecutor(Workplace({"": tuple(preload.split())}, path=(folder,))) as executor:
     print("started", flush=True)
     for _ in executor.run(jobs, at_once=3, on_phase=lambda job, phase: print(phase, flush=True)):
         pass

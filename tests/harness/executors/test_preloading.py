@@ -38,7 +38,8 @@ PRELOADED = ("harness.trials.running", "numpy", "scipy.sparse", "sklearn.linear_
 def server_of(executor):
     """The process id of the executor's fork server, as the kernel tells it."""
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
-    (server,) = [int(pid) for pid in children if pid == str(executor._server.pid)]
+    (server,) = executor.server_pids()
+    assert str(server) in children
     return server
 
 
@@ -46,7 +47,7 @@ def server_of(executor):
 def warm(request, marked, folder):
     """An executor whose server has all modules warm that a run would have."""
     (folder / "warm.py").write_text(WARM)
-    with LocalExecutor(Workplace(PRELOADED, request.param, (str(folder),))) as executor:
+    with LocalExecutor(Workplace({"": PRELOADED}, request.param, (str(folder),))) as executor:
         yield request.param, executor
 
 
@@ -78,11 +79,7 @@ def test_a_preload_that_starts_a_thread_is_named_and_left_out(marked, folder, no
     )
     with LocalExecutor(
         Workplace(
-            (
-                "json",
-                "threaded",
-                "csv",
-            ),
+            {"": ("json", "threaded", "csv")},
             path=(str(folder),),
         )
     ) as executor:
@@ -97,12 +94,7 @@ def test_a_preload_that_cannot_be_imported_does_not_matter(marked, folder, nothi
     (folder / "leaving.py").write_text("raise SystemExit(1)\n")
     with LocalExecutor(
         Workplace(
-            (
-                "broken",
-                "absent",
-                "leaving",
-                "csv",
-            ),
+            {"": ("broken", "absent", "leaving", "csv")},
             path=(str(folder),),
         )
     ) as executor:
@@ -119,11 +111,7 @@ def test_a_preload_that_ends_the_server_is_named_and_left_out(marked, folder, no
     (folder / "deadly.py").write_text(text)
     with LocalExecutor(
         Workplace(
-            (
-                "json",
-                "deadly",
-                "csv",
-            ),
+            {"": ("json", "deadly", "csv")},
             path=(str(folder),),
         )
     ) as executor:
@@ -134,7 +122,7 @@ def test_a_preload_that_ends_the_server_is_named_and_left_out(marked, folder, no
 
 def test_what_a_preload_prints_is_not_taken_for_the_hosts_answer(marked, folder, nothing_left, capfd):
     (folder / "talking.py").write_text("print('good morning')\n")
-    with LocalExecutor(Workplace(("talking",), path=(str(folder),))) as executor:
+    with LocalExecutor(Workplace({"": ("talking",)}, path=(str(folder),))) as executor:
         assert run(executor, "answer", value=1).status == "ok"
     printed = capfd.readouterr()
     assert printed.out == ""
@@ -142,25 +130,22 @@ def test_what_a_preload_prints_is_not_taken_for_the_hosts_answer(marked, folder,
 
 
 def test_a_slow_start_is_told(marked, folder, nothing_left, monkeypatch):
-    monkeypatch.setattr("harness.executors.local.SLOW_SECONDS", 0.2)
+    monkeypatch.setattr("harness.executors.serving.SLOW_SECONDS", 0.2)
     (folder / "rather_slow.py").write_text("import time\ntime.sleep(1)\n")
     told = []
     with LocalExecutor() as executor:
-        executor.prepare(Workplace(("rather_slow",), path=(str(folder),)), lambda: told.append(True))
+        executor.prepare(Workplace({"": ("rather_slow",)}, path=(str(folder),)), lambda: told.append(True))
         assert run(executor, "answer", value=1).status == "ok"
     assert told == [True]
 
 
 def test_a_preload_that_never_ends_is_named_and_left_out(marked, folder, nothing_left, monkeypatch):
-    monkeypatch.setattr("harness.executors.local.SLOW_SECONDS", 0.2)
-    monkeypatch.setattr("harness.executors.local.HOPELESS_SECONDS", 2)
+    monkeypatch.setattr("harness.executors.serving.SLOW_SECONDS", 0.2)
+    monkeypatch.setattr("harness.executors.serving.HOPELESS_SECONDS", 2)
     (folder / "endless.py").write_text("while True:\n    pass\n")
     with LocalExecutor(
         Workplace(
-            (
-                "endless",
-                "csv",
-            ),
+            {"": ("endless", "csv")},
             path=(str(folder),),
         )
     ) as executor:
@@ -170,7 +155,7 @@ def test_a_preload_that_never_ends_is_named_and_left_out(marked, folder, nothing
 
 
 def test_a_killed_server_is_replaced(marked, folder, nothing_left):
-    with LocalExecutor(Workplace(("csv",), path=(str(folder),))) as executor:
+    with LocalExecutor(Workplace({"": ("csv",)}, path=(str(folder),))) as executor:
         for _ in range(3):
             assert run(executor, "tell_modules", names=["csv"]).answer == ["csv"]
             before = server_of(executor)
@@ -194,7 +179,7 @@ def test_a_server_killed_while_jobs_run_costs_none_of_them(marked, folder, nothi
 def test_an_executor_started_early_serves_jobs_once_it_is_told_where(marked, folder, nothing_left):
     with LocalExecutor(common=("csv",)) as executor:
         first = server_of(executor)
-        executor.prepare(Workplace(("json.tool",), path=(str(folder),)))
+        executor.prepare(Workplace({"": ("json.tool",)}, path=(str(folder),)))
         assert run(executor, "tell_modules", names=["csv", "json.tool"]).answer == ["csv", "json.tool"]
         assert server_of(executor) == first
 

@@ -15,7 +15,7 @@ def test_learners_alone_make_an_experiment(from_flags):
     experiment = from_flags(learners="pa")
     assert learners_of(experiment) == (LearnerRef("pa", "pa"),)
     assert datasets_of(experiment) == (DatasetRef("icd10cm", plain_label("icd10cm")),)
-    assert (experiment.trials, experiment.seed, experiment.threads, experiment.jobs) == (3, 0, 1, 1)
+    assert (experiment.trials, experiment.seed, experiment.threads, experiment.jobs) == (7, 0, 1, 1)
     assert (experiment.timeout_seconds, experiment.memory_bytes, experiment.metrics) == (None, None, None)
     assert (str(experiment.split), experiment.curves, experiment.tune) == ("holdout:0.1", False, None)
 

@@ -123,9 +123,9 @@ def test_both_must_be_able_to_take_several_labels_a_row(header_of):
 
 def test_the_modules_of_the_learner_inside_are_warm_too_and_each_once():
     resolved = resolved_of(CATALOG, learners=["bag(hedge(warm))", "warm", "a=bag(warm)"])
-    assert resolved.preload == ("bag_module", "warm_module", "shared_module")
+    assert resolved.preload == {"dist": ("bag_module", "warm_module", "shared_module")}
     alone = resolved_of(CATALOG, learners=["warm", "bag(pa)"])
-    assert alone.preload == ("warm_module", "shared_module", "bag_module")
+    assert alone.preload == {"dist": ("warm_module", "shared_module", "bag_module")}
 
 
 @pytest.mark.parametrize(

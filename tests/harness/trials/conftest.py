@@ -14,7 +14,7 @@ def executor(tmp_path_factory, marked):
     folder = tmp_path_factory.mktemp("learners")
     (folder / "learners.py").write_text(LEARNERS)
     (folder / "late.py").write_text(SLOW_IMPORT)
-    with LocalExecutor(Workplace(("harness.trials.running",), path=(str(folder),))) as executor:
+    with LocalExecutor(Workplace({"": ("harness.trials.running",)}, path=(str(folder),))) as executor:
         yield executor
 
 

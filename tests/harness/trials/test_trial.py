@@ -30,11 +30,11 @@ def expected_ranks(data, seed=3, depth=10):
 def test_a_trial_goes_through_its_phases_and_measures_what_a_record_keeps(executor, single):
     phases = []
     answer, ranks = good(executor, "Ranking", single, phases=phases)
-    assert phases == ["start", "load", "import", "warm-up", "fit", "rank", "measure"]
+    assert phases == ["start", "load", "import", "warm-up", "fit", "predict", "rank", "measure"]
     facts = ("n_train", "n_test", "n_classes", "n_features", "unseen_test_rows", "ranked_by", "message")
     assert [getattr(answer, name) for name in facts] == [180, 60, 6, 40, 0, "rank", ""]
     seconds = [value for name, value in vars(answer).items() if name.endswith("_seconds") and name != "tune_seconds"]
-    assert len(seconds) == 7
+    assert len(seconds) == 10
     assert answer.tune_seconds is None
     assert all(0 <= value < 60 for value in seconds)
     assert answer.scores.keys() == METRICS.keys()
