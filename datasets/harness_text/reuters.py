@@ -1,8 +1,9 @@
 """Reuters-21578: newswire stories of 1987 to the topics that were assigned to them.
 
 A story's text is its title and body; where the supervisor's mark-up found neither (UNPROC), all of its text. Tokens are
-lower-cased runs of at least two letters, without scikit-learn's English stop words and without tokens of fewer than
-`min_df` stories of the subset (1: without a cut, which comes nearest to the number of features in the papers).
+lower-cased runs of at least two letters, without scikit-learn's English stop words unless `stop_words` is false, and
+without tokens of fewer than `min_df` stories of the subset (1: without a cut, which comes nearest to the number of
+features in the papers).
 
 Subsets: `top10`, stories with one of the ten largest topics, the rarest one kept (9,400 stories, as in KDD 2008);
 `modapte90`, the modified Apte split with all labels of the 90 topics that occur in both of its parts; `r52`, stories of
@@ -52,7 +53,9 @@ class Story:
     text: str
 
 
-def load_reuters21578(*, source: str | None = None, subset: str = "top10", min_df: int = 1) -> Dataset:
+def load_reuters21578(
+    *, source: str | None = None, subset: str = "top10", stop_words: bool = True, min_df: int = 1
+) -> Dataset:
     """A subset of the stories, in the order of the files; but for `top10`, "modapte" is the split."""
     check_choice("reuters21578", "subset", subset, tuple(SUBSETS))
     stories: list[Story] = []
@@ -61,7 +64,8 @@ def load_reuters21578(*, source: str | None = None, subset: str = "top10", min_d
     chosen, topics, labels = SUBSETS[subset](stories)
     if len(topics) < 2:
         raise RAW.error(f"{len(stories)} stories give {len(topics)} topics for {subset!r}")
-    counts, _ = count_terms((s.text for s in chosen), WORDS, stop_words=english_stop_words(), min_df=min_df)
+    left_out = english_stop_words() if stop_words else ()
+    counts, _ = count_terms((s.text for s in chosen), WORDS, stop_words=left_out, min_df=min_df)
     parts = np.array([story.part or "" for story in chosen])
     train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
     splits = {}

@@ -47,6 +47,8 @@ def against_grid(
     ]
     if any(metrics[cell.metric].timed for cell in published):
         foot.append("Times and memory were published for other machines.")
+    if any(cell.recalled for cell in published):
+        foot.append("Recalled: published numbers that the texts of the papers that were read do not hold.")
     return Grid(title, COLUMNS, tuple(rows), tuple(values), tuple(foot))
 
 
@@ -109,6 +111,8 @@ def _words_of(cell: Published, beside: _Beside, metric: MetricSpec, reason: str)
     shown = format_value(Summary(number.value, number.interval, 1), metric)
     if number.at_least:
         shown += "+"
+    if cell.recalled:
+        shown += " (recalled)"
     ours = beside.trouble or reason
     if beside.ours is not None:
         ours = format_value(beside.ours, metric)
@@ -130,6 +134,7 @@ def _values_of(cell: Published, beside: _Beside) -> Values:
         "published": number.value,
         "interval": number.interval,
         "at_least": number.at_least,
+        "recalled": bool(cell.recalled),
         "ours": mean,
         "ours_sd": sd,
         "n": n,

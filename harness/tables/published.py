@@ -6,6 +6,7 @@ value              as published: 0.912, 6.36%, 87k, 1.6M, 31m, 11m2.43s, 0.14ms;
 interval           the published ±, in the same way; empty where there is none
 source             where it stands: paper, table, row
 representation     optional: only trials with this one
+recalled           optional: "yes" where the text of the paper that was read does not hold the number
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from harness.contract import MetricSpec
 from harness.errors import HarnessError
 
 REQUIRED_COLUMNS = ("dataset", "learner", "metric", "value", "interval", "source")
-OPTIONAL_COLUMNS = ("representation",)
+OPTIONAL_COLUMNS = ("representation", "recalled")
 FILLED_COLUMNS = ("dataset", "learner", "metric", "value", "source")
 """What no line may leave empty."""
 _SECONDS = {"h": 3600.0, "m": 60.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
@@ -44,6 +45,7 @@ class Published:
     interval: str
     source: str
     representation: str = ""
+    recalled: str = ""
 
     def read(self, metric: MetricSpec) -> PublishedNumber:
         """The number in the metric's unit; HarnessError names the cell where it is none."""
@@ -102,6 +104,8 @@ def _read_lines(reader: csv.DictReader[str], path: Path) -> Iterator[Published]:
         for name in FILLED_COLUMNS:
             if not cells[name]:
                 raise HarnessError(f"{name} is empty", culprit=where)
+        if cells.get("recalled", "") not in ("", "yes"):
+            raise HarnessError(f"recalled is {cells['recalled']!r}, expected yes or nothing", culprit=where)
         yield Published(**cells)
 
 

@@ -173,3 +173,10 @@ def test_what_cannot_be_used_is_refused(source, lay, pack):
         reuters.load_reuters21578(source=str(pack({"../reut2-000.sgm": b""}, "bad.tar.gz")))
     with pytest.raises(DataError, match="0 stories give 0 topics"):
         reuters.load_reuters21578(source=str(pack({"reut2-000.sgm": b""}, "empty.tar.gz")))
+
+
+def test_stop_words_are_kept_where_they_are_asked_for(source):
+    without = reuters.load_reuters21578(source=source).X
+    with_them = reuters.load_reuters21578(source=source, stop_words=False).X
+    assert with_them.shape[1] > without.shape[1]
+    assert with_them.sum() > without.sum()

@@ -199,3 +199,18 @@ def test_what_was_not_run_can_be_left_out(lines):
 def test_a_value_that_is_no_number_names_its_cell(lines):
     with pytest.raises(HarnessError, match="published r1 of pa on digits: 'many' is no number of share"):
         against(lines, ("digits", "pa", "r1", "many", "", "Table 1"))
+
+
+def test_a_recalled_number_is_marked_where_it_stands(tmp_path, lines):
+    path = write(tmp_path, f"{HEADING},recalled", "digits,pa,r1,0.9,,table 1,yes", "digits,pa,r1,0.8,,table 1,")
+    recalled, printed = read_published(path)
+    grid = against_grid([recalled, printed], lines, METRICS, "title", None)
+    assert [row[3] for row in grid.rows] == ["0.900 (recalled)", "0.800"]
+    assert "Recalled: published numbers that the texts" in "\n".join(grid.foot)
+    assert "Recalled" not in "\n".join(against_grid([printed], lines, METRICS, "title", None).foot)
+
+
+def test_whether_a_number_is_recalled_is_said_by_yes_alone(tmp_path):
+    path = write(tmp_path, f"{HEADING},recalled", "digits,pa,r1,0.9,,table 1,maybe")
+    with pytest.raises(HarnessError, match="line 2: recalled is 'maybe', expected yes or nothing"):
+        read_published(path)
