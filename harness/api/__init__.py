@@ -20,7 +20,9 @@ if TYPE_CHECKING:
         keep_reproduction,
         list_papers,
         read_paper,
+        reopen_paper,
         run_paper,
+        tables_of,
     )
     from harness.api.request import Request
     from harness.api.results import Results, open_results, read_results
@@ -40,7 +42,9 @@ _HOMES = {
     "keep_reproduction": "reproducing",
     "list_papers": "reproducing",
     "read_paper": "reproducing",
+    "reopen_paper": "reproducing",
     "run_paper": "reproducing",
+    "tables_of": "reproducing",
     "Request": "request",
     "Results": "results",
     "open_results": "results",
@@ -73,10 +77,12 @@ __all__ = [
     "plan_request",
     "read_paper",
     "read_results",
+    "reopen_paper",
     "run",
     "run_checks",
     "run_paper",
     "run_request",
+    "tables_of",
 ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.request import RawExperiment, experiment_path, published_path
-from harness.api.results import QUICK, Results
+from harness.api.results import QUICK, Results, read_results
 from harness.api.running import RunOptions, run_raw
 from harness.api.session import Session
 from harness.catalog import Catalog
@@ -17,6 +17,7 @@ from harness.executors.base import Executor
 from harness.experiment.building import build, quick_version, read_file, tell_left_out
 from harness.experiment.schema import Experiment
 from harness.figures.file_formats import FILE_FORMATS
+from harness.home import missing_data
 from harness.metric import find_metric
 from harness.progress import Progress
 from harness.tables.against import against_grid
@@ -76,6 +77,19 @@ def run_paper(
     return Reproduction(paper, ran.results, published, absent)
 
 
+def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Reproduction:
+    """What was run before, from its records alone: nothing is run, and no data has to be at hand."""
+    results = read_results([folder], session, asked=paper.experiment.metrics)
+    run_on = {record.dataset_family for record in results.records}
+    absent: dict[str, DataError] = {}
+    for table in paper.experiment.datasets:
+        known = [entry.spec for entry in session.catalog.datasets if entry.spec.name == table.source]
+        if known and (table.label or table.source) not in run_on:
+            absent[table.label or table.source] = missing_data(known[0], "it was not at hand")
+    told = {**paper.experiment.absent, **{name: tell_absent(error) for name, error in absent.items()}}
+    return Reproduction(paper, results, _published(paper, results, absent, session.catalog), told)
+
+
 def default_out(paper: PaperExperiment) -> Path:
     """Where its results go unless told."""
     return Path("results") / (f"{paper.name}{QUICK}" if paper.quick else paper.name)
@@ -117,14 +131,22 @@ class KeptFigures:
     troubles: tuple[str, ...]
 
 
+def tables_of(done: Reproduction) -> dict[str, str]:
+    """The tables in every format, by the name of the file that each is kept in."""
+    files = {}
+    for name, form in FORMATS.items():
+        if done.results.records:
+            files[f"table.{form.ending}"] = done.results.table().render(name)
+        if done.published is not None:
+            files[f"published.{form.ending}"] = done.published.render(name)
+    return files
+
+
 def keep_reproduction(done: Reproduction) -> KeptFigures:
     """Keep the tables in every format, and the figures that the experiment asks for, beside the records."""
     folder = done.results.folders[0]
-    for name, form in FORMATS.items():
-        if done.results.records:
-            (folder / f"table.{form.ending}").write_text(done.results.table().render(name), encoding="utf-8")
-        if done.published is not None:
-            (folder / f"published.{form.ending}").write_text(done.published.render(name), encoding="utf-8")
+    for name, text in tables_of(done).items():
+        (folder / name).write_text(text, encoding="utf-8")
     figures: list[Path] = []
     troubles: list[str] = []
     for figure in done.paper.experiment.figures:

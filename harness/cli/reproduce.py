@@ -31,6 +31,7 @@ LIST_WIDTHS = (None, None, None, None, 28, 48)
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder.  [default: results/NAME]")
+@click.option("--redraw", is_flag=True, help="Make tables and figures anew from the records; run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
 @click.option("--reuse", multiple=True, type=click.Path(path_type=Path), help="Take finished trials from this folder.")
 @plugin_options
@@ -39,6 +40,7 @@ def reproduce(
     listed: bool,
     quick: bool,
     out: Path | None,
+    redraw: bool,
     retry_failed: bool,
     reuse: tuple[Path, ...],
     session: Session,
@@ -55,6 +57,9 @@ def reproduce(
         raise SpecError("reproduce what? `harness reproduce --list` shows what there is")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     given = {key: value for key, value in limits.items() if value is not None}
+    if redraw:
+        paper = api.read_paper(name, session.catalog, quick=quick, given=given)
+        return show_reproduction(api.reopen_paper(paper, out or api.default_out(paper), session))
     executor = start_executor(TRIALS)
     try:
         paper = api.read_paper(name, session.catalog, quick=quick, given=given)
@@ -66,8 +71,7 @@ def reproduce(
         done = api.run_paper(paper, options, session, executor, progress)
     finally:
         executor.close()
-    show_reproduction(done)
-    return end_code(done.results) if done.results.records else FAILED_TRIALS
+    return show_reproduction(done)
 
 
 def show_list(catalog: Catalog) -> int:
@@ -101,8 +105,8 @@ def show_estimate(paper: PaperExperiment) -> None:
         )
 
 
-def show_reproduction(done: Reproduction) -> None:
-    """Print the tables, and keep them in every format, with the figures, beside the records."""
+def show_reproduction(done: Reproduction) -> int:
+    """Print the tables, and keep them in every format, with the figures, beside the records; gives the exit code."""
     click.echo()
     if done.results.records:
         show_table(done.results.table())
@@ -119,3 +123,4 @@ def show_reproduction(done: Reproduction) -> None:
     for path in kept.figures:
         click.echo(f"wrote {path}", err=True)
     click.echo(f"\nResults are in {done.results.folders[0]}.", err=True)
+    return end_code(done.results) if done.results.records else FAILED_TRIALS
