@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
+from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
 from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, update_ooz
 
 OOZ_VARIANTS = ("2010", "2008")
@@ -35,6 +35,8 @@ class OOZ(OnlineClassifier):
     delta : margin, the lead below which an instance teaches something.
     passes : times that training goes through the data, in a fresh random order each time.
     d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
+    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; the weight of the
+        others is lost.
     w_min : weights that fall to this or below are dropped, and what they held is lost.
     k : how many rivals may lose in one update.
     variant : "2010" takes from rivals first, then from the free source; "2008" the other way round.
@@ -68,6 +70,7 @@ class OOZ(OnlineClassifier):
         delta: float = 0.5,
         passes: int = 20,
         d: int | None = 25,
+        keep: Keep = "all",
         w_min: float = 0.0,
         k: int = 15,
         variant: Literal["2010", "2008"] = "2010",
@@ -82,6 +85,7 @@ class OOZ(OnlineClassifier):
         self.delta = delta
         self.passes = passes
         self.d = d
+        self.keep = keep
         self.w_min = w_min
         self.k = k
         self.variant = variant
@@ -97,6 +101,7 @@ class OOZ(OnlineClassifier):
             "beta": rules.positive(self.beta),
             "delta": rules.positive(self.delta),
             "d": rules.optional(self.d, rules.count(self.d)),
+            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.not_negative(self.w_min),
             "k": rules.count(self.k),
             "variant": rules.one_of(self.variant, OOZ_VARIANTS),
@@ -129,5 +134,6 @@ class OOZ(OnlineClassifier):
             free_first=self.variant == "2008",
             reading=READINGS[self.deduct],
             least=float(np.nextafter(self.w_min, np.inf)),
-            degree=self.d or MOST_EDGES,
+            degree=scored_edges(self.d),
+            stored=stored_edges(self.d, self.keep),
         )

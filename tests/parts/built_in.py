@@ -47,6 +47,7 @@ OTHERWISE = [
     SetUp("ooz", {"variant": "2008", "deduct": "level", "beta": 0.02, "delta": 0.4, "d": 3, "w_min": 1e-4}),
     SetUp("ema", {"beta": 0.1, "delta": 1.0, "d": 3}),
     SetUp("ff", {"delta": 0.1, "d": 3, "warm": 0, "passes": 2}),
+    SetUp("ooz", {"d": 6, "keep": "scored"}),
     SetUp("pa", {"variant": "PA-I", "step": "exact"}),
     SetUp("pa", {"variant": "PA"}),
     SetUp("mmp", {"touched_only": True}),

@@ -17,18 +17,20 @@ from harness_index.kernels.upkeep import SMALLEST, gain, settle
 
 
 class FFStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, and those below the share `least` dropped."""
+    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below the
+    share `least` dropped."""
 
     margin: float
     least: float
     warm: int
     by_value: bool
     degree: int
+    stored: int
     meets: bool
     """Whether this pass counts how often a feature is met."""
 
 
-FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, boolean)
+FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, int64, boolean)
 
 
 @helper()
@@ -84,5 +86,5 @@ def update_ff(
                 amount = np.float64(values[j]) if step.by_value else 1.0
                 gain(rows, f, y, amount, 0.0)
                 totals[f] += amount
-                settle(rows, f, max(SMALLEST, step.least * totals[f]), step.degree < scores.size)
+                settle(rows, f, max(SMALLEST, step.least * totals[f]), step.degree < scores.size, step.stored)
     return order.size

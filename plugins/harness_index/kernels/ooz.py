@@ -19,7 +19,7 @@ from harness.sdk.kernels.rows import ROWS, Rows, append, has_room
 from harness.sdk.kernels.scoring import squared_norm
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear_scores, touch
-from harness_index.kernels.upkeep import close_gaps, gain, restore_order
+from harness_index.kernels.upkeep import close_gaps, cut_tail, gain, restore_order
 
 SHARED, LEVEL, EXACT = 0, 1, 2
 """Readings of how a rate is spread over rivals."""
@@ -28,7 +28,8 @@ ROUNDING_FACTOR = 1 + 1e-12
 
 
 class OOZStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
+    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below
+    `least` dropped."""
 
     margin: float
     rate: float
@@ -37,9 +38,10 @@ class OOZStep(NamedTuple):
     reading: int
     least: float
     degree: int
+    stored: int
 
 
-OOZ_STEP = named(OOZStep, float64, float64, boolean, boolean, int64, float64, int64)
+OOZ_STEP = named(OOZStep, float64, float64, boolean, boolean, int64, float64, int64, int64)
 
 
 @helper()
@@ -110,6 +112,7 @@ def shift_weight(
             gain(rows, f, np.uint32(gainers[g]), amount, step.least)
         if step.degree < losses.size:
             restore_order(rows.classes, rows.weights, rows.start[f], rows.length[f])
+            cut_tail(rows, f, step.stored)
 
 
 @helper()

@@ -97,6 +97,23 @@ def test_a_limit_that_no_row_reaches_changes_nothing(learner):
 
 
 @every
+def test_what_is_not_scored_is_stored_unless_told_otherwise(learner):
+    X, y = data()
+    everything, scored = (clone(learner).set_params(d=3, keep=keep).fit(X, y) for keep in ("all", "scored"))
+    assert everything.rows_.length.max() > 3
+    assert scored.rows_.length.max() == 3
+    assert_array_equal(weights(everything), weights(clone(learner).set_params(d=3).fit(X, y)))
+
+
+@every
+@pytest.mark.parametrize("d", [None, 12])
+def test_without_a_limit_that_a_row_reaches_nothing_is_dropped(learner, d):
+    X, y = data()
+    everything, scored = (clone(learner).set_params(d=d, keep=keep).fit(X, y) for keep in ("all", "scored"))
+    assert_array_equal(weights(everything), weights(scored))
+
+
+@every
 def test_the_index_is_counted(learner):
     fitted = clone(learner).fit(*data())
     assert fitted.index_size_ == np.count_nonzero(weights(fitted))
@@ -201,6 +218,9 @@ def test_ff_doubts_features_that_are_new():
         (OOZ, "beta", 0, "above 0"),
         (OOZ, "delta", -1.0, "above 0"),
         (OOZ, "d", 0, "None or an integer of at least 1"),
+        (OOZ, "keep", "some", "all, scored"),
+        (EMA, "keep", None, "all, scored"),
+        (FF, "keep", 25, "all, scored"),
         (OOZ, "w_min", -0.1, "at least 0"),
         (OOZ, "k", 0, "at least 1"),
         (OOZ, "variant", "2009", "2010, 2008"),
