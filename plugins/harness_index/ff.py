@@ -22,7 +22,8 @@ class FF(OnlineClassifier):
 
     Where the lead of the true class y over the best other class is at most the margin, each feature of the instance
     counts: n[f, y] += x_f, N[f] += x_f. It votes for each class with n[f, c] / N[f]. Features with x_f <= 0 are
-    ignored. Only classes that a feature of the row knows are ranked.
+    ignored. Only classes that a feature of the row knows are ranked. With an indicator matrix for y, each true class
+    counts that leads the best false one by at most the margin.
 
     The defaults are those of KDD 2008 for its small sets; it has delta=0.1 for RCV1 and 0 for Austen.
 
@@ -50,6 +51,7 @@ class FF(OnlineClassifier):
 
     ignores_not_positive: ClassVar[bool] = True
     ranks_untouched: ClassVar[bool] = False
+    takes_several: ClassVar[bool] = True
     totals_: NDArray[np.float64]
     met_: NDArray[np.uint32]
 

@@ -13,6 +13,7 @@ def harness_learners() -> list[LearnerSpec]:
             load="harness_prototype.pa:PA",
             kind="flat",
             summary="passive-aggressive prototypes: PA, PA-I and PA-II",
+            supports=frozenset({"multilabel"}),
             preload=("harness_prototype.pa",),
         ),
         LearnerSpec(

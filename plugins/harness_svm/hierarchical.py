@@ -97,14 +97,15 @@ class HSVM(LinearMachine):
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from nothing; y holds class positions where a taxonomy is given."""
         X, labels = self._begin(X, y)
-        positions, seed = labels.indices, draw_seed(self.random_state)
+        seed = draw_seed(self.random_state)
         if self.unseen and taxonomy is not None and self.taxonomy is None:
-            positions, self.classes_ = self.classes_[positions], np.arange(taxonomy.class_node.size)
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, positions, self.classes_, seed)
+            labels = labels._replace(indices=self.classes_[labels.indices])
+            self.classes_ = np.arange(taxonomy.class_node.size)
+        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, labels, self.classes_, seed)
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
         goal = Goal(float(self.C), float(self.tol), self.rescaling == "slack")
-        training = begin(X, positions, self.tree_, goal, TREE_KERNELS)
+        training = begin(X, labels.indices, self.tree_, goal, TREE_KERNELS)
         self.sweeps_ = training.run(np.random.default_rng(seed), int(self.max_sweeps))
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = np.zeros(self.classes_.size)

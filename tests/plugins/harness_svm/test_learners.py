@@ -124,6 +124,54 @@ def test_several_labels_train_each_class_on_its_own_rows(data, weights):
     assert several.rank(X, 7).max() == 5
 
 
+TOP_DOWN = pytest.mark.parametrize("learner", [TopDownSVM, TopDownPerceptron])
+
+
+@TOP_DOWN
+@pytest.mark.parametrize("source", [None, "cluster"])
+def test_one_label_a_row_gives_the_same_tree_from_an_indicator_matrix(learner, source, data, tree):
+    X, y = data()
+    given = csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, 6))
+    one, other = (
+        learner(taxonomy=source, random_state=0).fit(X, labels, taxonomy=None if source else tree)
+        for labels in (y, given)
+    )
+    for part, same in zip(one.branches_, other.branches_, strict=True):
+        assert_array_equal(part, same)
+
+
+@TOP_DOWN
+def test_each_node_of_a_tree_learns_all_children_that_hold_a_label(learner, data, tree):
+    X, y = data(n=300)
+    Y = np.zeros((len(y), 6), np.int8)
+    Y[np.arange(len(y)), y] = Y[np.arange(len(y)), (y + 2) % 6] = 1
+    Y[7] = 0  # a row without a label
+    fitted = learner(random_state=0).fit(X, csr_array(Y), taxonomy=tree)
+    first = fitted.rank(X, 6)[:, 0]
+    labelled = Y.any(axis=1) & (np.diff(X.indptr) > 0)
+    assert Y[np.arange(len(y)), first][labelled].mean() > 0.8
+    again = learner(random_state=0).fit(X[labelled], csr_array(Y[labelled]), taxonomy=tree)
+    ranked = again.rank(X[labelled], 6)
+    assert_array_equal(np.sort(ranked, axis=1), np.tile(np.arange(6), (len(ranked), 1)))
+
+
+@TOP_DOWN
+def test_a_column_without_a_row_is_never_ranked(learner, data, tree):
+    X, y = data()
+    given = csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, 6)).toarray()
+    given[:, 4] = 0
+    fitted = learner(random_state=0).fit(X, csr_array(given), taxonomy=tree)
+    ranked = fitted.rank(X, 6)
+    assert set(ranked.ravel()) == {-1, 0, 1, 2, 3, 5}
+
+
+@TOP_DOWN
+def test_labels_that_are_all_empty_are_refused(learner, data, tree):
+    X, y = data()
+    with pytest.raises(HarnessError, match="no row of y has a label"):
+        learner(random_state=0).fit(X, csr_array((y.size, 6), dtype=np.int8), taxonomy=tree)
+
+
 def test_weights_up_to_the_threshold_are_left_out(data, weights):
     X, y = data()
     for learner in (SVM, CrammerSinger):
