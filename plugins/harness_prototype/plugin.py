@@ -32,6 +32,14 @@ def harness_learners() -> list[LearnerSpec]:
             preload=("harness_prototype.perceptron",),
         ),
         LearnerSpec(
+            name="bounded-perceptron",
+            load="harness_prototype.bounded_perceptron:BoundedPerceptron",
+            kind="flat",
+            summary="binary OOZ: perceptrons with weights from 0 to 1, one class against the rest",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_prototype.bounded_perceptron",),
+        ),
+        LearnerSpec(
             name="winnow",
             load="harness_prototype.winnow:Winnow",
             kind="flat",
