@@ -52,6 +52,7 @@ OTHERWISE = [
     SetUp("pa", {"variant": "PA-I", "step": "exact"}),
     SetUp("pa", {"variant": "PA"}),
     SetUp("mmp", {"touched_only": True}),
+    SetUp("winnow", {"alpha": 1.5, "demotion": 1.3, "updates": "value", "balanced": True}),
     SetUp("ovr-perceptron", {"members": 3}),
     SetUp("svm", {"loss": "hinge", "bias": 0.0}),
     SetUp("hsvm", {"taxonomy": "cluster"}),
