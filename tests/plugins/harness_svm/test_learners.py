@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
@@ -170,6 +171,35 @@ def test_labels_that_are_all_empty_are_refused(learner, data, tree):
     X, y = data()
     with pytest.raises(HarnessError, match="no row of y has a label"):
         learner(random_state=0).fit(X, csr_array((y.size, 6), dtype=np.int8), taxonomy=tree)
+
+
+@pytest.mark.parametrize("learner", [CrammerSinger(), HSVM()], ids=repr)
+def test_a_trace_shows_the_dual_rising_and_changes_no_weight(learner, data, tree, weights, tmp_path):
+    X, y = data()
+    given = {"taxonomy": tree} if isinstance(learner, HSVM) else {}
+    settings = {"tol": 1e-4, "random_state": 0}
+    plain = clone(learner).set_params(**settings).fit(X, y, **given)
+    traced = clone(learner).set_params(trace=True, **settings).fit(X, y, **given)
+    assert plain.dual_.size == 0
+    assert traced.dual_.size == traced.sweeps_ == plain.sweeps_ > 1
+    assert np.all(np.diff(traced.dual_) >= -1e-9)
+    assert_array_equal(weights(plain), weights(traced))
+    assert plain.support_share_ == traced.support_share_
+    traced.save(tmp_path / "model")
+    assert_array_equal(type(learner).load(tmp_path / "model").dual_, traced.dual_)
+
+
+def test_the_dual_ends_where_the_primal_does_and_few_duals_are_needed(data, weights):
+    X, y = data()
+    fitted = CrammerSinger(tol=1e-6, trace=True, random_state=0).fit(X, y)
+    W = weights(fitted)
+    scores = X.toarray().astype(float) @ W
+    own = scores[np.arange(len(y)), y]
+    scores[np.arange(len(y)), y] = -np.inf
+    primal = (W**2).sum() / 2 + np.maximum(0, 1 - own + scores.max(axis=1)).sum()
+    assert fitted.dual_[-1] == pytest.approx(primal, rel=1e-3)
+    violated = np.count_nonzero(1 - own + scores.max(axis=1) > -1e-6)
+    assert 0 < fitted.support_share_ <= violated / len(y)
 
 
 def test_weights_up_to_the_threshold_are_left_out(data, weights):
