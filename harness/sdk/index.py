@@ -42,6 +42,10 @@ class IndexClassifier(Classifier):
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_all_classes(self.rows_, instances, self.base_, k)
 
+    def _n_columns(self) -> int:
+        """How many columns the index has: one for each class."""
+        return self.classes_.size
+
     def _n_bytes_beside(self) -> int:
         """The bytes of what ranking needs beside `rows_`."""
         return self.base_.nbytes
@@ -89,6 +93,6 @@ class IndexClassifier(Classifier):
     def _take_up(self, fitted: dict[str, Any]) -> None:
         edges: Edges = fitted.pop("rows_")
         super()._take_up(fitted)
-        check_edges(edges, self.n_features_in_, self.classes_.size)
+        check_edges(edges, self.n_features_in_, self._n_columns())
         archive.expect_array(self.base_, self.classes_.shape, np.float64, "base_")
         self.rows_ = as_rows(edges)

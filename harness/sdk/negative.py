@@ -10,11 +10,15 @@ from sklearn.exceptions import DataConversionWarning
 
 
 def warn_of_negative(rows: csr_array, learner: object) -> None:
-    """Say how many values are ignored because they are negative; for `fit`, in the name of who called that."""
+    """Say how many values are ignored because they are negative, and what share of those that are not 0 they are; for
+    `fit`, in the name of who called that.
+    """
     ignored = np.count_nonzero(rows.data < 0)
     if ignored:
+        share = ignored / np.count_nonzero(rows.data)
         warnings.warn(
-            f"{type(learner).__name__} ignores {ignored:,} negative values in X: scale the features to 0 and above",
+            f"{type(learner).__name__} ignores {ignored:,} negative values in X, {share:.1%} of those that are not 0: "
+            "scale the features to 0 and above",
             DataConversionWarning,
             stacklevel=3,
         )

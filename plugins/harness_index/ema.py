@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
+from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
 from harness_index.kernels.ema import EMAStep, update_ema
 from harness_index.kernels.upkeep import SMALLEST
 
@@ -33,6 +33,8 @@ class EMA(OnlineClassifier):
     delta : margin, the lead below which an instance teaches something; inf for always.
     passes : times that training goes through the data, in a fresh random order each time.
     d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
+    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; the weight of the
+        others is lost.
     w_min : weights that fall below this are dropped; None for min(0.005, beta / 5).
     random_state : seed of the orders; equal seeds give equal bits.
 
@@ -55,6 +57,7 @@ class EMA(OnlineClassifier):
         delta: float = 7.0,
         passes: int = 30,
         d: int | None = 25,
+        keep: Keep = "all",
         w_min: float | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -62,6 +65,7 @@ class EMA(OnlineClassifier):
         self.delta = delta
         self.passes = passes
         self.d = d
+        self.keep = keep
         self.w_min = w_min
         self.random_state = random_state
 
@@ -70,6 +74,7 @@ class EMA(OnlineClassifier):
             "beta": (rules.positive(self.beta)[0] and self.beta <= 1, "a number above 0 and at most 1"),
             "delta": rules.positive_or_inf(self.delta),
             "d": rules.optional(self.d, rules.count(self.d)),
+            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.optional(self.w_min, rules.not_negative(self.w_min)),
         }
 
@@ -78,5 +83,11 @@ class EMA(OnlineClassifier):
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         w_min = min(0.005, self.beta / 5) if self.w_min is None else self.w_min
-        step = EMAStep(float(self.delta), float(self.beta), max(SMALLEST, float(w_min)), self.d or MOST_EDGES)
+        step = EMAStep(
+            margin=float(self.delta),
+            rate=float(self.beta),
+            least=max(SMALLEST, float(w_min)),
+            degree=scored_edges(self.d),
+            stored=stored_edges(self.d, self.keep),
+        )
         return update_ema(self.rows_, instances, labels, order, empty_space(self.classes_.size), step)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
+from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
 from harness_index.kernels.ff import FFStep, update_ff
 
 COUNTS = ("value", "boolean")
@@ -22,7 +22,8 @@ class FF(OnlineClassifier):
 
     Where the lead of the true class y over the best other class is at most the margin, each feature of the instance
     counts: n[f, y] += x_f, N[f] += x_f. It votes for each class with n[f, c] / N[f]. Features with x_f <= 0 are
-    ignored. Only classes that a feature of the row knows are ranked.
+    ignored. Only classes that a feature of the row knows are ranked. With an indicator matrix for y, each true class
+    counts that leads the best false one by at most the margin.
 
     The defaults are those of KDD 2008 for its small sets; it has delta=0.1 for RCV1 and 0 for Austen.
 
@@ -31,6 +32,8 @@ class FF(OnlineClassifier):
     delta : margin, the lead up to which an instance teaches something; inf for always.
     passes : times that training goes through the data, in a fresh random order each time.
     d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
+    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; what the others
+        counted stays in the total.
     w_min : shares that fall below this are dropped; what they counted stays in the total.
     warm : a feature met fewer times than this, in the first pass and in batches, votes with met / warm of its weight.
     counts : "value" counts x_f, "boolean" 1.
@@ -48,6 +51,7 @@ class FF(OnlineClassifier):
 
     ignores_not_positive: ClassVar[bool] = True
     ranks_untouched: ClassVar[bool] = False
+    takes_several: ClassVar[bool] = True
     totals_: NDArray[np.float64]
     met_: NDArray[np.uint32]
 
@@ -57,6 +61,7 @@ class FF(OnlineClassifier):
         delta: float = 0.5,
         passes: int = 1,
         d: int | None = 25,
+        keep: Keep = "all",
         w_min: float = 0.01,
         warm: int = 10,
         counts: Literal["value", "boolean"] = "value",
@@ -65,6 +70,7 @@ class FF(OnlineClassifier):
         self.delta = delta
         self.passes = passes
         self.d = d
+        self.keep = keep
         self.w_min = w_min
         self.warm = warm
         self.counts = counts
@@ -74,6 +80,7 @@ class FF(OnlineClassifier):
         return {
             "delta": rules.not_negative_or_inf(self.delta),
             "d": rules.optional(self.d, rules.count(self.d)),
+            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.share(self.w_min),
             "warm": rules.count(self.warm, least=0),
             "counts": rules.one_of(self.counts, COUNTS),
@@ -100,7 +107,8 @@ class FF(OnlineClassifier):
             least=float(self.w_min),
             warm=int(self.warm),
             by_value=self.counts == "value",
-            degree=self.d or MOST_EDGES,
+            degree=scored_edges(self.d),
+            stored=stored_edges(self.d, self.keep),
             meets=number == 1,
         )
         votes = np.empty(int(np.diff(instances.indptr).max(initial=0)))

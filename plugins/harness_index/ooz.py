@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.rows import MOST_EDGES
 from harness.sdk.kernels.touched import empty_space
+from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
 from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, update_ooz
 
 OOZ_VARIANTS = ("2010", "2008")
+SOURCES = ("one", "labels")
+DROPPED = ("lost", "given")
 READINGS = {"shared": SHARED, "level": LEVEL, "exact": EXACT}
 
 
@@ -35,7 +37,9 @@ class OOZ(OnlineClassifier):
     delta : margin, the lead below which an instance teaches something.
     passes : times that training goes through the data, in a fresh random order each time.
     d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
-    w_min : weights that fall to this or below are dropped, and what they held is lost.
+    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; the weight of the
+        others is lost.
+    w_min : weights that fall to this or below are dropped.
     k : how many rivals may lose in one update.
     variant : "2010" takes from rivals first, then from the free source; "2008" the other way round.
     deduct : how the loss is spread over rivals: "shared" as printed, "level" as in the example of KDD 2008, "exact" so
@@ -44,13 +48,18 @@ class OOZ(OnlineClassifier):
     remove_after : the pass after which free sources are emptied; None for never.
     budget : what the free source of a feature holds at first.
     shift : whether rivals lose at all; False leaves the free source alone to give.
+    third_source : whether, where rivals and free source give too little, the other false classes that a feature knows
+        give the rest, each in proportion to its weight.
+    sources : "one" free source a feature, or as many as a row has "labels": k labels may draw on k of them.
+    dropped : what becomes of the weight of edges that fall to w_min: "lost", or "given" to the true class.
     random_state : seed of the orders; equal seeds give equal bits.
 
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
     rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    free_ : what the free source of each feature still holds.
+    free_ : what the free source of each feature still holds; below 0 is what was taken from the sources of further
+        labels.
     source_ : 0 once `remove_after` has emptied the free sources: what those of new features hold.
     index_size_, index_bytes_ : weights above 0, and the bytes that the index takes.
     n_features_in_ : the number of features.
@@ -68,6 +77,7 @@ class OOZ(OnlineClassifier):
         delta: float = 0.5,
         passes: int = 20,
         d: int | None = 25,
+        keep: Keep = "all",
         w_min: float = 0.0,
         k: int = 15,
         variant: Literal["2010", "2008"] = "2010",
@@ -76,12 +86,16 @@ class OOZ(OnlineClassifier):
         remove_after: int | None = None,
         budget: float = 1.0,
         shift: bool = True,
+        third_source: bool = False,
+        sources: Literal["one", "labels"] = "one",
+        dropped: Literal["lost", "given"] = "lost",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.beta = beta
         self.delta = delta
         self.passes = passes
         self.d = d
+        self.keep = keep
         self.w_min = w_min
         self.k = k
         self.variant = variant
@@ -90,6 +104,9 @@ class OOZ(OnlineClassifier):
         self.remove_after = remove_after
         self.budget = budget
         self.shift = shift
+        self.third_source = third_source
+        self.sources = sources
+        self.dropped = dropped
         self.random_state = random_state
 
     def _rules(self) -> dict[str, rules.Rule]:
@@ -97,6 +114,7 @@ class OOZ(OnlineClassifier):
             "beta": rules.positive(self.beta),
             "delta": rules.positive(self.delta),
             "d": rules.optional(self.d, rules.count(self.d)),
+            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.not_negative(self.w_min),
             "k": rules.count(self.k),
             "variant": rules.one_of(self.variant, OOZ_VARIANTS),
@@ -105,6 +123,9 @@ class OOZ(OnlineClassifier):
             "remove_after": rules.optional(self.remove_after, rules.count(self.remove_after)),
             "budget": rules.positive(self.budget),
             "shift": rules.flag(self.shift),
+            "third_source": rules.flag(self.third_source),
+            "sources": rules.one_of(self.sources, SOURCES),
+            "dropped": rules.one_of(self.dropped, DROPPED),
         }
 
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
@@ -121,6 +142,12 @@ class OOZ(OnlineClassifier):
         chosen = np.empty(min(self.k, n_classes) if self.shift else 0, np.int32)
         return update_ooz(self.rows_, self.free_, instances, labels, order, space, losses, chosen, self._step())
 
+    def _source_of_a_label(self) -> float:
+        """What the free source of each further label of a row holds."""
+        if self.sources == "one":
+            return 0.0
+        return getattr(self, "source_", float(self.budget))  # which is 0 once they are emptied
+
     def _step(self) -> OOZStep:
         return OOZStep(
             margin=float(self.delta),
@@ -129,5 +156,9 @@ class OOZ(OnlineClassifier):
             free_first=self.variant == "2008",
             reading=READINGS[self.deduct],
             least=float(np.nextafter(self.w_min, np.inf)),
-            degree=self.d or MOST_EDGES,
+            degree=scored_edges(self.d),
+            stored=stored_edges(self.d, self.keep),
+            extra=self._source_of_a_label(),
+            third_source=bool(self.third_source),
+            transfers=self.dropped == "given",
         )

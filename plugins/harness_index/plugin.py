@@ -29,6 +29,7 @@ def harness_learners() -> list[LearnerSpec]:
             load="harness_index.ff:FF",
             kind="flat",
             summary="feature focus: class frequencies in a sparse index, counted where the margin is missed",
+            supports=frozenset({"multilabel"}),
             preload=("harness_index.ff",),
         ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ class PA(OnlineClassifier):
     """Passive-aggressive classifier on sparse prototypes.
 
     An instance x of class y is compared with the best other class c' seen so far. When its loss
-    L = margin - s_y + s_c' is positive, W[:, y] += tau x and W[:, c'] -= tau x.
+    L = margin - s_y + s_c' is positive, W[:, y] += tau x and W[:, c'] -= tau x. With an indicator matrix for y,
+    the lowest scoring true class is compared with the highest scoring false one.
 
     Parameters
     ----------
@@ -38,6 +39,8 @@ class PA(OnlineClassifier):
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """
+
+    takes_several: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class PA(OnlineClassifier):
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         rows, scores = self.rows_, np.empty_like(self.base_)
-        done = update_pa(rows, instances, labels.indices, order, self.base_, scores, self._step())
+        done = update_pa(rows, instances, labels, order, self.base_, scores, self._step())
         if not np.isfinite(rows.weights[: rows.heads[0]]).all():
             raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
         return done

@@ -13,6 +13,7 @@ def harness_learners() -> list[LearnerSpec]:
             load="harness_prototype.pa:PA",
             kind="flat",
             summary="passive-aggressive prototypes: PA, PA-I and PA-II",
+            supports=frozenset({"multilabel"}),
             preload=("harness_prototype.pa",),
         ),
         LearnerSpec(
@@ -29,6 +30,14 @@ def harness_learners() -> list[LearnerSpec]:
             kind="flat",
             summary="multi-class perceptron: a mistake moves two prototypes",
             preload=("harness_prototype.perceptron",),
+        ),
+        LearnerSpec(
+            name="bounded-perceptron",
+            load="harness_prototype.bounded_perceptron:BoundedPerceptron",
+            kind="flat",
+            summary="binary OOZ: perceptrons with weights from 0 to 1, one class against the rest",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_prototype.bounded_perceptron",),
         ),
         LearnerSpec(
             name="winnow",

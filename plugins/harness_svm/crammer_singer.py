@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
@@ -14,6 +14,7 @@ from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.kernels.class_tree import as_tree
 from harness_svm.kernels.flat_sweeps import sweep_flat
 from harness_svm.kernels.structured import Goal
+from harness_svm.objective import share_of_duals
 from harness_svm.training import Kernels, begin
 
 load_kernel(ranks_untouched=True)
@@ -32,6 +33,7 @@ class CrammerSinger(LinearMachine):
     max_sweeps : the most sweeps over all rows.
     prune : weights of no larger size are not stored; None stands for 0, and for 0.01 where a matrix of all weights
         would take over 2 GB.
+    trace : whether `dual_` keeps the objective of the dual after each sweep, which takes a look at all weights.
     random_state : seed of the orders; equal seeds give equal bits.
 
     Attributes
@@ -40,12 +42,16 @@ class CrammerSinger(LinearMachine):
     rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     prune_ : the threshold that was used.
     sweeps_ : the sweeps over all rows that training took.
+    dual_ : with trace=True, the objective of the dual after each of them; else empty.
+    support_share_ : of all pairs of a training row and another class than its own, the share that has a dual above 0.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """
 
     prune_: float
     sweeps_: int
+    dual_: NDArray[np.float64]
+    support_share_: float
 
     def __init__(
         self,
@@ -54,12 +60,14 @@ class CrammerSinger(LinearMachine):
         tol: float = 0.1,
         max_sweeps: int = 1000,
         prune: float | None = None,
+        trace: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.prune = prune
+        self.trace = trace
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
@@ -68,8 +76,11 @@ class CrammerSinger(LinearMachine):
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)
         tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
-        training = begin(X, labels.indices, tree, Goal(float(self.C), float(self.tol), False), FLAT_KERNELS)
+        goal = Goal(float(self.C), float(self.tol), False)
+        training = begin(X, labels.indices, tree, goal, FLAT_KERNELS, bool(self.trace))
         self.sweeps_ = training.run(np.random.default_rng(draw_seed(self.random_state)), int(self.max_sweeps))
+        self.dual_ = np.array(training.objectives)
+        self.support_share_ = share_of_duals(training.duals, self.classes_.size)
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = self._base_of_seen(labels)
         self.rows_ = training.index(self.prune_)
@@ -80,5 +91,6 @@ class CrammerSinger(LinearMachine):
             "C": rules.positive(self.C),
             "tol": rules.positive(self.tol),
             "max_sweeps": rules.count(self.max_sweeps),
+            "trace": rules.flag(self.trace),
             "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
         }

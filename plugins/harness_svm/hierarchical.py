@@ -18,6 +18,7 @@ from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
 from harness_svm.kernels.class_tree import ClassTree, as_tree
 from harness_svm.kernels.structured import Goal
 from harness_svm.kernels.structured_sweeps import rank_by_tree, sweep_matrix
+from harness_svm.objective import share_of_duals
 from harness_svm.training import Kernels, begin
 
 TREE_KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows:sweep_tree_rows")
@@ -49,6 +50,7 @@ class HSVM(LinearMachine):
     max_sweeps : the most sweeps over all rows.
     prune : weights of no larger size are not stored; None stands for 0, and for 0.01 where a matrix of all weights
         would take over 2 GB.
+    trace : whether `dual_` keeps the objective of the dual after each sweep, which takes a look at all weights.
     random_state : seed of the orders and of the clusters; equal seeds give equal bits.
 
     Attributes
@@ -59,6 +61,8 @@ class HSVM(LinearMachine):
     tree_ : the tree, a `harness_svm.kernels.class_tree.ClassTree`.
     prune_ : the threshold that was used.
     sweeps_ : the sweeps over all rows that training took.
+    dual_ : with trace=True, the objective of the dual after each of them; else empty.
+    support_share_ : of all pairs of a training row and another class than its own, the share that has a dual above 0.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """
@@ -68,6 +72,8 @@ class HSVM(LinearMachine):
     tree_: ClassTree
     prune_: float
     sweeps_: int
+    dual_: NDArray[np.float64]
+    support_share_: float
 
     def __init__(
         self,
@@ -81,6 +87,7 @@ class HSVM(LinearMachine):
         tol: float = 0.1,
         max_sweeps: int = 1000,
         prune: float | None = None,
+        trace: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
@@ -92,20 +99,24 @@ class HSVM(LinearMachine):
         self.tol = tol
         self.max_sweeps = max_sweeps
         self.prune = prune
+        self.trace = trace
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from nothing; y holds class positions where a taxonomy is given."""
         X, labels = self._begin(X, y)
-        positions, seed = labels.indices, draw_seed(self.random_state)
+        seed = draw_seed(self.random_state)
         if self.unseen and taxonomy is not None and self.taxonomy is None:
-            positions, self.classes_ = self.classes_[positions], np.arange(taxonomy.class_node.size)
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, positions, self.classes_, seed)
+            labels = labels._replace(indices=self.classes_[labels.indices])
+            self.classes_ = np.arange(taxonomy.class_node.size)
+        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, labels, self.classes_, seed)
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
         goal = Goal(float(self.C), float(self.tol), self.rescaling == "slack")
-        training = begin(X, positions, self.tree_, goal, TREE_KERNELS)
+        training = begin(X, labels.indices, self.tree_, goal, TREE_KERNELS, bool(self.trace))
         self.sweeps_ = training.run(np.random.default_rng(seed), int(self.max_sweeps))
+        self.dual_ = np.array(training.objectives)
+        self.support_share_ = share_of_duals(training.duals, self.classes_.size)
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = np.zeros(self.classes_.size)
         self.rows_ = training.index(self.prune_)
@@ -137,6 +148,7 @@ class HSVM(LinearMachine):
             "unseen": rules.flag(self.unseen),
             "tol": rules.positive(self.tol),
             "max_sweeps": rules.count(self.max_sweeps),
+            "trace": rules.flag(self.trace),
             "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
         }
 

@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 
 from harness import Taxonomy
 from harness.errors import DataError
+from harness.sdk.kernels.instances import Labels
 
 SOURCES = ("cluster",)
 LEAVES = 10
@@ -38,7 +39,7 @@ class Hierarchy:
 
 
 def choose_hierarchy(
-    source: str | None, taxonomy: Taxonomy | None, X: csr_array, labels: NDArray[Any], classes: NDArray[Any], seed: int
+    source: str | None, taxonomy: Taxonomy | None, X: csr_array, labels: Labels, classes: NDArray[Any], seed: int
 ) -> Hierarchy:
     """The tree that the user asked for: the data set's, or one learned from the data."""
     if source == "cluster":
@@ -99,9 +100,11 @@ def _number(root: int, children: dict[int, list[tuple[int, int]]], single: dict[
     return Hierarchy(np.array(parent), leaf, np.array(origin))
 
 
-def cluster(X: csr_array, labels: NDArray[Any], n_classes: int, seed: int) -> Hierarchy:
+def cluster(X: csr_array, labels: Labels, n_classes: int, seed: int) -> Hierarchy:
     """A tree by balanced 2-means of the classes' mean directions, as Parabel has it (Prabhu and others, WWW 2018)."""
-    members = csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(n_classes, labels.size))
+    n_rows = X.shape[0]
+    row_of = np.repeat(np.arange(n_rows), np.diff(labels.indptr))
+    members = csr_array((np.ones(row_of.size), (labels.indices, row_of)), shape=(n_classes, n_rows))
     centres = csr_array(normalize(members @ X.astype(np.float64)))
     random = np.random.default_rng(seed)
     parent, leaf = [0], np.zeros(n_classes, np.int64)

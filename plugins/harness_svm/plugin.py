@@ -37,6 +37,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="tree",
             summary="support vector machines at each node of the class tree choose among its children",
             needs=frozenset({"taxonomy"}),
+            supports=frozenset({"multilabel"}),
             preload=("harness_svm.topdown_svm",),
         ),
         LearnerSpec(
@@ -45,6 +46,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="tree",
             summary="committees of perceptrons at each node of the class tree choose among its children",
             needs=frozenset({"taxonomy"}),
+            supports=frozenset({"multilabel"}),
             preload=("harness_svm.topdown_perceptron",),
         ),
     ]

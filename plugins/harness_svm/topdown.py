@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from harness import Taxonomy
+from harness.errors import DataError
 from harness.sdk import archive
 from harness.sdk.estimator import Classifier, Matrix
 from harness.sdk.kernels.arrays import frozen
@@ -31,14 +32,18 @@ class Choice(NamedTuple):
 
 
 class Below(NamedTuple):
-    """The training rows below a node, in their order, and the node's child that each is below."""
+    """The training rows below a node, in their order, and the node's children that each is below."""
 
     rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    """The children of row number r are `children[starts[r]:starts[r + 1]]`: one, where a row has one label."""
     children: NDArray[np.int64]
 
 
 class TopDown(Classifier):
     """A class tree with a flat learner at each node; a learner supplies `_learn`.
+
+    A row with several labels goes down every branch that holds one of them.
 
     Attributes
     ----------
@@ -48,6 +53,7 @@ class TopDown(Classifier):
     n_features_in_ : the number of features.
     """
 
+    takes_several: ClassVar[bool] = True
     learned: ClassVar[str] = "branches_"
     records: ClassVar[Mapping[str, archive.RecordClass]] = {"branches_": Branches}
 
@@ -63,23 +69,26 @@ class TopDown(Classifier):
         """Train from nothing; y holds class positions where a taxonomy is given."""
         rows, labels = self._begin(X, y)
         seed = draw_seed(self.random_state)
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels.indices, self.classes_, seed)
+        seen, places = np.unique(labels.indices, return_inverse=True)
+        if not seen.size:
+            raise DataError("no row of y has a label: expected at least one")
+        labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
+        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels, self.classes_[seen], seed)
         child = first_children(hierarchy)
         choices = {}
-        for z, below in rows_below(hierarchy, labels.indices).items():
+        for z, below in rows_below(hierarchy, labels).items():
             n_children = int(child[z + 1] - child[z])
             if n_children > 1:
-                numbers = below.children - child[z]
+                numbers = Labels(frozen(below.starts, np.int64), frozen(below.children - child[z], np.int32))
                 choices[z] = self._choose(rows[below.rows], numbers, n_children, (seed + z) % 2**31)
-        self.branches_ = assemble(hierarchy, child, choices)
+        self.branches_ = assemble(hierarchy, seen, child, choices)
         return self
 
-    def _choose(self, X: csr_array, labels: NDArray[np.int64], n_children: int, seed: int) -> Choice:
+    def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int) -> Choice:
         """Learn from rows that have the features of this node only, so that a node costs what it knows."""
         features, places = np.unique(X.indices, return_inverse=True)
         narrow = csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(1, features.size)))
-        by_row = Labels(frozen(np.arange(labels.size + 1), np.int64), frozen(labels, np.int32))
-        found = self._learn(as_instances(narrow), by_row, features.size, n_children, seed)
+        found = self._learn(as_instances(narrow), labels, features.size, n_children, seed)
         return found._replace(features=features)
 
     # -- asking
@@ -114,26 +123,27 @@ class TopDown(Classifier):
         check_branches(self.branches_, self.classes_.size)
 
 
-def rows_below(hierarchy: Hierarchy, labels: NDArray[np.int32]) -> dict[int, Below]:
-    """By inner node that has any: the rows whose classes are below it."""
-    rows = np.arange(labels.size)
-    at = hierarchy.leaf[labels]  # where each row is, on its way up to the root
-    levels: dict[int, list[Below]] = {}
+def rows_below(hierarchy: Hierarchy, labels: Labels) -> dict[int, Below]:
+    """By inner node that has any: the rows with a class below it."""
+    rows = np.repeat(np.arange(labels.indptr.size - 1), np.diff(labels.indptr))
+    at = hierarchy.leaf[labels.indices]  # where each label of a row is, on its way up to the root
+    n_nodes = hierarchy.parent.size
+    levels: dict[int, list[NDArray[np.int64]]] = {}
     while rows.size:
         above = hierarchy.parent[at]
         for z in np.unique(above).tolist():
             here = above == z
-            levels.setdefault(z, []).append(Below(rows[here], at[here]))
+            levels.setdefault(z, []).append(rows[here] * n_nodes + at[here])
         up = above > 0
         rows, at = rows[up], above[up]
-    return {z: _in_order(parts) for z, parts in levels.items()}
+    return {z: _by_row(np.concatenate(parts), n_nodes) for z, parts in levels.items()}
 
 
-def _in_order(parts: list[Below]) -> Below:
-    rows = np.concatenate([part.rows for part in parts])
-    children = np.concatenate([part.children for part in parts])
-    order = np.argsort(rows, kind="stable")
-    return Below(rows[order], children[order])
+def _by_row(pairs: NDArray[np.int64], n_nodes: int) -> Below:
+    """From pairs, each row * n_nodes + child. Labels of a row that are below one child meet there: it counts once."""
+    rows, children = np.divmod(np.unique(pairs), n_nodes)
+    distinct, starts = np.unique(rows, return_index=True)
+    return Below(distinct, np.append(starts, rows.size), children)
 
 
 def first_children(hierarchy: Hierarchy) -> NDArray[np.int64]:
@@ -142,11 +152,13 @@ def first_children(hierarchy: Hierarchy) -> NDArray[np.int64]:
     return 1 + np.concatenate([[0], np.cumsum(counts)])
 
 
-def assemble(hierarchy: Hierarchy, child: NDArray[np.int64], choices: Mapping[int, Choice]) -> Branches:
-    """All choices of a tree, one behind the other in the order of the nodes."""
+def assemble(
+    hierarchy: Hierarchy, classes: NDArray[np.int32], child: NDArray[np.int64], choices: Mapping[int, Choice]
+) -> Branches:
+    """All choices of a tree, one behind the other in the order of the nodes; `classes` are those of its leaves."""
     nodes = hierarchy.parent.size
     own, base = np.full(nodes, -1, np.int32), np.zeros(nodes)
-    own[hierarchy.leaf] = np.arange(hierarchy.leaf.size)
+    own[hierarchy.leaf] = classes
     n_known = np.zeros(nodes, np.int64)
     features, lengths, children, weights = [], [], [], []
     for z in sorted(choices):

@@ -22,6 +22,7 @@ from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_svm.classifier import is_large
 from harness_svm.kernels.class_tree import ClassTree
 from harness_svm.kernels.structured import IDLE, Goal, empty_block
+from harness_svm.objective import dual_objective
 
 FOCUS = 0.2
 """Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
@@ -53,6 +54,10 @@ class Training:
     sparse: bool
     """Whether the weights are kept in an index, and not in a matrix."""
     kernels: Kernels
+    trace: bool = False
+    """Whether the dual is measured after each sweep over all rows."""
+    objectives: list[float] = field(init=False, default_factory=list)
+    """What it was then."""
     squares: NDArray[np.float64] = field(init=False)
     violations: NDArray[np.float64] = field(init=False)
     """By row: how far from its optimum it was when it was last visited."""
@@ -93,6 +98,8 @@ class Training:
         n, tolerance = self.instances.n_instances, self.goal.tolerance
         for number in range(1, most_sweeps + 1):
             self.sweep(random.permutation(n))
+            if self.trace:
+                self.objectives.append(dual_objective(self.duals, self.weights, self.labels, self.tree))
             worst = self.violations.max(initial=0.0)
             if worst <= tolerance:
                 return number
@@ -119,7 +126,7 @@ class Training:
         return as_rows(Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept]))
 
 
-def begin(X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels) -> Training:
+def begin(X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels, trace: bool) -> Training:
     """Training that has not begun, with the weights in a matrix where that is not too large."""
     sparse = is_large(X.shape[1], tree.leaf.size)
-    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels)
+    return Training(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels, trace)

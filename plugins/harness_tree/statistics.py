@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from harness.sdk import rules
 from harness.sdk.kernels.arrays import Array
 from harness_tree.kernels.nodes import levels
 
+MOST_EDGE = 0.5
+"""J / 2 of a split that is even and pure."""
 SHOWN_CLASSES = 3
 """Of a node in a picture: so many of its classes are named."""
 
@@ -42,6 +45,53 @@ class TreeStatistics:
     """The node's objective, from 0 to 4 beta (1 - beta); 1 where a split is even and pure."""
     alpha: NDArray[np.float64]
     """The node's impurity: 0 where every class goes to one side."""
+    gain: NDArray[np.float64]
+    """By how much the node's split lowers the entropy of the classes there, in nats."""
+
+    @property
+    def objective(self) -> float:
+        """The mean of J over the nodes, by the instances that reach them; 0 for a tree without a split."""
+        return _mean(self.J, self.reached)
+
+    @property
+    def impurity(self) -> float:
+        """The mean of alpha, likewise."""
+        return _mean(self.alpha, self.reached)
+
+    @property
+    def edge(self) -> float:
+        """gamma: the J / 2 that every node reached has at least; what the entropy bound needs."""
+        return float(self.J.min(initial=2 * MOST_EDGE)) / 2
+
+    def quality_by_nodes(self) -> NDArray[np.float64]:
+        """G of the tree with its t heaviest splits alone, for t = 0, 1, ... all that are reached.
+
+        No node is heavier than the one above it, so these are trees too; the last one is the whole. `nodes` has parents
+        ahead where two are of one weight.
+        """
+        heaviest = np.argsort(-self.reached, kind="stable")
+        lowered = np.cumsum(self.reached[heaviest] * self.gain[heaviest])
+        start = self.quality + lowered[-1:].sum()
+        curve: NDArray[np.float64] = start - np.concatenate([[0.0], lowered])
+        return curve
+
+
+def entropy_bound(
+    n_nodes: NDArray[np.int64] | int, edge: float, n_classes: int, start: float | None = None
+) -> NDArray[np.float64]:
+    """The G that so many splits guarantee, each of the heaviest impure leaf and with a J / 2 of at least the edge.
+
+    start n_nodes^(-edge^2 / (4 (1 - edge)^2 ln k)), where `start` is G without a split, ln k unless told. It is the
+    theorem of Choromanska and Langford (NIPS 2015) as recalled, which has 1 in its place: that cannot be, since one
+    split does not take G from ln k to 1.
+    """
+    given = {"edge": edge, "n_classes": n_classes}
+    rules.enforce({"edge": (0 < edge <= MOST_EDGE, "a number above 0, at most 1/2")}, given)
+    rules.enforce({"n_classes": rules.count(n_classes, least=2)}, given)
+    power = edge**2 / (4 * (1 - edge) ** 2 * np.log(n_classes))
+    whole = np.log(n_classes) if start is None else start
+    bound: NDArray[np.float64] = whole * np.maximum(1.0, n_nodes) ** -power
+    return bound
 
 
 def measure(nodes: Array, root: int, counts: csr_array) -> TreeStatistics:
@@ -53,31 +103,49 @@ def measure(nodes: Array, root: int, counts: csr_array) -> TreeStatistics:
     right = csr_array((side, (above, below)), shape=shape) @ counts
     reached = np.asarray(whole.sum(axis=1)).ravel()
     inner = np.flatnonzero(reached > 0)
+    inner = inner[np.argsort(steps[inner], kind="stable")]
     whole, right, reached = whole[inner], right[inner], reached[inner]
     beta = np.asarray(right.sum(axis=1)).ravel() / reached
+    apart = (1 - beta) * row_entropies(whole - right) + beta * row_entropies(right)
     J = 2 * row_sums(abs(right - whole.multiply(beta[:, np.newaxis]).tocsr())) / reached
     alpha = (1 - row_sums(abs(2 * right - whole)) / reached) / 2
     ended = row_sums(counts)
     total = ended.sum()
-    shares = counts.tocoo()
-    entropy = -(shares.data * np.log(shares.data / ended[shares.coords[0]])).sum() / total
     return TreeStatistics(
         n_leaves=leaves.size,
         depth=int(steps[leaves].max()),
         mean_depth=float((ended * steps).sum() / total),
-        quality=float(entropy + 0.0),
+        quality=float((row_entropies(counts) * ended).sum() / total + 0.0),
         balance=float((np.minimum(beta, 1 - beta) * reached).sum() / reached.sum()) if inner.size else 0.0,
         nodes=inner,
         reached=reached / total,
         beta=beta,
         J=J,
         alpha=alpha,
+        gain=row_entropies(whole) - apart,
     )
 
 
 def row_sums(matrix: csr_array) -> NDArray[np.float64]:
     sums: NDArray[np.float64] = np.asarray(matrix.sum(axis=1), np.float64).ravel()
     return sums
+
+
+def row_entropies(counts: csr_array) -> NDArray[np.float64]:
+    """The entropy of each row of counts, in nats; 0 for one without any."""
+    found = counts.tocoo()
+    some = found.data > 0
+    rows, values = found.coords[0][some], found.data[some]
+    totals = np.bincount(rows, values, minlength=counts.shape[0])
+    shares = values / totals[rows]
+    entropies: NDArray[np.float64] = np.bincount(rows, -shares * np.log(shares), minlength=counts.shape[0]).astype(
+        float
+    )
+    return entropies
+
+
+def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    return float(values @ weights / weights.sum()) if weights.size else 0.0
 
 
 def depths(nodes: Array, root: int) -> NDArray[np.int64]:

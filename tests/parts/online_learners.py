@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from harness.sdk import OnlineClassifier
 from harness.sdk.kernels.edges import as_edges
 from harness_index import EMA, FF, OOZ
-from harness_prototype import MMP, PA, OVRPerceptron, Perceptron, Winnow
+from harness_prototype import MMP, PA, BoundedPerceptron, OVRPerceptron, Perceptron, Winnow
 
 LEARNERS = [
     EMA(beta=0.1, delta=1.0, d=3, passes=2, random_state=0),
@@ -22,6 +22,7 @@ LEARNERS = [
     MMP(random_state=0),
     Perceptron(random_state=0),
     Winnow(theta=3.0, random_state=0),
+    BoundedPerceptron(random_state=0),
     OVRPerceptron(random_state=0),
 ]
 

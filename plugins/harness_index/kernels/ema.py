@@ -17,15 +17,17 @@ from harness_index.kernels.upkeep import gain, settle, weaken
 
 
 class EMAStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
+    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below
+    `least` dropped."""
 
     margin: float
     rate: float
     least: float
     degree: int
+    stored: int
 
 
-EMA_STEP = named(EMAStep, float64, float64, float64, int64)
+EMA_STEP = named(EMAStep, float64, float64, float64, int64, int64)
 
 
 @helper()
@@ -79,5 +81,5 @@ def update_ema(rows: Rows, instances: Instances, labels: Labels, order: Array, s
                     boost(rows, features, values, np.uint32(truth[p]), step.rate)
             clear_scores(scores, touched)
         for j in range(features.size):
-            settle(rows, np.uint32(features[j]), step.least, step.degree < scores.size)
+            settle(rows, np.uint32(features[j]), step.least, step.degree < scores.size, step.stored)
     return order.size

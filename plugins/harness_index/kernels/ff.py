@@ -17,18 +17,20 @@ from harness_index.kernels.upkeep import SMALLEST, gain, settle
 
 
 class FFStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, and those below the share `least` dropped."""
+    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below the
+    share `least` dropped."""
 
     margin: float
     least: float
     warm: int
     by_value: bool
     degree: int
+    stored: int
     meets: bool
     """Whether this pass counts how often a feature is met."""
 
 
-FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, boolean)
+FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, int64, boolean)
 
 
 @helper()
@@ -37,6 +39,15 @@ def vote(total: float, met: Any, warm: int) -> float:
     if total == 0:
         return 0.0
     return min(1.0, met / warm) / total if warm else 1.0 / total
+
+
+@helper()
+def count_gainers(scores: Array, truth: Array, s_rival: float, margin: float) -> int:
+    """How many of the true classes lead by no more than the margin."""
+    n = 0
+    for p in range(truth.size):
+        n += scores[np.uint32(truth[p])] - s_rival <= margin
+    return n
 
 
 @kernel(
@@ -58,8 +69,9 @@ def update_ff(
 
         n[f, y] += x_f, N[f] += x_f    for each of its features, if s_y - max(0, s of the best rival) <= margin
 
-    (1 instead of x_f where values do not count). `votes` has room for the longest instance. Gives the number of
-    instances done: all of them, or those before the first that the arena has no room for.
+    (1 instead of x_f where values do not count). Of several labels each counts that leads the best false class by no
+    more than the margin; without a label nothing is learned, nor are features met. `votes` has room for the longest
+    instance. Gives the number of instances done: all of them, or those before the first that the arena has no room for.
     """
     scores = space.scores
     for done in range(order.size):
@@ -67,22 +79,28 @@ def update_ff(
         lo, hi = instances.indptr[i], instances.indptr[i + 1]
         features, values = instances.indices[lo:hi], instances.data[lo:hi]
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
+        if truth.size == 0:
+            continue
         for j in range(features.size):
             f = np.uint32(features[j])
             votes[j] = vote(totals[f], met[f], step.warm) * values[j]
         touched = space.touched[: touch(rows, features, votes, step.degree, space)]
-        y = np.uint32(truth[0])
-        lead = scores[y] - best_rival(scores, touched, truth)
-        clear_scores(scores, touched)
-        learns = lead <= step.margin
-        if learns and not has_room(rows, features, 1):
+        s_rival = best_rival(scores, touched, truth)
+        n_gainers = count_gainers(scores, truth, s_rival, step.margin)
+        if n_gainers > 0 and not has_room(rows, features, n_gainers):
+            clear_scores(scores, touched)
             return done
         for j in range(features.size):
             f = np.uint32(features[j])
             met[f] += step.meets
-            if learns:
-                amount = np.float64(values[j]) if step.by_value else 1.0
-                gain(rows, f, y, amount, 0.0)
-                totals[f] += amount
-                settle(rows, f, max(SMALLEST, step.least * totals[f]), step.degree < scores.size)
+            if n_gainers == 0:
+                continue
+            amount = np.float64(values[j]) if step.by_value else 1.0
+            for p in range(truth.size):
+                y = np.uint32(truth[p])
+                if scores[y] - s_rival <= step.margin:
+                    gain(rows, f, y, amount, 0.0)
+                    totals[f] += amount
+            settle(rows, f, max(SMALLEST, step.least * totals[f]), step.degree < scores.size, step.stored)
+        clear_scores(scores, touched)
     return order.size

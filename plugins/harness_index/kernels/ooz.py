@@ -18,8 +18,8 @@ from harness.sdk.kernels.prefetching import fetch_each
 from harness.sdk.kernels.rows import ROWS, Rows, append, has_room
 from harness.sdk.kernels.scoring import squared_norm
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear_scores, touch
-from harness_index.kernels.upkeep import close_gaps, gain, restore_order
+from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear_scores, contains, touch
+from harness_index.kernels.upkeep import close_gaps, cut_tail, gain, restore_order
 
 SHARED, LEVEL, EXACT = 0, 1, 2
 """Readings of how a rate is spread over rivals."""
@@ -28,7 +28,8 @@ ROUNDING_FACTOR = 1 + 1e-12
 
 
 class OOZStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, and those below `least` dropped."""
+    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below
+    `least` dropped."""
 
     margin: float
     rate: float
@@ -37,9 +38,17 @@ class OOZStep(NamedTuple):
     reading: int
     least: float
     degree: int
+    stored: int
+    extra: float
+    """What the free source of a feature holds in addition for each label of an instance beyond the first."""
+    third_source: bool
+    """Whether negative classes that are no rivals lose as well, where rivals and free source give too little."""
+    transfers: bool
+    """Whether the gainers get what edges that are dropped for being light still held."""
 
 
-OOZ_STEP = named(OOZStep, float64, float64, boolean, boolean, int64, float64, int64)
+_NUMBERS = (float64, float64, boolean, boolean, int64, float64, int64, int64, float64, boolean, boolean)
+OOZ_STEP = named(OOZStep, *_NUMBERS)
 
 
 @helper()
@@ -54,12 +63,22 @@ def best_place(scores: Array, truth: Array) -> int:
 
 
 @helper()
-def gained_from_free(free: Array, features: Array, values: Array, rate: float) -> float:
+def within_reach(free: float, extra: float) -> float:
+    """What may be taken from a free source that `extra` is added to for this instance.
+
+    Sources of further labels are drawn on when those before them are empty, so one number tells what is left of all:
+    below 0 it is what was taken from further ones, which instances with fewer labels cannot reach.
+    """
+    return max(0.0, free + extra)
+
+
+@helper()
+def gained_from_free(free: Array, features: Array, values: Array, rate: float, extra: float) -> float:
     """The score that the true class gains from the free sources: sum_f x_f min(free_f, x_f b)"""
     total = 0.0
     for j in range(features.size):
         x = np.float64(values[j])
-        total += x * min(free[np.uint32(features[j])], x * rate)
+        total += x * min(within_reach(free[np.uint32(features[j])], extra), x * rate)
     return total
 
 
@@ -85,19 +104,25 @@ def spread_losses(scores: Array, rivals: Array, budget: float, reading: int, los
 
 @helper()
 def shift_weight(
-    rows: Rows, free: Array, f: Any, value: Any, rate: float, gainers: Array, losses: Array, step: OOZStep
+    rows: Rows, free: Array, f: Any, value: Any, rate: float, truth: Array, gainers: Array, losses: Array, step: OOZStep
 ) -> None:
     """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant."""
     x = np.float64(value)
     wanted, given, share = x * rate, 0.0, 1.0
+    at_hand = within_reach(free[f], step.extra * (truth.size - 1))
     if step.free_first:
-        given = min(free[f], wanted)
+        given = min(at_hand, wanted)
     if step.free_first or step.reading == LEVEL:  # else rivals never lose more than is wanted
         share = affordable(rows, f, x, losses, wanted - given)
     taken, place, light = take_from_rivals(rows, f, x, share, losses, np.uint32(gainers[0]), step.least)
     if not step.free_first:
-        given = min(free[f], max(0.0, wanted - taken))
+        given = min(at_hand, max(0.0, wanted - taken))
     free[f] -= given
+    if step.third_source and wanted > given + taken:
+        taken += take_from_others(rows, f, wanted - given - taken, truth, losses)
+        light = rows.length[f]
+    if step.transfers:
+        taken += held_below(rows, f, step.least, gainers)
     amount = (given + taken) / gainers.size
     if place > 0:
         rows.weights[rows.start[f] + (place - np.uint32(1))] += amount
@@ -110,6 +135,7 @@ def shift_weight(
             gain(rows, f, np.uint32(gainers[g]), amount, step.least)
         if step.degree < losses.size:
             restore_order(rows.classes, rows.weights, rows.start[f], rows.length[f])
+            cut_tail(rows, f, step.stored)
 
 
 @helper()
@@ -139,6 +165,38 @@ def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, 
         light += np.uint32(rows.weights[start + e] < least)
         place += np.uint32(e + 1) * np.uint32(c == gainer)  # a class is there at most once, so a sum finds it
     return share * total, place, light
+
+
+@helper()
+def take_from_others(rows: Rows, f: Any, wanted: float, truth: Array, losses: Array) -> float:
+    """W[f, c] -= share W[f, c] for all classes that are neither true nor lose as rivals, with one share for all of
+    them, so that they keep their proportions; gives what they lost, at most what is wanted."""
+    start, total = rows.start[f], 0.0
+    for e in range(start, start + rows.length[f]):
+        if is_other(rows.classes[e], truth, losses):
+            total += rows.weights[e]
+    if total == 0:
+        return 0.0
+    share = min(1.0, wanted / total)
+    for e in range(start, start + rows.length[f]):
+        if is_other(rows.classes[e], truth, losses):
+            rows.weights[e] -= share * rows.weights[e]
+    return share * total
+
+
+@helper()
+def is_other(c: Any, truth: Array, losses: Array) -> bool:
+    return bool(losses[c] == 0) and not contains(truth, c)
+
+
+@helper()
+def held_below(rows: Rows, f: Any, least: float, gainers: Array) -> float:
+    """What the edges weigh that are about to be dropped, without those of the gainers."""
+    start, total = rows.start[f], 0.0
+    for e in range(start, start + rows.length[f]):
+        if rows.weights[e] < least and not contains(gainers, rows.classes[e]):
+            total += rows.weights[e]
+    return total
 
 
 @kernel(
@@ -184,7 +242,8 @@ def update_ooz(
             rate = step.rate
             if step.lower_rate:
                 rate = min(rate, slack / (2 * max(1.0, squared_norm(instances, i))))
-            given = gained_from_free(free, features, values, rate) if step.free_first else 0.0
+            extra = step.extra * (truth.size - 1)
+            given = gained_from_free(free, features, values, rate, extra) if step.free_first else 0.0
             for p in range(truth.size):
                 scores[np.uint32(truth[p])] = 0.0
             budget = min(rate, slack) - given if step.free_first else rate
@@ -193,7 +252,7 @@ def update_ooz(
             spread_losses(scores, rivals, budget, step.reading, losses)
             clear_scores(scores, touched)
             for j in range(features.size):
-                shift_weight(rows, free, np.uint32(features[j]), values[j], rate, gainers, losses, step)
+                shift_weight(rows, free, np.uint32(features[j]), values[j], rate, truth, gainers, losses, step)
             for r in range(rivals.size):
                 losses[np.uint32(rivals[r])] = 0.0
         else:

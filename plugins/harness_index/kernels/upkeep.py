@@ -35,14 +35,22 @@ def weaken(rows: Rows, f: Any, factor: float) -> None:
 
 
 @helper()
-def settle(rows: Rows, f: Any, least: float, ordered: bool) -> None:
-    """Drop the edges below `least`, and put the others in decreasing order of weight where that is wanted.
+def settle(rows: Rows, f: Any, least: float, ordered: bool, most: int) -> None:
+    """Drop the edges below `least`; where order is wanted, put the others in decreasing order of weight, and drop those
+    behind the first `most`.
 
     Order is wanted where a limit of edges to be scored is below the number of classes: else it is never reached.
     """
     drop_below(rows, f, least)
     if ordered:
         restore_order(rows.classes, rows.weights, rows.start[f], rows.length[f])
+        cut_tail(rows, f, most)
+
+
+@helper()
+def cut_tail(rows: Rows, f: Any, most: int) -> None:
+    """Drop the edges behind the first `most` of a row in order; what they held is lost."""
+    rows.length[f] = min(rows.length[f], np.uint32(most))
 
 
 @helper()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int32, int64
+from numba import float64, int64
 
 from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
 from harness.sdk.kernels.scoring import score, squared_norm
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.topk import best_class
 
 
@@ -28,24 +28,41 @@ class PAStep(NamedTuple):
 PA_STEP = named(PAStep, float64, float64, float64, float64)
 
 
-@kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64), PA_STEP), **LEAN)
+@helper()
+def worst_class(scores: Array, truth: Array) -> Any:
+    """The true class with the lowest score; the lowest id where they tie."""
+    worst = np.uint32(truth[0])
+    for p in range(1, truth.size):
+        c = np.uint32(truth[p])
+        if scores[c] < scores[worst] or (scores[c] == scores[worst] and c < worst):
+            worst = c
+    return worst
+
+
+@kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), PA_STEP), **LEAN)
 def update_pa(
-    rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array, step: PAStep
+    rows: Rows, instances: Instances, labels: Labels, order: Array, base: Array, scores: Array, step: PAStep
 ) -> int:
     """For each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c and L = margin - s_y + s_c':
 
         W[:, y] += tau x,  W[:, c'] -= tau x,  tau = min(cap, L / (scale ||x||^2 + ridge))    if L > 0 and x != 0
 
+    Of several labels y is the one with the lowest score, and c' is none of them: the pair that is most in the wrong.
     `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
     Gives the number of instances done: all of them, or those before the first that the arena has no room for.
     """
     for done in range(order.size):
         i = order[done]
-        y = np.uint32(labels[i])
-        base[y] = 0.0
+        truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
+        if truth.size == 0:
+            continue
+        for p in range(truth.size):
+            base[np.uint32(truth[p])] = 0.0
         score(rows, instances, i, base, scores)
+        y = worst_class(scores, truth)
         s_y = scores[y]
-        scores[y] = -np.inf
+        for p in range(truth.size):
+            scores[np.uint32(truth[p])] = -np.inf
         rival = np.uint32(best_class(scores))
         loss = step.margin - s_y + scores[rival]  # -inf when no other class was seen
         norm2 = squared_norm(instances, i)

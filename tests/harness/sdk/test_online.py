@@ -213,8 +213,9 @@ def test_a_fit_says_once_how_many_negative_values_it_ignores(learner, form):
     with pytest.warns(DataConversionWarning) as caught:
         clone(learner).fit(form(X.toarray()), y)
     (warning,) = caught
-    said = f"{type(learner).__name__} ignores 7 negative values in X: scale the features to 0 and above"
-    assert str(warning.message) == said
+    said = f"ignores 7 negative values in X, {7 / X.nnz:.1%} of those that are not 0: scale the features to 0 and above"
+    assert str(warning.message) == f"{type(learner).__name__} {said}"
+    assert issubclass(warning.category, UserWarning)
     assert warning.filename == __file__
 
 

@@ -97,6 +97,23 @@ def test_a_limit_that_no_row_reaches_changes_nothing(learner):
 
 
 @every
+def test_what_is_not_scored_is_stored_unless_told_otherwise(learner):
+    X, y = data()
+    everything, scored = (clone(learner).set_params(d=3, keep=keep).fit(X, y) for keep in ("all", "scored"))
+    assert everything.rows_.length.max() > 3
+    assert scored.rows_.length.max() == 3
+    assert_array_equal(weights(everything), weights(clone(learner).set_params(d=3).fit(X, y)))
+
+
+@every
+@pytest.mark.parametrize("d", [None, 12])
+def test_without_a_limit_that_a_row_reaches_nothing_is_dropped(learner, d):
+    X, y = data()
+    everything, scored = (clone(learner).set_params(d=d, keep=keep).fit(X, y) for keep in ("all", "scored"))
+    assert_array_equal(weights(everything), weights(scored))
+
+
+@every
 def test_the_index_is_counted(learner):
     fitted = clone(learner).fit(*data())
     assert fitted.index_size_ == np.count_nonzero(weights(fitted))
@@ -145,6 +162,36 @@ def test_ooz_without_shifting_takes_from_no_rival():
     learner.fit(X, y, after_pass=lambda n: weighed.append(weights(learner)))
     for before, after in pairwise(weighed):
         assert np.all(after >= before - 1e-7)
+
+
+def test_ooz_has_a_free_source_for_each_label_when_told_so_until_they_are_emptied():
+    X, y = data()
+    Y = as_indicator(y) + as_indicator((y + 1) % 12)
+    eager = {"delta": 5.0, "beta": 0.5, "passes": 4, "random_state": 0}
+    one, two = (OOZ(sources=sources, **eager).fit(X, Y) for sources in ("one", "labels"))
+    assert weights(one).sum(axis=1).max() == pytest.approx(1, abs=1e-5)
+    assert weights(two).sum(axis=1).max() == pytest.approx(2, abs=1e-5)
+    emptied, frees = OOZ(sources="labels", remove_after=1, **eager), []
+    emptied.fit(X, Y, after_pass=lambda n: frees.append((emptied.free_.copy(), weights(emptied).sum(axis=1))))
+    assert frees[0][0].min() < 0
+    assert not frees[1][0].any()
+    np.testing.assert_allclose(frees[3][1], frees[0][1], atol=1e-4)  # what was there is shifted, and nothing comes
+
+
+def test_ooz_takes_from_other_classes_when_told_so():
+    X, y = data(n=600)
+    tight = {"delta": 2.0, "beta": 0.3, "passes": 6, "k": 1, "random_state": 0}
+    two, three = (OOZ(third_source=third, **tight).fit(X, y) for third in (False, True))
+    assert not np.array_equal(weights(two), weights(three))
+    np.testing.assert_allclose(weights(three).sum(axis=1) + three.free_, 1, atol=1e-5)
+
+
+def test_ooz_gives_what_it_drops_to_the_true_class_when_told_so():
+    X, y = data()
+    lost, kept = (OOZ(w_min=0.01, dropped=dropped, random_state=0).fit(X, y) for dropped in ("lost", "given"))
+    held = [weights(fitted).sum(axis=1) + fitted.free_ for fitted in (lost, kept)]
+    assert held[0].sum() < held[1].sum()
+    assert np.all(held[1] <= 1 + 1e-5)
 
 
 def test_ooz_empties_its_free_sources_after_the_pass_named_and_those_of_new_features_stay_empty():
@@ -201,6 +248,9 @@ def test_ff_doubts_features_that_are_new():
         (OOZ, "beta", 0, "above 0"),
         (OOZ, "delta", -1.0, "above 0"),
         (OOZ, "d", 0, "None or an integer of at least 1"),
+        (OOZ, "keep", "some", "all, scored"),
+        (EMA, "keep", None, "all, scored"),
+        (FF, "keep", 25, "all, scored"),
         (OOZ, "w_min", -0.1, "at least 0"),
         (OOZ, "k", 0, "at least 1"),
         (OOZ, "variant", "2009", "2010, 2008"),
@@ -210,6 +260,9 @@ def test_ff_doubts_features_that_are_new():
         (OOZ, "remove_after", 0, "None or an integer"),
         (OOZ, "budget", float("inf"), "finite"),
         (OOZ, "shift", "no", "True or False"),
+        (OOZ, "third_source", 3, "True or False"),
+        (OOZ, "sources", "many", "one, labels"),
+        (OOZ, "dropped", "kept", "lost, given"),
         (OOZ, "passes", 0, "at least 1"),
         (EMA, "beta", 1.5, "at most 1"),
         (EMA, "beta", "x", "at most 1"),

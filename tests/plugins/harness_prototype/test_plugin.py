@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from harness_prototype import MMP, PA, OVRPerceptron, Perceptron, Winnow
+from harness_prototype import MMP, PA, BoundedPerceptron, OVRPerceptron, Perceptron, Winnow
 from problems import parts_of_prototypes as data
 
 LEARNERS = [
@@ -16,6 +16,7 @@ LEARNERS = [
     MMP(touched_only=True, random_state=0),
     Perceptron(passes=5, random_state=0),
     Winnow(random_state=0),
+    BoundedPerceptron(random_state=0),
     OVRPerceptron(passes=5, random_state=0),
     OVRPerceptron(passes=5, members=3, random_state=0),
 ]

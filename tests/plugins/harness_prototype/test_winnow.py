@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
+from harness.sdk.kernels.edges import as_edges
 from harness_prototype import Winnow
 
 
@@ -64,12 +65,61 @@ def test_rows_without_features_teach_nothing():
     assert np.all(learner.rank(np.ones((1, 3)), 2) == [[0, 1]])
 
 
+def dense_rows(n: int = 900) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that all have the same features: only their values tell the classes apart."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, n)
+    X = 0.3 + 0.7 * rng.random((4, 12))[y] + 0.05 * rng.random((n, 12))
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_updates_by_value_tell_apart_what_active_features_cannot(balanced):
+    X, y = dense_rows()
+    active, by_value = (
+        Winnow(updates=updates, balanced=balanced, random_state=0).fit(X[:600], y[:600]).score(X[600:], y[600:])
+        for updates in ("active", "value")
+    )
+    assert active < 0.5
+    assert by_value > 0.8
+
+
+def test_a_demotion_at_the_same_rate_changes_nothing():
+    X, y = disjunctions(n=300)
+    one, same = (Winnow(demotion=demotion, random_state=0).fit(X, y) for demotion in (None, 2.0))
+    assert_array_equal(one.rows_.weights, same.rows_.weights)
+    assert_array_equal(one.rank(X, 5), same.rank(X, 5))
+
+
+def test_a_milder_demotion_leaves_more_weight():
+    X, y = disjunctions(n=300)
+    one, milder = (Winnow(demotion=demotion, passes=1, random_state=0).fit(X, y) for demotion in (None, 1.2))
+    assert np.min(milder.rows_.weights) > np.log(2) * np.min(one.rows_.weights)
+
+
+def test_balanced_weights_grow_with_new_classes_and_features_and_are_saved(tmp_path):
+    X, y = disjunctions(n=300)
+    known = y < 3
+    learner = Winnow(balanced=True, demotion=1.5).partial_fit(X[known][:, :150], y[known])
+    learner.partial_fit(X, y)
+    assert learner.classes_.tolist() == [0, 1, 2, 3, 4]
+    assert as_edges(learner.rows_).classes.max() == 9
+    learner.save(tmp_path / "model")
+    assert_array_equal(Winnow.load(tmp_path / "model").rank(X, 5), learner.rank(X, 5))
+    whole = learner.index_size_
+    assert learner.keep_largest(0.5).index_size_ == whole // 2
+
+
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
         ("alpha", 1.0, "above 1"),
         ("alpha", float("inf"), "finite"),
         ("alpha", "2", "above 1"),
+        ("demotion", 1, "None or a finite number above 1"),
+        ("demotion", "2", "None or a finite number above 1"),
+        ("updates", "all", "active, value"),
+        ("balanced", 1, "True or False"),
         ("theta", 0, "None or a finite number above 0"),
         ("theta", "n", "None or a finite number above 0"),
         ("passes", 0, "at least 1"),

@@ -9,8 +9,14 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
+from harness.sdk.kernels.instances import Labels
 from harness_svm import TopDownSVM
 from harness_svm.hierarchy import LEAVES, cluster, from_taxonomy, halve
+from harness_svm.topdown import rows_below
+
+
+def one_each(y) -> Labels:
+    return Labels(np.arange(y.size + 1), y)
 
 
 def path(hierarchy, c):
@@ -49,12 +55,45 @@ def test_parents_come_first_children_are_neighbours_and_leaves_are_distinct(seed
 
 def test_clusters_are_balanced_and_hold_every_class(data):
     X, y = data(n=400, n_classes=50)
-    hierarchy = cluster(X, y, 50, seed=0)
+    hierarchy = cluster(X, one_each(y), 50, seed=0)
     counts = np.bincount(hierarchy.parent[1:])
     fan = counts[np.unique(hierarchy.parent[hierarchy.leaf])]
     assert fan.max() <= LEAVES
     assert fan.max() - fan.min() <= 1
     assert np.all(counts[np.setdiff1d(hierarchy.parent, hierarchy.parent[hierarchy.leaf])] == 2)
+
+
+def test_a_row_with_several_labels_counts_for_the_centre_of_each(data):
+    X, y = data(n=400, n_classes=50)
+    several = Labels(2 * np.arange(401), np.stack([y, y], axis=1).ravel())
+    one, twice = cluster(X, one_each(y), 50, seed=0), cluster(X, several, 50, seed=0)
+    assert_array_equal(one.leaf, twice.leaf)
+    assert_array_equal(one.parent, twice.parent)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_row_goes_down_every_branch_that_holds_one_of_its_classes(seed):
+    rng = np.random.default_rng(seed)
+    nodes, n_classes, n = 12, 7, 15
+    parent = np.array([-1, *(rng.integers(0, z) for z in range(1, nodes))])
+    hierarchy = from_taxonomy(Taxonomy(parent, rng.integers(0, nodes, n_classes)), np.arange(n_classes))
+    truths = [sorted(rng.choice(n_classes, rng.integers(0, 4), replace=False).tolist()) for _ in range(n)]
+    labels = Labels(np.cumsum([0, *map(len, truths)]), np.array([c for truth in truths for c in truth], np.int64))
+    expected: dict[int, dict[int, set[int]]] = {}
+    for row, truth in enumerate(truths):
+        for c in truth:
+            at = int(hierarchy.leaf[c])
+            while at:
+                above = int(hierarchy.parent[at])
+                expected.setdefault(above, {}).setdefault(row, set()).add(at)
+                at = above
+    found = rows_below(hierarchy, labels)
+    assert found.keys() == expected.keys()
+    for z, (rows, starts, children) in found.items():
+        assert rows.tolist() == sorted(expected[z])
+        for number, row in enumerate(rows.tolist()):
+            assert children[starts[number] : starts[number + 1]].tolist() == sorted(expected[z][row])
 
 
 def test_halves_follow_the_directions():

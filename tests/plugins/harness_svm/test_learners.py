@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
@@ -122,6 +123,83 @@ def test_several_labels_train_each_class_on_its_own_rows(data, weights):
     assert_allclose(weights(several)[:, :6], weights(single), atol=1e-3)
     assert np.isneginf(several.base_[6])  # the column without a row takes no part
     assert several.rank(X, 7).max() == 5
+
+
+TOP_DOWN = pytest.mark.parametrize("learner", [TopDownSVM, TopDownPerceptron])
+
+
+@TOP_DOWN
+@pytest.mark.parametrize("source", [None, "cluster"])
+def test_one_label_a_row_gives_the_same_tree_from_an_indicator_matrix(learner, source, data, tree):
+    X, y = data()
+    given = csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, 6))
+    one, other = (
+        learner(taxonomy=source, random_state=0).fit(X, labels, taxonomy=None if source else tree)
+        for labels in (y, given)
+    )
+    for part, same in zip(one.branches_, other.branches_, strict=True):
+        assert_array_equal(part, same)
+
+
+@TOP_DOWN
+def test_each_node_of_a_tree_learns_all_children_that_hold_a_label(learner, data, tree):
+    X, y = data(n=300)
+    Y = np.zeros((len(y), 6), np.int8)
+    Y[np.arange(len(y)), y] = Y[np.arange(len(y)), (y + 2) % 6] = 1
+    Y[7] = 0  # a row without a label
+    fitted = learner(random_state=0).fit(X, csr_array(Y), taxonomy=tree)
+    first = fitted.rank(X, 6)[:, 0]
+    labelled = Y.any(axis=1) & (np.diff(X.indptr) > 0)
+    assert Y[np.arange(len(y)), first][labelled].mean() > 0.8
+    again = learner(random_state=0).fit(X[labelled], csr_array(Y[labelled]), taxonomy=tree)
+    ranked = again.rank(X[labelled], 6)
+    assert_array_equal(np.sort(ranked, axis=1), np.tile(np.arange(6), (len(ranked), 1)))
+
+
+@TOP_DOWN
+def test_a_column_without_a_row_is_never_ranked(learner, data, tree):
+    X, y = data()
+    given = csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, 6)).toarray()
+    given[:, 4] = 0
+    fitted = learner(random_state=0).fit(X, csr_array(given), taxonomy=tree)
+    ranked = fitted.rank(X, 6)
+    assert set(ranked.ravel()) == {-1, 0, 1, 2, 3, 5}
+
+
+@TOP_DOWN
+def test_labels_that_are_all_empty_are_refused(learner, data, tree):
+    X, y = data()
+    with pytest.raises(HarnessError, match="no row of y has a label"):
+        learner(random_state=0).fit(X, csr_array((y.size, 6), dtype=np.int8), taxonomy=tree)
+
+
+@pytest.mark.parametrize("learner", [CrammerSinger(), HSVM()], ids=repr)
+def test_a_trace_shows_the_dual_rising_and_changes_no_weight(learner, data, tree, weights, tmp_path):
+    X, y = data()
+    given = {"taxonomy": tree} if isinstance(learner, HSVM) else {}
+    settings = {"tol": 1e-4, "random_state": 0}
+    plain = clone(learner).set_params(**settings).fit(X, y, **given)
+    traced = clone(learner).set_params(trace=True, **settings).fit(X, y, **given)
+    assert plain.dual_.size == 0
+    assert traced.dual_.size == traced.sweeps_ == plain.sweeps_ > 1
+    assert np.all(np.diff(traced.dual_) >= -1e-9)
+    assert_array_equal(weights(plain), weights(traced))
+    assert plain.support_share_ == traced.support_share_
+    traced.save(tmp_path / "model")
+    assert_array_equal(type(learner).load(tmp_path / "model").dual_, traced.dual_)
+
+
+def test_the_dual_ends_where_the_primal_does_and_few_duals_are_needed(data, weights):
+    X, y = data()
+    fitted = CrammerSinger(tol=1e-6, trace=True, random_state=0).fit(X, y)
+    W = weights(fitted)
+    scores = X.toarray().astype(float) @ W
+    own = scores[np.arange(len(y)), y]
+    scores[np.arange(len(y)), y] = -np.inf
+    primal = (W**2).sum() / 2 + np.maximum(0, 1 - own + scores.max(axis=1)).sum()
+    assert fitted.dual_[-1] == pytest.approx(primal, rel=1e-3)
+    violated = np.count_nonzero(1 - own + scores.max(axis=1) > -1e-6)
+    assert 0 < fitted.support_share_ <= violated / len(y)
 
 
 def test_weights_up_to_the_threshold_are_left_out(data, weights):

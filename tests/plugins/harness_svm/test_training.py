@@ -7,16 +7,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 from harness import Taxonomy
 from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.rows import Rows
-from harness_svm import crammer_singer, hierarchical
+from harness_svm import crammer_singer, hierarchical, objective
 from harness_svm.hierarchical import grow
 from harness_svm.hierarchy import from_taxonomy
 from harness_svm.kernels.structured import Goal
+from harness_svm.objective import dual_objective, squared_length
 from harness_svm.training import Training
 
 FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
@@ -124,6 +126,38 @@ def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tr
         # With paths of one length all r_y are equal, and this is the sum over the top-level nodes.
         assert_allclose((training.weights / training.tree.scale).sum(axis=1), 0, atol=1e-9)
     assert np.all(np.diff(found) >= -1e-9)
+
+
+@SHARED
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    slack=st.booleans(),
+    flat=st.booleans(),
+    sparse=st.booleans(),
+    attributes=st.sampled_from(["path", "leaf"]),
+)
+def test_the_dual_that_is_measured_is_that_of_the_definition(data, tree, seed, slack, flat, sparse, attributes):
+    X, y = data(seed, n=40, n_features=8)
+    chosen = {"slack": slack, "sparse": sparse, "attributes": attributes}
+    training, reference = started(X, y, FLAT if flat else tree, **chosen)
+    training.trace = True
+    with pytest.warns(ConvergenceWarning):
+        training.run(np.random.default_rng(0), 1)
+    training.sweep(np.random.default_rng(1).permutation(40))
+    expected = reference.dual(reference.beta(training))
+    found = dual_objective(training.duals, training.weights, training.labels, training.tree)
+    assert found == pytest.approx(expected, rel=1e-4 if sparse else 1e-9)
+    assert len(training.objectives) == 1
+    assert training.objectives[0] <= found + 1e-4 * abs(found)
+
+
+def test_blocks_of_weights_give_the_same_length(data, tree, monkeypatch):
+    X, y = data(n=60)
+    training, _ = started(X, y, tree)
+    training.run(np.random.default_rng(0), 1000)
+    whole = squared_length(training.weights, training.tree)
+    monkeypatch.setattr(objective, "BLOCK_NUMBERS", 40)
+    assert squared_length(training.weights, training.tree) == pytest.approx(whole, rel=1e-12)
 
 
 def test_classes_that_tie_with_the_level_do_not_keep_it_moving():

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from harness_tree import FilterTree, LOMtree, RandomTree
 from harness_tree.kernels.nodes import NODE
 from harness_tree.kernels.static_tree import build_tree
-from harness_tree.statistics import TreeStatistics, draw_tree, measure
+from harness_tree.statistics import TreeStatistics, draw_tree, entropy_bound, measure
 
 
 def one_split(left: np.ndarray, right: np.ndarray) -> TreeStatistics:
@@ -86,6 +86,84 @@ def test_the_printed_purity_lemma_fails_and_ours_holds_where_more_than_half_goes
 def test_an_even_and_pure_split_has_the_highest_objective():
     found = one_split(np.array([5, 0, 3, 0]), np.array([0, 6, 0, 2]))
     assert (found.J[0], found.balance, found.quality > 0) == (1.0, 0.5, True)
+
+
+leaf_counts = st.lists(st.integers(1, 30), min_size=2, max_size=12)
+
+
+def one_leaf_each(sizes: list[int], seed: int) -> TreeStatistics:
+    """A complete tree with the classes in random order, each of so many instances in its own leaf."""
+    nodes, leaf_of = build_tree(np.random.default_rng(seed).permutation(len(sizes)))
+    placed = csr_array((np.array(sizes, float), (leaf_of, np.arange(len(sizes)))), shape=(len(nodes), len(sizes)))
+    return measure(nodes, 0, placed)
+
+
+@settings(max_examples=50, deadline=None)
+@given(pairs=counts)
+def test_the_gain_of_a_split_is_what_it_takes_off_the_entropy(pairs):
+    left, right = np.array(pairs).T
+    leaf = np.zeros(1, NODE)
+    leaf["parent"] = leaf["left"] = leaf["right"] = -1
+    whole = measure(leaf, 0, csr_array((left + right)[np.newaxis].astype(np.float64)))
+    found = one_split(left, right)
+    assert found.gain[0] == pytest.approx(whole.quality - found.quality, abs=1e-12)
+    np.testing.assert_allclose(found.quality_by_nodes(), [whole.quality, found.quality], atol=1e-12)
+    np.testing.assert_allclose(whole.quality_by_nodes(), [whole.quality])
+    assert found.gain[0] >= 2 * found.edge**2 - 1e-12  # Pinsker: why a split with an edge lowers G at all
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes=leaf_counts, seed=st.integers(0, 2**32 - 1))
+def test_the_quality_by_nodes_is_that_of_the_tree_cut_after_its_heaviest_splits(sizes, seed):
+    nodes, leaf_of = build_tree(np.random.default_rng(seed).permutation(len(sizes)))
+    found = one_leaf_each(sizes, seed)
+    curve = found.quality_by_nodes()
+    assert curve.size == found.nodes.size + 1 == len(sizes)
+    kept: set[int] = set()
+    for t, quality in enumerate(curve):
+        ends: dict[int, list[int]] = {}
+        for c, size in enumerate(sizes):
+            path = [int(leaf_of[c])]
+            while path[-1] != 0:
+                path.append(int(nodes["parent"][path[-1]]))
+            ends.setdefault(next(v for v in reversed(path) if v not in kept), []).append(size)
+        shares = [np.array(held) / sum(held) for held in ends.values()]
+        entropies = [sum(held) * -(p * np.log(p)).sum() for held, p in zip(ends.values(), shares, strict=True)]
+        assert quality == pytest.approx(sum(entropies) / sum(sizes), abs=1e-9)
+        if t < found.nodes.size:
+            reachable = [n for n, v in enumerate(found.nodes.tolist()) if v not in kept]
+            heaviest = max(reachable, key=lambda n: (found.reached[n], -n))
+            kept.add(int(found.nodes[heaviest]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(sizes=leaf_counts, seed=st.integers(0, 2**32 - 1))
+def test_the_entropy_stays_below_its_bound_where_every_split_has_the_edge(sizes, seed):
+    found = one_leaf_each(sizes, seed)
+    curve = found.quality_by_nodes()
+    bound = entropy_bound(np.arange(curve.size), found.edge, len(sizes), start=curve[0])
+    assert np.all(curve <= bound + 1e-12)
+    assert np.all(np.diff(bound) <= 0)
+    assert bound[0] == curve[0]
+
+
+def test_the_entropy_bound_is_that_of_the_theorem():
+    splits = (np.log(8) / 0.5) ** (4 * 0.75**2 * np.log(8) / 0.25**2)
+    assert entropy_bound(splits, 0.25, 8) == pytest.approx(0.5)
+    assert entropy_bound(1, 0.25, 8) == pytest.approx(np.log(8))
+    for edge, n_classes, trouble in ((0.0, 8, "edge=0.0"), (0.6, 8, "edge=0.6"), (0.1, 1, "n_classes=1")):
+        with pytest.raises(ValueError, match=f"^{trouble}: must be"):
+            entropy_bound(1, edge, n_classes)
+
+
+def test_means_over_nodes_go_by_what_reaches_them():
+    found = one_leaf_each([3, 1, 4], 0)
+    assert found.objective == pytest.approx((found.J * found.reached).sum() / found.reached.sum())
+    assert found.impurity == 0.0
+    leaf = np.zeros(1, NODE)
+    leaf["parent"] = leaf["left"] = leaf["right"] = -1
+    alone = measure(leaf, 0, csr_array(np.array([[2.0, 2.0]])))
+    assert (alone.objective, alone.impurity, alone.edge) == (0.0, 0.0, 0.5)
 
 
 def problem(n: int = 1500, n_classes: int = 12) -> tuple[np.ndarray, np.ndarray]:

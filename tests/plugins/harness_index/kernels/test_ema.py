@@ -21,13 +21,14 @@ update64 = helper()(update_ema.py_func)
 """The same source, compiled for weights of float64."""
 
 SMALLEST = 5e-324
-ALWAYS = EMAStep(np.inf, 0.25, SMALLEST, MOST_EDGES)
+ALWAYS = EMAStep(np.inf, 0.25, SMALLEST, MOST_EDGES, MOST_EDGES)
 STEPS = [
     ALWAYS,
     ALWAYS._replace(margin=1.0),
     ALWAYS._replace(margin=0.3, rate=1.0, degree=2),
     ALWAYS._replace(margin=7.0, rate=0.6, least=0.05),
     ALWAYS._replace(margin=1.0, degree=1, least=0.005),
+    ALWAYS._replace(margin=1.0, degree=2, stored=2),
 ]
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 0.25, 2.0, 1e-20, 0.1])
 
@@ -110,8 +111,9 @@ def train_densely(problem: Problem, step: EMAStep, dtype: type = np.float64) -> 
                 W[f, c] = float(W[f, c]) + step.rate * x[f]
                 rows[f] += [c] if c not in rows[f] else []
             rows[f] = [c for c in rows[f] if W[f, c] >= step.least]
-            W[f, [c for c in range(n_classes) if c not in rows[f]]] = 0
             rows[f].sort(key=lambda c, f=f: -W[f, c])
+            del rows[f][step.stored :]
+            W[f, [c for c in range(n_classes) if c not in rows[f]]] = 0
     return W
 
 
@@ -149,7 +151,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits(problem, step, dense):
 @settings(max_examples=40)
 @given(problem=free_problems, step=st.sampled_from(STEPS), seed=st.integers(0, 2**32 - 1))
 def test_permuted_features_and_classes_give_permuted_weights(problem, step, seed, dense):
-    step = step._replace(degree=MOST_EDGES)  # edges that tie at a limit are told apart by their past
+    step = step._replace(degree=MOST_EDGES, stored=MOST_EDGES)  # edges that tie at a limit are told apart by their past
     rng = np.random.default_rng(seed)
     features, classes = rng.permutation(problem.X.shape[1]), rng.permutation(problem.n_classes)
     places = np.argsort(classes)

@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import as_instances
+from harness.sdk.kernels.instances import Labels, as_instances
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
@@ -31,16 +32,29 @@ class Problem:
     y: np.ndarray
     order: np.ndarray
     n_classes: int
+    several: list[list[int]] | None = None
+    """The classes of each instance, where `y` does not say all of them."""
+
+    @property
+    def truths(self) -> list[list[int]]:
+        return [[c] for c in self.y.tolist()] if self.several is None else self.several
+
+    @property
+    def labels(self) -> Labels:
+        classes = np.array([c for truth in self.truths for c in truth])
+        return Labels(frozen(np.cumsum([0, *map(len, self.truths)]), np.int64), frozen(classes, np.int32))
 
 
 @st.composite
-def tied_problems(draw):
+def tied_problems(draw, most_labels: int = 1):
     """Few values, so many ties and zero rows; some classes never occur, some instances come twice or not at all."""
     n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
     X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
     y = draw(hnp.arrays(np.int32, n, elements=st.integers(0, n_classes - 1)))
     order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
-    return Problem(X, y, order, n_classes)
+    truth = st.lists(st.integers(0, n_classes - 1), max_size=most_labels, unique=True)
+    several = draw(st.lists(truth, min_size=n, max_size=n)) if most_labels > 1 else None
+    return Problem(X, y, order, n_classes, several)
 
 
 def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
@@ -58,7 +72,7 @@ free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 def train_on(rows: Rows, base: np.ndarray, problem: Problem, step: PAStep) -> Rows:
     instances, order = as_instances(problem.X), problem.order
     kernel = update_pa if rows.weights.dtype == np.float32 else update64
-    while (done := kernel(rows, instances, problem.y, order, base, np.empty_like(base), step)) < order.size:
+    while (done := kernel(rows, instances, problem.labels, order, base, np.empty_like(base), step)) < order.size:
         rows, order = enlarge(rows), order[done:]
     return rows
 
@@ -73,15 +87,16 @@ def train_densely(problem: Problem, step: PAStep, dtype: type = np.float64) -> n
     W = np.zeros((problem.X.shape[1], problem.n_classes), dtype)
     seen: set[int] = set()
     for i in problem.order:
-        x, y = problem.X[i].astype(np.float64), int(problem.y[i])
-        seen.add(y)
+        x, truth = problem.X[i].astype(np.float64), problem.truths[i]
+        seen.update(truth)
         s = np.zeros(problem.n_classes)
         for f in np.flatnonzero(x):
             s += x[f] * W[f].astype(np.float64)
-        rivals = sorted(seen - {y})
+        rivals = sorted(seen.difference(truth))
         norm2 = sum(value * value for value in x.tolist())
-        if not rivals or norm2 == 0:
+        if not truth or not rivals or norm2 == 0:
             continue
+        y = min(truth, key=lambda c: (s[c], c))
         rival = max(rivals, key=lambda c: (s[c], -c))
         loss = step.margin - s[y] + s[rival]
         if loss <= 0:
@@ -129,8 +144,24 @@ def test_shipped_weights_are_those_of_float64_to_the_precision_of_float32(proble
     np.testing.assert_allclose(shipped, train_densely(problem, step), rtol=1e-3, atol=2e-5)
 
 
+@settings(max_examples=100, deadline=None)
+@given(problem=tied_problems(most_labels=3), step=st.sampled_from(STEPS))
+def test_several_labels_or_none_give_what_the_dense_reference_gives(problem, step, dense, assert_sound):
+    rows = train(problem, step)
+    assert_sound(rows)
+    np.testing.assert_allclose(dense(rows, problem.n_classes), train_densely(problem, step), rtol=1e-12, atol=1e-12)
+
+
+def test_of_several_labels_the_worst_is_set_against_the_best_of_the_others(dense):
+    W = np.array([[0.5, 0.3, 0.2, 0.4, 0.1]])
+    problem = Problem(np.ones((1, 1), np.float32), np.zeros(1, np.int32), np.zeros(1, np.int64), 5, [[0, 1, 4]])
+    moved = dense(train_on(loaded(W), np.zeros(5), problem, EXACT), 5) - W
+    tau = (1 - 0.1 + 0.4) / 2.5
+    np.testing.assert_allclose(moved, [[0, 0, 0, -tau, tau]], atol=1e-12)
+
+
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems(), step=st.sampled_from(STEPS))
+@given(problem=tied_problems(most_labels=2), step=st.sampled_from(STEPS))
 def test_an_arena_that_must_grow_gives_the_same_bits(problem, step, dense):
     tiny, ample = (train(problem, step, np.float32, n_edges) for n_edges in (2, 10_000))
     assert ample.classes.size == 10_000
@@ -140,7 +171,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits(problem, step, dense):
 def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of_it(dense):
     problem = free_problem(0)
     rows, base = empty_rows(12, 8), np.full(6, -np.inf)
-    done = update_pa(rows, as_instances(problem.X), problem.y, problem.order, base, np.empty(6), PRINTED)
+    done = update_pa(rows, as_instances(problem.X), problem.labels, problem.order, base, np.empty(6), PRINTED)
     assert 0 < done < problem.order.size
     assert not has_room(rows, as_instances(problem.X[[problem.order[done]]]).indices, 2)
     before = Problem(problem.X, problem.y, problem.order[:done], 6)
