@@ -52,6 +52,8 @@ class LearnerSpec:
     """Modules that the fork server imports once, so that trials start warm. They must start no thread."""
     parameters: Params | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
+    paper_params: Params = field(default_factory=dict)
+    """What the learner's paper uses, for the parameters that it names a value of: shown beside the defaults."""
     wraps: str = ""
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
 
@@ -64,6 +66,7 @@ class LearnerSpec:
         fields.subset("supports", get_args(Ability))
         fields.sequences("preload")
         fields.mapping("parameters", optional=True)
+        fields.params("paper_params", self.parameters)
 
 
 @dataclass(frozen=True, kw_only=True)

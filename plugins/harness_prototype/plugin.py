@@ -14,6 +14,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="flat",
             summary="passive-aggressive prototypes: PA, PA-I and PA-II",
             preload=("harness_prototype.pa",),
+            paper_params={"C": 0.01, "margin": 0.05, "passes": 20},
         ),
         LearnerSpec(
             name="mmp",
@@ -37,6 +38,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="one Winnow per class: weights are multiplied on mistakes",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.winnow",),
+            paper_params={"alpha": 2.0},
         ),
         LearnerSpec(
             name="ovr-perceptron",
@@ -45,5 +47,6 @@ def harness_learners() -> list[LearnerSpec]:
             summary="one-vs-rest perceptrons, or with members=10 a committee of ten",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.ovr_perceptron",),
+            paper_params={"passes": 20},
         ),
     ]
