@@ -27,7 +27,8 @@ should be run, and most people run defaults. So they are chosen here, all by one
 - **The grid** is small and stands in [benchmarks/defaults.toml](../benchmarks/defaults.toml): the default of before,
   the values of the learner's paper, and values around them, passes among them. All else stays as the signature has it.
 - **The rule.** On each set a candidate loses what its R1 lacks to that of the learner's own best candidate there. The
-  one with the smallest mean loss is chosen; within {tie} of it, the one with the fewest passes, then the smallest index.
+  one with the smallest mean loss is chosen; within {tie} of it, the one of fewest passes, then of the smallest index
+  (to two digits), then of the smallest loss.
 - A training that takes more than {most_seconds} s of processor time is ended, and counts as R1 0. A set on which all
   candidates of a learner ended so is left out for it.
 - Learners that read only features above 0 leave out Isolet, learners that need a class tree leave out Isolet and
@@ -102,9 +103,9 @@ class Judged:
         return max(self.losses.values())
 
     @property
-    def effort(self) -> tuple[int, float]:
-        """What decides between candidates that are equally good."""
-        return self.params.get("passes", 0), self.index
+    def effort(self) -> tuple[int, float, float]:
+        """What decides between candidates that are equally good; sizes that differ by a hundredth are no reason."""
+        return self.params.get("passes", 0), float(f"{self.index:.1e}"), self.mean_loss
 
 
 def judge(measurements: Sequence[Measurement]) -> dict[str, Judged]:
