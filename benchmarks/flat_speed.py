@@ -239,7 +239,7 @@ def measure_compiling() -> list[str]:
 def own_learners(d: int | None = None) -> list[tuple[str, str, dict[str, Any]]]:
     """(label, target, parameters) of the learners measured; d is the degree limit of ooz."""
     return [
-        ("pa", "harness_prototype.pa:PA", {"passes": 5, "random_state": 0}),
+        ("pa", "harness_prototype.pa:PA", {"C": 1.0, "passes": 5, "random_state": 0}),
         ("ooz", "harness_index.ooz:OOZ", {"passes": 5, "beta": 0.1, "delta": 0.5, "d": d, "random_state": 0}),
     ]
 

@@ -65,7 +65,7 @@ rows, classes, features = map(int, sys.argv[2:])
 data = make_zipf(rows=rows, classes=classes, features=features)
 train, test = split_rows("holdout:0.2", rows, 0, {})
 X, X_test = represent("tfidf", data.X[train], data.X[test])
-learner = import_target("harness_svm." + sys.argv[1])(random_state=0)
+learner = import_target("harness_svm." + sys.argv[1])(C=1.0, random_state=0)
 extra = {"taxonomy": data.taxonomy} if hasattr(learner, "taxonomy") else {}
 begun = time.perf_counter()
 learner.fit(X, data.y[train], **extra)
@@ -226,7 +226,7 @@ def measure_large() -> list[str]:
 
 
 def own(target: str, tol: float) -> Callable[[], Any]:
-    return lambda: import_target(f"harness_svm.{target}")(tol=tol, random_state=0)
+    return lambda: import_target(f"harness_svm.{target}")(C=1.0, tol=tol, random_state=0)
 
 
 def liblinear(tol: float) -> Callable[[], Any]:

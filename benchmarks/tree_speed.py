@@ -133,7 +133,7 @@ def time_lomtree(name: str, parts: Parts, **params: Any) -> Timing:
 
     def spans(passes: int) -> tuple[float, float, Any]:
         wall, cpu = time.perf_counter(), time.process_time()
-        learner = LOMtree(passes=passes, random_state=0, **params).fit(parts.X, parts.y)
+        learner = LOMtree(eta=0.1, passes=passes, random_state=0, **params).fit(parts.X, parts.y)
         return time.perf_counter() - wall, time.process_time() - cpu, learner
 
     one, many = spans(1), spans(PASSES)
@@ -220,8 +220,8 @@ def time_size(n_classes: int) -> Size:
     from harness_tree import OAA, LOMtree
 
     X, y, X_test, y_test = made(n_classes)
-    tree = LOMtree(passes=2, store="hashed", random_state=0).fit(X, y)
-    flat = OAA(loss="squared").partial_fit(X[:500], y[:500], classes=np.arange(n_classes))
+    tree = LOMtree(eta=0.1, passes=2, store="hashed", random_state=0).fit(X, y)
+    flat = OAA(loss="squared", eta=1.0).partial_fit(X[:500], y[:500], classes=np.arange(n_classes))
     few = X_test[: max(50, 200_000 // n_classes)]
     size = Size(
         tree=best_seconds(lambda: tree.predict(X_test)) / X_test.shape[0] * 1e6,

@@ -53,6 +53,8 @@ class LearnerSpec:
     imported ahead. They must start no thread, and draw no random number that a trial goes on from."""
     parameters: Params | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
+    paper_params: Params = field(default_factory=dict)
+    """What the learner's paper uses, for the parameters that it names a value of: shown beside the defaults."""
     wraps: str = ""
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
 
@@ -65,6 +67,7 @@ class LearnerSpec:
         fields.subset("supports", get_args(Ability))
         fields.sequences("preload")
         fields.mapping("parameters", optional=True)
+        fields.params("paper_params", self.parameters)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,6 +67,14 @@ class Fields:
         value = self._value(name)
         self._expect(name, isinstance(value, Mapping) or (optional and value is None), "a mapping")
 
+    def params(self, name: str, known: Mapping[str, object] | None) -> None:
+        """Values by the names of parameters; of the known ones, where the spec tells them."""
+        self.mapping(name)
+        for parameter in self._value(name):
+            self._expect(name, isinstance(parameter, str), "a mapping from names of parameters")
+            if known is not None:
+                self._expect(name, parameter in known, f"values for {', '.join(known)}")
+
     def counts(self, name: str, known: Collection[str]) -> None:
         """A mapping from some known words to numbers."""
         value = self._value(name)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.api import Session
 
 
-WIDTHS = {"parameters": 44, "summary": 44, "licence": 44}
+WIDTHS = {"parameters": 44, "paper": 24, "summary": 44, "licence": 44}
 """Columns that are folded."""
 
 
@@ -46,6 +46,8 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
         row |= {"kind": spec.kind, "needs": sorted(spec.needs), "supports": sorted(spec.supports)}
     if kind in ("learners", "datasets"):
         row |= {"parameters": spec.parameters if spec.parameters is not None else read_parameters(spec.load)}
+    if kind == "learners":
+        row |= {"paper": dict(spec.paper_params)}
     if kind == "datasets":
         row |= {"representation": spec.representation, "licence": spec.licence}
     if kind == "metrics":

@@ -15,6 +15,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="weight shifting in a sparse index: rivals lose what the true class gains",
             supports=frozenset({"multilabel"}),
             preload=("harness_index.ooz",),
+            paper_params={"beta": 0.1, "delta": 0.5, "d": 25, "passes": 20},
         ),
         LearnerSpec(
             name="ema",
@@ -23,6 +24,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="exponential moving averages in a sparse index, updated where the margin is missed",
             supports=frozenset({"multilabel"}),
             preload=("harness_index.ema",),
+            paper_params={"beta": 0.6, "delta": 7.0, "d": 25, "passes": 30},
         ),
         LearnerSpec(
             name="ff",
@@ -31,5 +33,6 @@ def harness_learners() -> list[LearnerSpec]:
             summary="feature focus: class frequencies in a sparse index, counted where the margin is missed",
             supports=frozenset({"multilabel"}),
             preload=("harness_index.ff",),
+            paper_params={"delta": 0.5, "d": 25, "warm": 0, "passes": 1},
         ),
     ]

@@ -15,6 +15,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="passive-aggressive prototypes: PA, PA-I and PA-II",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.pa",),
+            paper_params={"C": 0.01, "margin": 0.05, "passes": 20},
         ),
         LearnerSpec(
             name="mmp",
@@ -46,6 +47,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="one Winnow per class: weights are multiplied on mistakes",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.winnow",),
+            paper_params={"alpha": 2.0},
         ),
         LearnerSpec(
             name="ovr-perceptron",
@@ -54,5 +56,6 @@ def harness_learners() -> list[LearnerSpec]:
             summary="one-vs-rest perceptrons, or with members=10 a committee of ten",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.ovr_perceptron",),
+            paper_params={"passes": 20},
         ),
     ]

@@ -15,6 +15,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="one linear support vector machine for each class against the rest",
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.ovr",),
+            paper_params={"C": 1.0},
         ),
         LearnerSpec(
             name="crammer-singer",
@@ -22,6 +23,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="flat",
             summary="multi-class support vector machine: all classes in one problem",
             preload=("harness_svm.crammer_singer",),
+            paper_params={"C": 1.0},
         ),
         LearnerSpec(
             name="hsvm",
@@ -30,6 +32,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="hierarchical support vector machine: classes share the weights of the nodes above them",
             needs=frozenset({"taxonomy"}),
             preload=("harness_svm.hierarchical",),
+            paper_params={"C": 1.0},
         ),
         LearnerSpec(
             name="topdown-svm",
@@ -48,5 +51,6 @@ def harness_learners() -> list[LearnerSpec]:
             needs=frozenset({"taxonomy"}),
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.topdown_perceptron",),
+            paper_params={"passes": 20, "members": 10},
         ),
     ]

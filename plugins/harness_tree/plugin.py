@@ -14,6 +14,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="tree",
             summary="logarithmic online multi-class tree: its splits are learned, even and pure",
             preload=("harness_tree.lomtree",),
+            paper_params={"passes": 20},
         ),
         LearnerSpec(
             name="random-tree",
@@ -21,6 +22,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="tree",
             summary="a complete tree over the classes in random order",
             preload=("harness_tree.random_tree",),
+            paper_params={"passes": 20},
         ),
         LearnerSpec(
             name="filter-tree",
@@ -28,6 +30,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="tree",
             summary="a tournament of the classes: only winners train the next match",
             preload=("harness_tree.filter_tree",),
+            paper_params={"passes": 20},
         ),
         LearnerSpec(
             name="oaa",
@@ -35,5 +38,6 @@ def harness_learners() -> list[LearnerSpec]:
             kind="flat",
             summary="online one-against-all: a linear regressor for each class, dense",
             preload=("harness_tree.oaa",),
+            paper_params={"passes": 20},
         ),
     ]

@@ -29,6 +29,8 @@ BAD = [
     (LearnerSpec, "supports", {"everything"}, "expected a set of multilabel"),
     (LearnerSpec, "preload", "a", "expected a tuple"),
     (LearnerSpec, "parameters", ["C"], "expected a mapping"),
+    (LearnerSpec, "paper_params", None, "expected a mapping"),
+    (LearnerSpec, "paper_params", {1: 2}, "expected a mapping from names of parameters"),
     (DatasetSpec, "load", "b", MODULE_NAME),
     (DatasetSpec, "summary", 3, "expected a text"),
     (DatasetSpec, "licence", 3, "expected a text"),
@@ -97,6 +99,13 @@ def test_what_may_be_none_or_empty_may_be_so():
     LearnerSpec(name="x", load="a:b", parameters=None, needs=set(), preload=[])
     DatasetSpec(name="x", load="a:b", stamp=None, recognises=None, parameters=None, facts={"rows": 3})
     ExperimentSpec(name="x", resource="a:b.toml", published="a:c/d.csv")
+
+
+def test_a_papers_value_is_of_a_parameter_that_the_learner_has():
+    LearnerSpec(name="x", load="a:b", parameters={"C": 1.0}, paper_params={"C": 0.01})
+    LearnerSpec(name="x", load="a:b", paper_params={"told_by_the_source": 0.01})
+    with pytest.raises(SpecError, match=re.escape("x.paper_params is {'c': 1}, expected values for C, passes")):
+        LearnerSpec(name="x", load="a:b", parameters={"C": 1.0, "passes": 5}, paper_params={"c": 1})
 
 
 def test_the_name_of_an_importable_learner_or_of_a_bound_metric_is_not_for_typing():

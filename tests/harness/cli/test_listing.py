@@ -23,6 +23,12 @@ def test_learners_are_listed_with_kind_parameters_summary_and_origin(harness):
     assert row["origin"] == f"manyclass-harness {__version__}"
 
 
+def test_learners_are_listed_with_the_values_of_their_papers(harness):
+    rows = by_name(harness("list", "learners", "--json"))
+    assert rows["ema"]["paper"] == {"beta": 0.6, "delta": 7.0, "d": 25, "passes": 30}
+    assert rows["mmp"]["paper"] == {}
+
+
 def test_learners_are_listed_with_what_they_need_and_support(harness):
     rows = by_name(harness("list", "learners", "--json"))
     assert (rows["mmp"]["needs"], rows["mmp"]["supports"]) == ([], ["multilabel"])
@@ -73,9 +79,12 @@ def test_neither_learner_code_nor_anything_heavy_is_imported(harness, heavy_impo
     assert heavy_imports(ended.stderr) == []
 
 
+HEADINGS = ["name", "kind", "needs", "supports", "parameters", "paper", "summary", "origin"]
+
+
 def test_the_lists_for_people_say_the_same(harness):
     text = harness("list").stdout
-    assert text.splitlines()[0].split() == ["name", "kind", "needs", "supports", "parameters", "summary", "origin"]
+    assert text.splitlines()[0].split() == HEADINGS
     assert "C=1.0" in text
     assert "prototype  manyclass-harness" in harness("plugins").stdout
 

@@ -230,7 +230,7 @@ def test_ff_votes_are_shares_of_at_least_w_min():
 
 def test_ff_counts_ones_when_told_so():
     X, y = data()
-    counts = FF(delta=np.inf, counts="boolean", w_min=0.0, random_state=0).fit(X, y)
+    counts = FF(delta=np.inf, counts="boolean", w_min=0.0, passes=1, random_state=0).fit(X, y)
     assert_array_equal(counts.totals_, (X.toarray() > 0).sum(axis=0))
     assert_array_equal(counts.met_, counts.totals_)
 

@@ -1,0 +1,90 @@
+"""Defaults may change, the experiments of the papers may not: they name what they were made with, to the last value."""
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.experiment.building import build, read_file
+from harness.experiment.learner_ref import learner_refs
+from harness.experiment.schema import dataset_groups, kept_datasets
+from harness.expression import parse
+from harness.host import discover
+from harness.signature import parameters_of
+
+ROOT = Path(__file__).resolve().parents[3]
+BENCHMARKS = ROOT / "benchmarks"
+LEARNERS = tomllib.loads((BENCHMARKS / "defaults.toml").read_text())["learners"]
+BEFORE = {name: entry["before"] for name, entry in LEARNERS.items()}
+"""The parameters of each learner whose defaults are chosen on data, with the defaults that they had before."""
+PINNED = json.loads(Path(__file__).with_name("pinned.json").read_text())
+"""By experiment, learner and data set: the values that these parameters had when the results were made."""
+TUNED = "tuned"
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    return discover()
+
+
+def experiments():
+    """Every file of the papers, and every experiment of the benchmarks."""
+    for path in sorted((ROOT / "plugins" / "harness_papers" / "experiments").glob("*.toml")):
+        yield path.stem, build(read_file(path), path.stem)
+    yield "flat_accuracy", build(read_file(BENCHMARKS / "flat_accuracy.toml"), "flat_accuracy")
+    for file in ("svm_accuracy", "tree_accuracy"):
+        for name, table in tomllib.loads((BENCHMARKS / f"{file}.toml").read_text()).items():
+            table.setdefault("datasets", ["hsvm-synthetic"])  # the script draws them
+            yield f"{file}, {name}", build(table, name)
+
+
+EXPERIMENTS = dict(experiments())
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """A learner on a data set as an experiment has it; of one built round another, the one inside."""
+
+    place: str
+    learner: str
+    given: dict
+
+
+def set_ups(experiment, catalog):
+    groups = dataset_groups(experiment)
+    for ref in learner_refs(experiment, groups):
+        for dataset in kept_datasets(groups, ()):
+            if ref.on is None or dataset.label.text in ref.on:
+                tuned = dict.fromkeys(ref.tune, TUNED)
+                given = {**ref.params, **ref.by_dataset.get(dataset.label.text, {}), **tuned}
+                place = f"{ref.label} on {dataset.label.family}"
+                wraps = catalog.learner(ref.name).spec.wraps
+                if wraps:
+                    inside = parse(given[wraps])
+                    yield SetUp(place, inside.name, inside.params)
+                else:
+                    yield SetUp(place, ref.name, given)
+
+
+def resolved(experiment, catalog):
+    """The values of the parameters whose defaults are chosen on data, by learner and data set."""
+    found = {}
+    for set_up in set_ups(experiment, catalog):
+        params = {**parameters_of(catalog.learner(set_up.learner).spec), **set_up.given}
+        found[set_up.place] = {name: params[name] for name in BEFORE.get(set_up.learner, {})}
+    return found
+
+
+@pytest.mark.parametrize(("name", "values"), PINNED.items(), ids=PINNED)
+def test_an_experiment_resolves_to_the_values_that_its_results_were_made_with(name, values, catalog):
+    assert resolved(EXPERIMENTS[name], catalog) == values
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_leaves_no_value_to_a_default_that_was_changed(name, catalog):
+    for set_up in set_ups(EXPERIMENTS[name], catalog):
+        defaults = parameters_of(catalog.learner(set_up.learner).spec)
+        for parameter, before in BEFORE.get(set_up.learner, {}).items():
+            assert parameter in set_up.given or defaults[parameter] == before, f"{set_up.place}: {parameter}"
