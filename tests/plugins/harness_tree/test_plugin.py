@@ -50,6 +50,26 @@ def test_a_row_without_features_goes_where_the_biases_send_it(learner):
     assert fitted.edges_touched(nothing) == 0.0
 
 
+@pytest.mark.parametrize("kind", [LOMtree, RandomTree, FilterTree, OAA])
+@pytest.mark.parametrize(("passes", "moved"), [(1, 0.1), (2, 0.1 + 0.05), (3, 0.1 + 0.05 + 0.025)])
+def test_the_rate_is_multiplied_by_decay_after_each_pass(kind, passes, moved):
+    learner = kind(loss="absolute", eta=0.1, decay=0.5, passes=passes, random_state=0)
+    if kind is not OAA:
+        learner.set_params(step="plain")
+    learner.fit(np.array([[1.0, 0.0], [0.0, 1.0]]), [0, 1])
+    weights = learner.W_ if kind is OAA else learner.table_[:, 0]
+    assert np.abs(weights).max() == pytest.approx(moved, rel=1e-6)
+
+
+def test_only_a_filter_tree_stops_at_the_first_node_that_sends_a_row_the_other_way():
+    features = np.eye(4)
+    whole = RandomTree(passes=1, random_state=0).fit(features, range(4))
+    halted = FilterTree(passes=1, random_state=0).fit(features, range(4))
+    n_nodes, n_on_a_way = 3, 2
+    assert whole.index_size_ == n_nodes + 4 * n_on_a_way  # every bias, and a weight of each row's feature a node
+    assert halted.index_size_ < whole.index_size_
+
+
 @in_batches
 def test_batches_add_up_to_one_pass_and_bring_classes_and_features_as_they_come(learner):
     X, y = data(n=600, n_classes=6)
