@@ -113,7 +113,7 @@ def test_the_index_is_counted(learner):
 # -- several labels
 
 
-several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.takes_several], ids=repr)
+several = pytest.mark.parametrize("learner", LEARNERS[:3], ids=repr)
 
 
 @several
