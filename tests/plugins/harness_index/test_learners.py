@@ -241,6 +241,19 @@ def test_ff_meets_a_feature_in_the_first_pass_and_in_batches_alone():
     assert_array_equal(learner.partial_fit(X, y).met_, 2 * meetings)
 
 
+def test_ff_trusts_a_feature_once_it_was_met_often_enough():
+    X, y = data()
+    fitted = FF(delta=np.inf, warm=5, random_state=0).fit(X, y)
+    plain = FF(delta=np.inf, warm=0, random_state=0).fit(X, y)
+    assert fitted.met_.min() > 5
+    np.testing.assert_allclose(weights(fitted), weights(plain))
+
+
+def test_ff_votes_are_shares_however_little_was_counted():
+    fitted = FF(delta=np.inf, warm=0).partial_fit(np.array([[0.25, 0.0]]), [0])
+    np.testing.assert_allclose(weights(fitted), [[1.0], [0.0]])
+
+
 def test_ff_doubts_features_that_are_new():
     X, y = data()
     fitted = FF(delta=np.inf, warm=400, random_state=0).fit(X, y)
@@ -279,6 +292,3 @@ def test_ff_doubts_features_that_are_new():
 def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         learner(**{name: value}).fit(*data())
-
-
-# -- the plugin

@@ -119,3 +119,9 @@ def test_weights_beyond_float32_are_refused():
     with pytest.raises(ValueError, match="outgrew float32 in pass 1: scale X up"):
         PA(variant="PA").fit(X, [0, 1])
     PA(variant="PA-II").fit(X, [0, 1])
+
+
+def test_weights_beyond_float32_are_refused_in_rows_that_have_moved_to_a_larger_block_too():
+    X = np.full((12, 3), 1e-42, np.float32) * np.resize([1, -1], (12, 1)).astype(np.float32)
+    with pytest.raises(ValueError, match="outgrew float32"):
+        PA(variant="PA").fit(X, np.arange(12) % 6)

@@ -12,7 +12,9 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from announced import assert_announced
 from harness_tree import OAA, FilterTree, LOMtree, RandomTree
+from harness_tree.plugin import harness_learners
 from problems import parts_of_prototypes as data
 
 LEARNERS = [
@@ -183,3 +185,8 @@ def test_weights_beyond_float32_are_refused(learner):
     X, y = (3e38 * rng.random((60, 3))).astype(np.float32), rng.integers(0, 3, 60)
     with pytest.raises(ValueError, match="outgrew float32: scale X down, or lower eta"):
         learner.set_params(loss="logistic", eta=10.0, random_state=0).fit(X, y)
+
+
+def test_learners_are_as_announced():
+    kinds = {"lomtree": "tree", "random-tree": "tree", "filter-tree": "tree", "oaa": "flat"}
+    assert_announced(harness_learners(), kinds)
