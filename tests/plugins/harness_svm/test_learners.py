@@ -198,3 +198,29 @@ def test_a_feature_that_no_node_knows_counts_among_those_that_edges_are_read_for
     known = learner.edges_touched(X)
     assert known > 0
     assert learner.edges_touched(np.column_stack([X[:, 0], [1.0, 1.0]])) == pytest.approx(known / 2)
+
+
+@pytest.mark.parametrize("kind", [TopDownSVM, TopDownPerceptron])
+def test_rows_without_a_feature_read_no_edge(kind):
+    two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    learner = kind(random_state=0).fit(np.eye(2), [0, 1], taxonomy=two)
+    assert learner.edges_touched(np.zeros((3, 2))) == 0.0
+
+
+@pytest.mark.parametrize("kind", [SVM, CrammerSinger])
+def test_a_class_with_a_single_row_is_ranked(kind):
+    learner = kind(random_state=0).fit(np.eye(3)[[0, 1, 1, 2]], ["once", "twice", "twice", "last"])
+    assert learner.predict(np.eye(3)).tolist() == ["once", "twice", "last"]
+
+
+def test_a_tree_from_a_file_with_a_leaf_beyond_its_nodes_is_refused(tmp_path):
+    two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    learner = HSVM(random_state=0).fit(np.eye(2), [0, 1], taxonomy=two)
+    learner.save(tmp_path / "sound")
+    HSVM.load(tmp_path / "sound")
+    beyond = learner.tree_.leaf.copy()
+    beyond[1] = learner.tree_.parent.size
+    learner.tree_ = learner.tree_._replace(leaf=beyond)
+    learner.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="tree_ is no tree"):
+        HSVM.load(tmp_path / "model")

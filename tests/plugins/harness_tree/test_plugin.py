@@ -136,6 +136,12 @@ def broken(field, value):
     return change
 
 
+def one_beyond(nodes, field):
+    """The root's link led to the first place behind the last."""
+    last = nodes["slot"].max() if field == "slot" else len(nodes) - 1
+    return broken(field, last + 1)(nodes)
+
+
 @trees
 @pytest.mark.parametrize(
     ("name", "change"),
@@ -144,6 +150,9 @@ def broken(field, value):
         ("nodes_", broken("left", 0)),
         ("nodes_", broken("right", -1)),
         ("nodes_", broken("slot", 10_000)),
+        ("nodes_", broken("slot", -1)),
+        ("nodes_", lambda nodes: one_beyond(nodes, "slot")),
+        ("nodes_", lambda nodes: one_beyond(nodes, "right")),
         ("nodes_", broken("parent", 1)),
         ("nodes_", lambda nodes: nodes[:-1]),
         ("table_", lambda table: table[:-1]),
