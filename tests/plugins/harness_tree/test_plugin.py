@@ -171,6 +171,40 @@ def test_a_model_that_would_be_read_beyond_its_arrays_is_refused(learner, name, 
         type(learner).load(tmp_path / "model")
 
 
+def as_first(values, value):
+    """The same with this value in front."""
+    return np.array([value, *values[1:]], values.dtype)
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "change"),
+    [
+        (LOMtree(), "list_classes_", lambda classes: as_first(classes, 12)),
+        (LOMtree(), "list_classes_", lambda classes: as_first(classes, -1)),
+        (LOMtree(), "list_starts_", lambda starts: as_first(starts, 1)),
+        (LOMtree(), "list_starts_", lambda starts: starts[:-1]),
+        (LOMtree(), "list_counts_", lambda counts: counts[:-1]),
+        (FilterTree(), "leaf_of_", lambda leaves: as_first(leaves, leaves[1])),
+        (FilterTree(), "leaf_of_", lambda leaves: leaves[::-1]),
+        (FilterTree(), "leaf_of_", lambda leaves: leaves.astype(np.int32)),
+        (FilterTree(), "places_", lambda places: as_first(places, places[1])),
+    ],
+)
+def test_lists_that_do_not_fit_their_tree_are_refused(learner, name, change, tmp_path):
+    X, y = data()
+    learner.set_params(passes=1, random_state=0).fit(X, y).save(tmp_path / "model")
+    tamper(tmp_path / "model", name, change)
+    with pytest.raises(ValueError, match="damaged"):
+        type(learner).load(tmp_path / "model")
+
+
+@trees
+@pytest.mark.parametrize("bits", [0, 33])
+def test_a_table_of_impossible_size_is_refused(learner, bits):
+    with pytest.raises(ValueError, match=f"^bits={bits}: must be an integer from 1 to 32"):
+        clone(learner).set_params(bits=bits).fit(np.eye(3), [0, 1, 2])
+
+
 @every
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
