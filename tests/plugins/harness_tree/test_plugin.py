@@ -91,6 +91,19 @@ def test_batches_add_up_to_one_pass_and_bring_classes_and_features_as_they_come(
 
 
 @in_batches
+def test_features_that_come_later_leave_what_was_learned_as_it_was(learner):
+    X, y = data(n=400)
+    early, late = X[:200], csr_array(np.pad(X[200:].toarray(), ((0, 0), (0, 3)), constant_values=0.5))
+    known_at_once, widened = clone(learner), clone(learner)
+    known_at_once.partial_fit(csr_array(np.pad(early.toarray(), ((0, 0), (0, 3)))), y[:200], np.arange(12))
+    widened.partial_fit(early, y[:200], np.arange(12))
+    for each in (known_at_once, widened):
+        each.partial_fit(late, y[200:])
+    assert_array_equal(widened.rank(late, 12), known_at_once.rank(late, 12))
+    assert widened.index_bytes_ == known_at_once.index_bytes_
+
+
+@in_batches
 def test_a_batch_after_fit_learns_on_and_a_class_only_announced_is_never_ranked(learner):
     X, y = data(n=400)
     fitted = clone(learner).fit(X[:200], y[:200])
