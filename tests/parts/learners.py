@@ -90,6 +90,23 @@ class SlowAtFirst(Ranking):
         return super().rank(X, k)
 
 
+class SlowToRank(Ranking):
+    """Learns in two passes, in no time."""
+
+    seconds = 0.5
+
+    def fit(self, X, y, *, after_pass=None):
+        super().fit(X, y)
+        for number in (1, 2):
+            if after_pass is not None:
+                after_pass(number)
+        return self
+
+    def rank(self, X, k):
+        time.sleep(self.seconds)
+        return super().rank(X, k)
+
+
 class Demanding(Centres):
     """Refuses to train on few rows, such as those of the warm-up."""
 

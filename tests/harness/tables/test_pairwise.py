@@ -62,6 +62,7 @@ def test_the_matrix_is_over_all_data_sets(lines):
 
 def test_too_few_trials_are_not_tested(lines):
     assert beaten_pairs(pair_up(lines({"a": [1] * 5, "b": [0] * 5}), R1), "sign", 0.1) == set()
+    assert beaten_pairs(pair_up(lines({"a": [1] * 6, "b": [0] * 6}), R1), "sign", 0.1) == {("a", "b")}
 
 
 def test_average_ranks_are_those_of_the_means(lines):

@@ -219,7 +219,17 @@ def test_a_terminal_with_colour_has_bold_for_the_star(table_of):
         ("count", 12.0, None, "12.0"),
         ("count", 0.0, 0.0, "0.00 ± 0.00"),
         ("bytes", 123.0, None, "123 B"),
+        ("bytes", 1.5e3, None, "1.50 kB"),
+        ("bytes", 1.5e6, None, "1.50 MB"),
+        ("bytes", 1.5e9, None, "1.50 GB"),
         ("bytes", 4.5e9, None, "4.50 GB"),
+        ("seconds", 3600.0, None, "1.00 h"),
+        ("seconds", 60.0, None, "1.00 min"),
+        ("seconds", 1e-3, None, "1.00 ms"),
+        ("count", 1000.0, None, "1.00k"),
+        ("count", 100.0, None, "100"),
+        ("count", 1.0, None, "1.00"),
+        ("count", 0.5, None, "0.500"),
     ],
 )
 def test_numbers_are_written_as_people_read_them(unit, mean, sd, text):

@@ -341,6 +341,29 @@ def test_messages_are_told_once_in_one_line_each_and_not_without_end(make_record
     assert max(map(len, foot)) < 350
 
 
+@pytest.mark.parametrize(("length", "told"), [(300, "x" * 300), (301, "x" * 300 + " ...")])
+def test_a_message_is_cut_where_it_gets_too_long(make_record, length, told):
+    foot = make_table([make_record("a", 0, status="error", message="x" * length)], [R1]).foot
+    assert foot[-1] == f"a on digits: {told}"
+
+
+def test_eight_messages_are_told_and_a_ninth_is_counted(make_record):
+    def foot_of_failures(count):
+        return make_table([make_record(f"b{i}", 0, status="error", message="no") for i in range(count)], [R1]).foot
+
+    assert foot_of_failures(8)[-1] == "b7 on digits: no"
+    assert foot_of_failures(9)[-1] == "... and 1 more message in the records."
+
+
+def test_the_foot_says_over_how_many_trials_marks_were_tested(run_of):
+    def both(trials, **fields):
+        return [*run_of("a", [0.9] * trials, **fields), *run_of("b", [0.5] * trials, **fields)]
+
+    assert make_table(both(8), [R1]).foot[0].endswith("over 8 paired trials.")
+    unequal = both(8) + both(10, dataset="icd", fingerprint="beef")
+    assert make_table(unequal, [R1]).foot[0].endswith("over 8 to 10 paired trials.")
+
+
 def test_the_records_are_not_changed_and_their_order_decides_only_the_order_of_lines(run_of):
     records = [*run_of("a", [0.9, 0.8]), *run_of("b", [0.5, 0.6])]
     before = [replace(record) for record in records]

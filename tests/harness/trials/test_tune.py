@@ -24,6 +24,7 @@ from harness.trials.running import run_trial
 from harness.trials.splitting import draw_split
 from harness.trials.trial import TrialJob, TuningPlan
 from harness.trials.tune import tune
+from learners import SlowToRank
 from trial_runs import keep_in, trial
 
 ANY = {"pa": {"C": [1]}}
@@ -151,6 +152,14 @@ def test_a_curve_has_a_point_for_each_pass_and_ends_at_the_trials_own_score(tmp_
     assert [point.passes for point in drawn_out.curve] == [1, 2, 3, 4]
     assert drawn_out.curve[-1].scores["r1"] == drawn_out.scores["r1"] == plain.scores["r1"]
     assert plain.curve == ()
+
+
+def test_what_a_curve_takes_is_not_training_time(tmp_path):
+    X, y = drawn()
+    measured = run(a_trial(tmp_path / "kept", X, y, learner="learners:SlowToRank", curves=True))
+    assert [point.passes for point in measured.curve] == [1, 2]
+    assert measured.rank_seconds >= SlowToRank.seconds
+    assert measured.fit_seconds < SlowToRank.seconds
 
 
 def test_a_learner_without_passes_has_no_curve(tmp_path):

@@ -68,6 +68,30 @@ def test_c_bounds_the_step_of_pa_one_and_softens_that_of_pa_two():
 
 
 @pytest.mark.parametrize(
+    ("variant", "step", "C", "tau"),
+    [
+        ("PA", "printed", 0.2, 1 / 4),
+        ("PA", "exact", 0.2, 1 / 8),
+        ("PA-I", "printed", 0.2, 0.2),
+        ("PA-I", "exact", 0.2, 1 / 8),
+        ("PA-I", "exact", 0.1, 0.1),
+        ("PA-II", "printed", 0.25, 1 / (4 + 2)),
+        ("PA-II", "exact", 0.25, 1 / (8 + 2)),
+        ("PA-II", "printed", 2.0, 1 / (4 + 1 / 4)),
+    ],
+)
+def test_a_row_that_loses_one_moves_the_two_prototypes_by_tau_x(variant, step, C, tau):
+    learner = PA(variant=variant, step=step, C=C)
+    learner.partial_fit(np.array([[2.0], [2.0]]), [0, 1])  # the first row has no other class to be compared with
+    np.testing.assert_allclose(weights(learner), [[-2 * tau, 2 * tau]], rtol=1e-6)
+
+
+def test_a_wider_margin_is_a_larger_loss():
+    learner = PA(variant="PA", margin=3.0).partial_fit(np.array([[2.0], [2.0]]), [0, 1])
+    np.testing.assert_allclose(weights(learner), [[-1.5, 1.5]])
+
+
+@pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
         ("C", 0, "above 0"),
@@ -95,3 +119,9 @@ def test_weights_beyond_float32_are_refused():
     with pytest.raises(ValueError, match="outgrew float32 in pass 1: scale X up"):
         PA(variant="PA").fit(X, [0, 1])
     PA(variant="PA-II").fit(X, [0, 1])
+
+
+def test_weights_beyond_float32_are_refused_in_rows_that_have_moved_to_a_larger_block_too():
+    X = np.resize(np.array([1e-42, -1e-42], np.float32), (12, 1))
+    with pytest.raises(ValueError, match="outgrew float32"):
+        PA(variant="PA").fit(X, np.arange(12) % 6)

@@ -7,7 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from announced import assert_announced
 from harness_prototype import MMP, PA, BoundedPerceptron, OVRPerceptron, Perceptron, Winnow
+from harness_prototype.plugin import harness_learners
 from problems import parts_of_prototypes as data
 
 LEARNERS = [
@@ -67,3 +69,8 @@ def test_weights_beyond_float32_are_refused(learner):
     X, y = (3e38 * rng.random((60, 3))).astype(np.float32), rng.integers(0, 3, 60)
     with pytest.raises(ValueError, match=r"outgrew float32 in pass [1-9]: scale X down"):
         clone(learner).set_params(passes=9, random_state=0).fit(X, y)
+
+
+def test_learners_are_as_announced():
+    names = ["pa", "mmp", "perceptron", "winnow", "ovr-perceptron", "bounded-perceptron"]
+    assert_announced(harness_learners(), dict.fromkeys(names, "flat"))

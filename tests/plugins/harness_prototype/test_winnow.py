@@ -49,6 +49,10 @@ def test_the_threshold_is_the_mean_row_length_unless_told():
     assert not hasattr(told, "theta_")
 
 
+def test_a_first_batch_without_a_feature_leaves_a_threshold_of_one():
+    assert Winnow().partial_fit(np.zeros((2, 3)), [0, 1]).theta_ == 1.0
+
+
 def test_the_threshold_of_the_first_batch_stays_and_is_saved(tmp_path):
     X, y = disjunctions(n=300)
     learner = Winnow().partial_fit(X[:100], y[:100])

@@ -69,6 +69,18 @@ def test_hsvm_without_a_tree_to_speak_of_is_crammer_singer(data, weights, taxono
     assert (tree.predict(X) == flat.predict(X)).mean() > 0.99
 
 
+@pytest.mark.parametrize(
+    ("rescaling", "C", "a"),
+    [("slack", 10.0, 1 / 2), ("margin", 10.0, 2 / 2), ("slack", 0.1, 2 * 0.1), ("margin", 0.1, 0.1)],
+)
+def test_a_cost_of_two_doubles_the_price_of_slack_or_else_the_margin(weights, rescaling, C, a):
+    """Two rows at right angles, w_0 = a x_0 - a x_1 = -w_1: x_0 leads by 2 a, and should by 1, or by the cost of 2."""
+    two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    learner = HSVM(C=C, rescaling=rescaling, costs=(0.0, 2.0, 2.0), tol=1e-9)
+    learner.fit(np.eye(2), [0, 1], taxonomy=two)
+    assert_allclose(weights(learner), [[a, -a], [-a, a]], rtol=1e-6)
+
+
 def test_hsvm_ranks_by_the_scores_of_the_definition(data, weights, tree):
     X, y = data()
     learner = HSVM(random_state=0).fit(X, y, taxonomy=tree)
@@ -254,3 +266,39 @@ def test_a_tree_of_its_own_satisfies_the_need_for_one():
     given, own = resolve(build(raw, "test"), discover()).learners
     assert given.spec_with(given.ref.params).needs == {"taxonomy"}
     assert own.spec_with(own.ref.params).needs == set()
+
+
+@pytest.mark.parametrize("kind", [TopDownSVM, TopDownPerceptron])
+def test_a_feature_that_no_node_knows_counts_among_those_that_edges_are_read_for(kind):
+    two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    X = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    learner = kind(random_state=0).fit(X, [0, 1], taxonomy=two)
+    known = learner.edges_touched(X)
+    assert known > 0
+    assert learner.edges_touched(np.column_stack([X[:, 0], [1.0, 1.0]])) == pytest.approx(known / 2)
+
+
+@pytest.mark.parametrize("kind", [TopDownSVM, TopDownPerceptron])
+def test_rows_without_a_feature_read_no_edge(kind):
+    two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    learner = kind(random_state=0).fit(np.eye(2), [0, 1], taxonomy=two)
+    assert learner.edges_touched(np.zeros((3, 2))) == 0.0
+
+
+@pytest.mark.parametrize("kind", [SVM, CrammerSinger])
+def test_a_class_with_a_single_row_is_ranked(kind):
+    learner = kind(random_state=0).fit(np.eye(3)[[0, 1, 1, 2]], ["once", "twice", "twice", "last"])
+    assert learner.predict(np.eye(3)).tolist() == ["once", "twice", "last"]
+
+
+def test_a_tree_from_a_file_with_a_leaf_beyond_its_nodes_is_refused(tmp_path):
+    two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
+    learner = HSVM(random_state=0).fit(np.eye(2), [0, 1], taxonomy=two)
+    learner.save(tmp_path / "sound")
+    HSVM.load(tmp_path / "sound")
+    beyond = learner.tree_.leaf.copy()
+    beyond[1] = learner.tree_.parent.size
+    learner.tree_ = learner.tree_._replace(leaf=beyond)
+    learner.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="tree_ is no tree"):
+        HSVM.load(tmp_path / "model")

@@ -12,7 +12,9 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
+from announced import assert_announced
 from harness_tree import OAA, FilterTree, LOMtree, RandomTree
+from harness_tree.plugin import harness_learners
 from problems import parts_of_prototypes as data
 
 LEARNERS = [
@@ -50,6 +52,26 @@ def test_a_row_without_features_goes_where_the_biases_send_it(learner):
     assert fitted.edges_touched(nothing) == 0.0
 
 
+@pytest.mark.parametrize("kind", [LOMtree, RandomTree, FilterTree, OAA])
+@pytest.mark.parametrize(("passes", "moved"), [(1, 0.1), (2, 0.1 + 0.05), (3, 0.1 + 0.05 + 0.025)])
+def test_the_rate_is_multiplied_by_decay_after_each_pass(kind, passes, moved):
+    learner = kind(loss="absolute", eta=0.1, decay=0.5, passes=passes, random_state=0)
+    if kind is not OAA:
+        learner.set_params(step="plain")
+    learner.fit(np.array([[1.0, 0.0], [0.0, 1.0]]), [0, 1])
+    weights = learner.W_ if kind is OAA else learner.table_[:, 0]
+    assert np.abs(weights).max() == pytest.approx(moved, rel=1e-6)
+
+
+def test_only_a_filter_tree_stops_at_the_first_node_that_sends_a_row_the_other_way():
+    features = np.eye(4)
+    whole = RandomTree(passes=1, random_state=0).fit(features, range(4))
+    halted = FilterTree(passes=1, random_state=0).fit(features, range(4))
+    n_nodes, n_on_a_way = 3, 2
+    assert whole.index_size_ == n_nodes + 4 * n_on_a_way  # every bias, and a weight of each row's feature a node
+    assert halted.index_size_ < whole.index_size_
+
+
 @in_batches
 def test_batches_add_up_to_one_pass_and_bring_classes_and_features_as_they_come(learner):
     X, y = data(n=600, n_classes=6)
@@ -66,6 +88,19 @@ def test_batches_add_up_to_one_pass_and_bring_classes_and_features_as_they_come(
     for _ in range(5):
         parts.partial_fit(wider, np.where(y == 0, 9, y))
     assert parts.score(wider, np.where(y == 0, 9, y)) > 0.8
+
+
+@in_batches
+def test_features_that_come_later_leave_what_was_learned_as_it_was(learner):
+    X, y = data(n=400)
+    early, late = X[:200], csr_array(np.pad(X[200:].toarray(), ((0, 0), (0, 3)), constant_values=0.5))
+    known_at_once, widened = clone(learner), clone(learner)
+    known_at_once.partial_fit(csr_array(np.pad(early.toarray(), ((0, 0), (0, 3)))), y[:200], np.arange(12))
+    widened.partial_fit(early, y[:200], np.arange(12))
+    for each in (known_at_once, widened):
+        each.partial_fit(late, y[200:])
+    assert_array_equal(widened.rank(late, 12), known_at_once.rank(late, 12))
+    assert widened.index_bytes_ == known_at_once.index_bytes_
 
 
 @in_batches
@@ -114,6 +149,12 @@ def broken(field, value):
     return change
 
 
+def one_beyond(nodes, field):
+    """The root's link led to the first place behind the last."""
+    last = nodes["slot"].max() if field == "slot" else len(nodes) - 1
+    return broken(field, last + 1)(nodes)
+
+
 @trees
 @pytest.mark.parametrize(
     ("name", "change"),
@@ -122,6 +163,9 @@ def broken(field, value):
         ("nodes_", broken("left", 0)),
         ("nodes_", broken("right", -1)),
         ("nodes_", broken("slot", 10_000)),
+        ("nodes_", broken("slot", -1)),
+        ("nodes_", lambda nodes: one_beyond(nodes, "slot")),
+        ("nodes_", lambda nodes: one_beyond(nodes, "right")),
         ("nodes_", broken("parent", 1)),
         ("nodes_", lambda nodes: nodes[:-1]),
         ("table_", lambda table: table[:-1]),
@@ -138,6 +182,40 @@ def test_a_model_that_would_be_read_beyond_its_arrays_is_refused(learner, name, 
     tamper(tmp_path / "model", name, change)
     with pytest.raises(ValueError, match="damaged"):
         type(learner).load(tmp_path / "model")
+
+
+def as_first(values, value):
+    """The same with this value in front."""
+    return np.array([value, *values[1:]], values.dtype)
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "change"),
+    [
+        (LOMtree(), "list_classes_", lambda classes: as_first(classes, 12)),
+        (LOMtree(), "list_classes_", lambda classes: as_first(classes, -1)),
+        (LOMtree(), "list_starts_", lambda starts: as_first(starts, 1)),
+        (LOMtree(), "list_starts_", lambda starts: starts[:-1]),
+        (LOMtree(), "list_counts_", lambda counts: counts[:-1]),
+        (FilterTree(), "leaf_of_", lambda leaves: as_first(leaves, leaves[1])),
+        (FilterTree(), "leaf_of_", lambda leaves: leaves[::-1]),
+        (FilterTree(), "leaf_of_", lambda leaves: leaves.astype(np.int32)),
+        (FilterTree(), "places_", lambda places: as_first(places, places[1])),
+    ],
+)
+def test_lists_that_do_not_fit_their_tree_are_refused(learner, name, change, tmp_path):
+    X, y = data()
+    learner.set_params(passes=1, random_state=0).fit(X, y).save(tmp_path / "model")
+    tamper(tmp_path / "model", name, change)
+    with pytest.raises(ValueError, match="damaged"):
+        type(learner).load(tmp_path / "model")
+
+
+@trees
+@pytest.mark.parametrize("bits", [0, 33])
+def test_a_table_of_impossible_size_is_refused(learner, bits):
+    with pytest.raises(ValueError, match=f"^bits={bits}: must be an integer from 1 to 32"):
+        clone(learner).set_params(bits=bits).fit(np.eye(3), [0, 1, 2])
 
 
 @every
@@ -163,3 +241,8 @@ def test_weights_beyond_float32_are_refused(learner):
     X, y = (3e38 * rng.random((60, 3))).astype(np.float32), rng.integers(0, 3, 60)
     with pytest.raises(ValueError, match="outgrew float32: scale X down, or lower eta"):
         learner.set_params(loss="logistic", eta=10.0, random_state=0).fit(X, y)
+
+
+def test_learners_are_as_announced():
+    kinds = {"lomtree": "tree", "random-tree": "tree", "filter-tree": "tree", "oaa": "flat"}
+    assert_announced(harness_learners(), kinds)

@@ -50,6 +50,7 @@ def test_any_split_keeps_the_bounds_of_the_paper(pairs):
     pi, beta = n / n.sum(), n_right.sum() / n.sum()
     p = np.divide(n_right, n, out=np.zeros(n.size), where=n > 0)
     assert found.beta[0] == pytest.approx(beta)
+    assert found.balance == pytest.approx(min(beta, 1 - beta))
     assert found.J[0] == pytest.approx(2 * (pi * abs(beta - p)).sum())
     assert found.alpha[0] == pytest.approx((pi * np.minimum(p, 1 - p)).sum())
 

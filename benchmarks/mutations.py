@@ -1,0 +1,284 @@
+"""Whether the tests would notice: changes one thing in the code at a time, and runs the tests of its package.
+
+    python benchmarks/mutations.py                      # a sample of every package
+    python benchmarks/mutations.py stats tables --sample 100
+    python benchmarks/mutations.py --again survivors.txt
+
+All happens in a copy of the tree, which is what is imported: a run that is killed leaves no mutant behind. One that no
+test notices in time is printed as it is found; the share of these, by package, at the end. `--again` takes such printed
+lines, and tries those mutants alone. docs/testing.md has what was found.
+
+Left alone are words, annotations, decorators, the parameters of functions with their defaults, and kernels, which have
+dense references of their own. A mutant that runs into the time limit counts as noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = {
+    "committee": ("plugins/harness_committee", "tests/plugins/harness_committee"),
+    "index": ("plugins/harness_index", "tests/plugins/harness_index"),
+    "metrics": ("plugins/harness_metrics", "tests/plugins/harness_metrics"),
+    "prototype": ("plugins/harness_prototype", "tests/plugins/harness_prototype"),
+    "svm": ("plugins/harness_svm", "tests/plugins/harness_svm"),
+    "tree": ("plugins/harness_tree", "tests/plugins/harness_tree"),
+    "stats": ("harness/stats", "tests/harness/test_stats.py"),
+    "tables": ("harness/tables", "tests/harness/tables"),
+    "trials": ("harness/trials", "tests/harness/trials"),
+}
+"""By name: the modules that are mutated, and the tests that should notice."""
+OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+}
+"""Operators and what they become; comparisons by size get or lose their edge."""
+LEFT_ALONE = {"annotation", "returns", "args", "decorator_list", "bases", "keywords", "type_params"}
+"""Fields of a definition that nothing is changed in."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with one thing changed."""
+
+    path: str
+    line: int
+    before: str
+    after: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}:{self.line}: {self.before} -> {self.after}"
+
+
+# -- making mutants
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place in a syntax tree that holds a node."""
+
+    parent: ast.AST
+    field: str
+    index: int | None
+
+    def put(self, node: ast.AST) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, node)
+        else:
+            getattr(self.parent, self.field)[self.index] = node
+
+
+def mutants_of(path: Path) -> Iterator[Mutant]:
+    """Every mutant of a module, in the order of its text."""
+    tree = ast.parse(path.read_text())
+    for slot, node in list(nodes_below(tree)):
+        for other in variants(node):
+            slot.put(other)
+            yield Mutant(
+                path=str(path.relative_to(ROOT)),
+                line=getattr(node, "lineno", 0),
+                before=in_a_line(node),
+                after=in_a_line(other),
+                text=ast.unparse(ast.fix_missing_locations(tree)),
+            )
+            slot.put(node)
+
+
+def in_a_line(node: ast.AST) -> str:
+    return " ".join(ast.unparse(node).split())
+
+
+def nodes_below(parent: ast.AST) -> Iterator[tuple[Slot, ast.AST]]:
+    """All that may be changed, with its place."""
+    defines = isinstance(parent, ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.arg)
+    for name, value in ast.iter_fields(parent):
+        if defines and name in LEFT_ALONE:
+            continue
+        values = value if isinstance(value, list) else [value]
+        for index, node in enumerate(values):
+            if isinstance(node, ast.AST) and not isinstance(node, ast.JoinedStr):
+                yield Slot(parent, name, index if isinstance(value, list) else None), node
+                yield from nodes_below(node)
+
+
+def variants(node: ast.AST) -> Iterator[ast.AST]:
+    """What a node may become."""
+    match node:
+        case ast.Compare(left, [operator], [right]) if type(operator) in OPPOSITES:
+            yield ast.Compare(left, [opposite(operator)], [right])
+        case ast.BoolOp(operator, values):
+            yield ast.BoolOp(opposite(operator), values)
+        case ast.BinOp(left, operator, right) if type(operator) in OPPOSITES:
+            yield ast.BinOp(left, opposite(operator), right)
+        case ast.AugAssign(target, operator, value) if type(operator) in OPPOSITES:
+            yield ast.AugAssign(target, opposite(operator), value)
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            yield operand
+        case ast.IfExp(_, body, orelse):
+            yield body
+            yield orelse
+        case ast.Constant(bool() | int() | float() as value):
+            yield ast.Constant(another(value))
+        case ast.If(ast.Name() | ast.Attribute() | ast.Call() as test, body, orelse):
+            yield ast.If(ast.UnaryOp(ast.Not(), test), body, orelse)
+        case ast.Expr(ast.Call()):
+            yield ast.Pass()
+        case ast.Call(ast.Name("min" | "max" as extreme), values, keywords):
+            yield ast.Call(ast.Name("max" if extreme == "min" else "min"), values, keywords)
+        case ast.keyword(str()):
+            yield ast.keyword(None, ast.Dict([], []))  # `**{}`: the call is told one thing less
+
+
+def another(value: float) -> float:
+    """Another number, or the other truth value."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return 2 * value if value else 1.0
+
+
+def opposite(operator: ast.AST) -> Any:
+    """The other operator; which kind of node it is hangs on which it was."""
+    return OPPOSITES[type(operator)]()
+
+
+# -- trying them
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the tree, in which tests are run."""
+
+    root: Path
+
+    def notices(self, mutant: Mutant, tests: str, limit: float) -> bool:
+        """Whether a test fails, or takes too long, with this mutant in place."""
+        path = self.root / mutant.path
+        original = path.read_text()
+        write_module(path, mutant.text)
+        try:
+            return not self.passes(tests, path.stem, limit)
+        finally:
+            write_module(path, original)
+
+    def passes(self, tests: str, subject: str = "", limit: float | None = None) -> bool:
+        """Whether these tests pass in time; those that have the subject in their name come first."""
+        first = sorted(str(path) for path in (self.root / tests).glob(f"test_{subject}*.py"))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        command += ["--hypothesis-seed=0", "--ignore-glob=*/kernels/*", *first, str(self.root / tests)]
+        imported = [self.root, self.root / "plugins", self.root / "datasets"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, imported))}
+        with subprocess.Popen(
+            command,
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            try:
+                return process.wait(limit) == 0
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # with all that the tests have started
+                return False
+
+
+def write_module(path: Path, text: str) -> None:
+    """Write a module and forget how it was compiled: within a second, that would pass for the new one."""
+    path.write_text(text)
+    Path(cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Found:
+    """How many mutants of a package were tried, and how many of them no test noticed."""
+
+    package: str
+    tried: int
+    survived: int
+
+    def row(self) -> str:
+        return f"| {self.package} | {self.tried} | {self.survived} | {self.survived / max(1, self.tried):.0%} |"
+
+
+def try_package(name: str, copy: Copy, sample: int, wanted: frozenset[str] | None) -> Found:
+    """Try some mutants of a package, and print those that survive."""
+    sources, tests = PACKAGES[name]
+    chosen: list[Mutant] = []
+    for path in sorted((ROOT / sources).glob("*.py")):
+        chosen += mutants_of(path)
+    if wanted is None:
+        chosen = random.Random(0).sample(chosen, min(sample, len(chosen)))
+    else:
+        chosen = [mutant for mutant in chosen if mutant.name in wanted]
+    if not chosen:
+        return Found(name, 0, 0)
+    start = time.perf_counter()
+    if not copy.passes(tests):
+        sys.exit(f"{tests}: fails without any mutant")
+    limit = 30 + 3 * (time.perf_counter() - start)
+    survived = 0
+    for mutant in chosen:
+        if not copy.notices(mutant, tests, limit):
+            survived += 1
+            print(mutant.name, flush=True)
+    return Found(name, len(chosen), survived)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)}; all without any")
+    parser.add_argument("--sample", type=int, default=40, help="mutants a package (default: %(default)s)")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try those named in the lines of this file alone")
+    given = parser.parse_args()
+    unknown = set(given.packages) - PACKAGES.keys()
+    if unknown:
+        parser.error(f"no package {', '.join(sorted(unknown))}; there are {', '.join(PACKAGES)}")
+    wanted = frozenset(given.again.read_text().splitlines()) if given.again else None
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Copy(Path(folder) / "tree")
+        shutil.copytree(ROOT, copy.root, ignore=shutil.ignore_patterns(".git", ".venv", "*_cache"))
+        found = [try_package(name, copy, given.sample, wanted) for name in given.packages or PACKAGES]
+    print("| package | mutants | survived | share |\n|---|---|---|---|")
+    for each in found:
+        print(each.row())
+
+
+if __name__ == "__main__":
+    main()

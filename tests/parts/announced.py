@@ -1,0 +1,23 @@
+"""What a plugin announces of its learners, held against the learners themselves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+
+from harness import LearnerSpec
+from harness.signature import import_target
+
+
+def assert_announced(specs: Iterable[LearnerSpec], kinds: dict[str, str]) -> None:
+    """These learners, each of its kind, and nothing that its class contradicts."""
+    specs = list(specs)
+    assert {spec.name: spec.kind for spec in specs} == kinds
+    for spec in specs:
+        learner = import_target(spec.load)
+        assert spec.summary
+        assert spec.preload == (spec.load.partition(":")[0],), "a module with kernels is slow to load"
+        assert ("multilabel" in spec.supports) == getattr(learner, "takes_several", False)
+        assert ("taxonomy" in spec.needs) == ("taxonomy" in inspect.signature(learner.fit).parameters)
+        wraps = "learner" in inspect.signature(learner).parameters
+        assert spec.wraps == ("learner" if wraps else "")

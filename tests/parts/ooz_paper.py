@@ -1,0 +1,165 @@
+"""OOZ as the papers tell it, with whole matrices in float64: the oracle of the kernel.
+
+Madani and Huang, KDD 2008, section 3.2, and the reports of 2010, section 2. A feature is connected to the classes with
+weights of at least 0, and to a dummy class, its free source, with what it has not given to any. An instance whose true
+class leads by less than the margin has weight shifted to that class: from the classes that score too high, and from the
+dummy, by each active feature in proportion to its value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Parameters by the papers' letters."""
+
+    delta: float
+    """The margin."""
+    beta: float
+    """The learning rate: the most that the score of the true class gains in an update."""
+    k: int
+    """How many classes may lose in an update."""
+    d: int
+    """How many connections of a feature are scored."""
+    kept: float
+    """The least weight that a connection keeps; one that falls below is dropped, and its weight lost."""
+    first: Literal["rivals", "free source"]
+    """Whom weight is taken from first: 2010 has the rivals, 2008 the free source."""
+    reading: Literal["shared", "level", "exact"]
+    """How the amount to be lost is spread over the rivals."""
+    lowers_rate: bool
+    """Whether the rate is lowered where the margin is almost met."""
+
+
+class PaperOOZ:
+    """A matrix of weights, features x classes, and the weights to the dummy class."""
+
+    def __init__(self, n_features: int, n_classes: int, budget: float, setting: Setting) -> None:
+        self.w = np.zeros((n_features, n_classes))
+        self.w0 = np.full(n_features, budget)
+        self.age = np.zeros((n_features, n_classes), np.int64)
+        """Which of two connections of equal weight was in front: the one of lower age."""
+        self.setting = setting
+        self.closest = np.inf
+        """The smallest difference, as a share of what was compared, that anything but a tie was decided by.
+
+        Where rounding decides the other way, learning goes on from other weights. Only what makes a step is noted: a
+        choice of edges, classes or rivals, or an edge's end. What changes little where little is lacking is not: a rate
+        that is lowered to almost nothing, or two rivals of almost one score that lose almost alike.
+        """
+
+    def scores(self, x: np.ndarray) -> np.ndarray:
+        """Each feature votes with its d heaviest connections."""
+        by_weight = np.lexsort((self.age, -self.w), axis=1)
+        d = self.setting.d
+        if d < self.w.shape[1]:
+            self.compare(*np.take_along_axis(self.w, by_weight[:, d - 1 : d + 1], axis=1)[x > 0].T)
+        heaviest = np.zeros_like(self.w, bool)
+        np.put_along_axis(heaviest, by_weight[:, :d], True, axis=1)
+        return (x[:, None] * np.where(heaviest, self.w, 0)).sum(axis=0)
+
+    def learn(self, x: np.ndarray, truth: list[int]) -> None:
+        """One instance with its true classes; nothing is learned from one without features or without a class."""
+        x = np.maximum(x.astype(np.float64), 0)  # features that are not positive are not active
+        if not truth or not x.any():
+            return
+        s = self.scores(x)
+        positive = max(truth, key=lambda c: (s[c], -c))
+        self.compare(s[truth], s[positive])
+        false = np.setdiff1d(np.arange(s.size), truth)
+        lead = s[positive] - max(0.0, s[false].max(initial=0.0))
+        slack = self.setting.delta - lead
+        if not self.setting.lowers_rate:
+            self.compare(lead, self.setting.delta)
+        if slack <= 0:
+            return
+        rate = self.rate(slack, x)
+        gainers = [positive] if s[positive] > 0 else truth
+        before = self.w.copy()
+        self.shift(x, rate, s, s[positive], slack, false, gainers)
+        self.settle(before, gainers)
+
+    def rate(self, slack: float, x: np.ndarray) -> float:
+        """Up to beta; where the margin is almost met, so much that both sides moving by it just close the slack."""
+        if not self.setting.lowers_rate:
+            return self.setting.beta
+        return min(self.setting.beta, slack / (2 * max(1.0, float(x @ x))))
+
+    def shift(
+        self, x: np.ndarray, rate: float, s: np.ndarray, own: float, slack: float, false: np.ndarray, gainers: list[int]
+    ) -> None:
+        """Every active feature gives the gainers x_f * rate at most, whatever it can take from rivals and its dummy."""
+        wanted = x * rate
+        if self.setting.first == "free source":
+            free = np.minimum(self.w0, wanted)
+            gained = float(x @ free)  # by the score of the true class, already
+            lost = self.deductions(s, false, own + gained, min(rate, slack) - gained)
+        else:
+            free, lost = np.zeros_like(x), self.deductions(s, false, own, rate)
+        taken = np.minimum(self.w, np.outer(x, lost))
+        total = taken.sum(axis=1)
+        over = total > (wanted - free) * (1 + 1e-12)  # more than is wanted: each rival loses in proportion
+        taken[over] *= ((wanted - free)[over] / total[over])[:, None]
+        if self.setting.first == "rivals":
+            free = np.minimum(self.w0, np.maximum(0, wanted - taken.sum(axis=1)))
+        self.w0 -= free
+        self.w -= taken
+        self.w[:, gainers] += ((free + taken.sum(axis=1)) / len(gainers))[:, None]
+
+    def deductions(self, s: np.ndarray, false: np.ndarray, own: float, amount: float) -> np.ndarray:
+        """By how much the score of each class is to fall: at most k of those that come within the margin."""
+        lost = np.zeros(s.size)
+        offending = [c for c in false if s[c] > max(0.0, own - self.setting.delta)]
+        in_order = sorted(offending, key=lambda c: (-s[c], c))
+        rivals, spared = in_order[: self.setting.k], in_order[self.setting.k :]
+        if rivals and amount > 0:
+            lost[rivals] = spread(s[rivals], amount, self.setting.reading)
+            if lost[rivals[-1]] > 0:
+                self.compare(s[rivals[-1]], s[spared])
+            reached = [c for c in false if s[c] > s[rivals[0]] - amount]
+            self.compare(s[reached] + self.setting.delta, own)
+        return lost
+
+    def compare(self, ours: np.ndarray | float, theirs: np.ndarray | float) -> None:
+        """Note how far apart numbers are that something hangs on; equal ones are a tie, which has its rule."""
+        gap, larger = np.abs(ours - theirs), np.maximum(np.abs(ours), np.abs(theirs))
+        shares = gap[gap > 0] / larger[gap > 0]
+        self.closest = min(self.closest, shares.min(initial=np.inf))
+
+    def settle(self, before: np.ndarray, gainers: list[int]) -> None:
+        """Drop what has become too light, and remember which connections are in front."""
+        changed = np.any(self.w != before, axis=1)
+        self.compare(self.w[changed], self.setting.kept)
+        self.w[changed[:, None] & (self.w < self.setting.kept)] = 0
+        new = (before == 0) & (self.w > 0)
+        for place, c in enumerate(gainers):
+            self.age[new[:, c], c] = self.w.shape[1] + place  # a new connection is behind the others
+        order = np.lexsort((self.age, -self.w), axis=1)
+        np.put_along_axis(self.age, order, np.arange(self.w.shape[1])[None, :], axis=1)
+
+
+def spread(s: np.ndarray, amount: float, reading: str) -> np.ndarray:
+    """How much each of these scores, best first, is to lose.
+
+    "First the score of c1 needs to be lowered to tie c2, then both are lowered", and so on. With the best score going
+    down by the amount, slice by slice: level, whoever reaches a slice loses its height; shared, those who reach it
+    divide its height among them, so that all together lose the amount. Exact, all above a water level fall to it, and
+    it is where they lose the amount together.
+    """
+    if reading == "exact":
+        counts = np.arange(1, s.size + 1)
+        level = np.max((np.cumsum(s) - amount) / counts)
+        return np.maximum(0, s - level)
+    bottom = s[0] - amount
+    edges = np.unique([bottom, *s[s > bottom]])
+    lost = np.zeros(s.size)
+    for low, high in pairwise(edges):
+        reach = s >= high
+        lost[reach] += (high - low) / (reach.sum() if reading == "shared" else 1)
+    return lost
