@@ -26,6 +26,15 @@ EXPERIMENTS = {
     "lomtree-figure": f"{LOM}, the figure of time against the number of classes",
     "hsvm2004-synthetic": f"{HSVM}, the synthetic table",
     "hsvm2004-wipo": f"{HSVM}, WIPO-alpha by section",
+    "kdd2008-rivals": f"{KDD}, section 3.2: how many rivals may lose",
+    "kdd2008-sources": f"{KDD}: sources of weight that it leaves to be tried",
+    "kdd2008-two-classes": f"{KDD}: OOZ for two classes, a perceptron with bounded weights",
+    "flat2010-dryrun": f"{FLAT}: all flat learners on the challenge's dry run",
+    "flat2010-committee-size": f"{FLAT}: the size of a committee against accuracy",
+    "flat2010-sparsify-passes": f"{FLAT}: weights dropped at the end, or after each pass",
+    "hsvm2004-few-examples": f"{HSVM}: few examples a class, flat against hierarchical",
+    "pa-variants": "PA, PA-I and PA-II",
+    "winnow-variants": "Winnow with one rate and two, by value, balanced, beside the perceptron",
     "pa-steps": "the printed step of PA-II against the exact one",
 }
 PUBLISHED = {
