@@ -106,7 +106,10 @@ def spread_losses(scores: Array, rivals: Array, budget: float, reading: int, los
 def shift_weight(
     rows: Rows, free: Array, f: Any, value: Any, rate: float, truth: Array, gainers: Array, losses: Array, step: OOZStep
 ) -> None:
-    """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant."""
+    """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant.
+
+    What comes from elsewhere is rare, and out of the way: this is where the time goes.
+    """
     x = np.float64(value)
     wanted, given, share = x * rate, 0.0, 1.0
     at_hand = within_reach(free[f], step.extra * (truth.size - 1))
@@ -118,11 +121,9 @@ def shift_weight(
     if not step.free_first:
         given = min(at_hand, max(0.0, wanted - taken))
     free[f] -= given
-    if step.third_source and wanted > given + taken:
-        taken += take_from_others(rows, f, wanted - given - taken, truth, losses)
+    if step.third_source or step.transfers:
+        taken += take_more(rows, f, wanted - given - taken, truth, gainers, losses, step)
         light = rows.length[f]
-    if step.transfers:
-        taken += held_below(rows, f, step.least, gainers)
     amount = (given + taken) / gainers.size
     if place > 0:
         rows.weights[rows.start[f] + (place - np.uint32(1))] += amount
@@ -165,6 +166,17 @@ def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, 
         light += np.uint32(rows.weights[start + e] < least)
         place += np.uint32(e + 1) * np.uint32(c == gainer)  # a class is there at most once, so a sum finds it
     return share * total, place, light
+
+
+@helper()
+def take_more(rows: Rows, f: Any, missing: float, truth: Array, gainers: Array, losses: Array, step: OOZStep) -> float:
+    """What the gainers get from beyond the rivals and the free source."""
+    taken = 0.0
+    if step.third_source and missing > 0:
+        taken += take_from_others(rows, f, missing, truth, losses)
+    if step.transfers:
+        taken += held_below(rows, f, step.least, gainers)
+    return taken
 
 
 @helper()
