@@ -164,6 +164,15 @@ def test_with_too_few_pairs_only_the_best_mean_is_best_and_no_test_is_claimed():
     assert indistinguishable_from_best(few, higher=True) == ({"a"}, False)
 
 
+def test_as_many_pairs_as_winning_all_of_them_takes_are_enough_for_a_claim():
+    def samples(trials):
+        return {"a": dict.fromkeys(range(trials), 0.9), "b": dict.fromkeys(range(trials), 0.5)}
+
+    fewest = TESTS["sign"].fewest(1)
+    assert indistinguishable_from_best(samples(fewest), higher=True, test="sign", ratio=0.1) == ({"a"}, True)
+    assert indistinguishable_from_best(samples(fewest - 1), higher=True, test="sign", ratio=0.1) == ({"a"}, False)
+
+
 def test_trials_are_paired_by_number_and_not_by_place():
     late = dict.fromkeys(range(5, 15), 0.8)  # only five trials in common
     assert indistinguishable_from_best({"a": always(0.9), "b": late}, higher=True) == ({"a"}, False)
