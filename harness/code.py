@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import sysconfig
 from collections.abc import Iterable
-from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -29,7 +28,6 @@ def code_of(load: str, origin: Origin) -> str:
     return _digest(module.partition(".")[0], origin.distribution)
 
 
-@cache
 def _digest(package: str, distribution_name: str) -> str:
     files = {*_files_of_package(package), *_files_of_distribution(distribution_name), *_shared_files()}
     # Sorted by what they are, not by where they lie: the same code has one digest on every machine.

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from harness.catalog import Catalog, Entry, Origin
+from harness.code import code_of
 from harness.contract import LearnerSpec
 from harness.errors import SpecError, UnknownName
 from harness.signature import REQUIRED, Source
@@ -34,7 +35,8 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
 
     Nothing is imported here or ahead of its trials: what a module changes when it is imported, it changes for itself.
     """
-    found = json.loads(_look_at(module, attribute, tuple(sys.path)))
+    code = code_of(f"{module}:{attribute}", Origin("", "", ""))  # an edited module is looked at again
+    found = json.loads(_look_at(module, attribute, tuple(sys.path), code))
     if "error" in found:
         raise ERRORS[found["error"]](found["text"])
     facts = found["found"]
@@ -50,8 +52,8 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
 
 
 @cache
-def _look_at(module: str, attribute: str, path: tuple[str, ...]) -> str:
-    """What a fresh process says of a class, in JSON; kept, since every look costs an import."""
+def _look_at(module: str, attribute: str, path: tuple[str, ...], code: str) -> str:
+    """What a fresh process says of a class, in JSON; kept while the code stays, since every look costs an import."""
     request = json.dumps({"module": module, "attribute": attribute, "path": path})
     done = subprocess.run(
         [sys.executable, "-P", "-m", "harness.experiment.inspecting"],

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.code import code_of
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
 from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
@@ -157,7 +156,7 @@ def _identity(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
         "load": spec.load,
         "distribution": origin.distribution,
         "version": origin.version,
-        "code": code_of(spec.load, origin),
+        "code": learner.code,
         "params": _as_declared(whole, read_floats(spec.load)),
     }
 
@@ -173,8 +172,7 @@ def _as_declared(params: Params, floats: frozenset[str]) -> dict[str, Any]:
 
 def _code(learner: ResolvedLearner, params: Params) -> str:
     """The digests of all code that a trial runs: the learner's, and those of the learners inside it."""
-    chain = learner.chain_with(params)
-    return "+".join(dict.fromkeys(code_of(entry.spec.load, entry.origin) for entry in chain))
+    return "+".join(dict.fromkeys(each.code for each in learner.chain_with(params)))
 
 
 def _decisive_tuning(tuning: TuningPlan) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.catalog import Catalog, Entry
+from harness.code import code_of
 from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.errors import SpecError, UnknownName
 from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
@@ -34,20 +35,22 @@ class ResolvedLearner:
     """With the learner that it wraps, if any, among its parameters."""
     entry: Entry[LearnerSpec]
     defaults: Params
+    code: str = ""
+    """Digest of its source files."""
     known_wrapped: Mapping[str, ResolvedLearner] = field(default_factory=dict)
     """For a learner round another: what each text that names one stands for."""
 
-    def chains(self) -> list[tuple[Entry[LearnerSpec], ...]]:
+    def chains(self) -> list[tuple[ResolvedLearner, ...]]:
         """The learner and those inside it, from the outside in; one such chain for each that it may wrap."""
         if not self.known_wrapped:
-            return [(self.entry,)]
+            return [(self,)]
         inner = [chain for wrapped in self.known_wrapped.values() for chain in wrapped.chains()]
-        return [(self.entry, *chain) for chain in inner]
+        return [(self, *chain) for chain in inner]
 
-    def chain_with(self, params: Params) -> tuple[Entry[LearnerSpec], ...]:
+    def chain_with(self, params: Params) -> tuple[ResolvedLearner, ...]:
         """The learner and those inside it, with these parameters of its own."""
         wrapped = self.wrapped_with(params)
-        return (self.entry,) if wrapped is None else (self.entry, *wrapped.chain_with(wrapped.ref.params))
+        return (self,) if wrapped is None else (self, *wrapped.chain_with(wrapped.ref.params))
 
     def wrapped_with(self, params: Params) -> ResolvedLearner | None:
         """The learner that it wraps, with these parameters of its own."""
@@ -109,17 +112,17 @@ class Resolved:
         for learner in self.learners:
             for chain in learner.chains():
                 wanted = modules.setdefault(code_group(chain), {})
-                for entry in chain:
-                    wanted |= dict.fromkeys(entry.spec.preload)
+                for each in chain:
+                    wanted |= dict.fromkeys(each.entry.spec.preload)
         return {group: tuple(names) for group, names in modules.items() if names}
 
 
-def code_group(chain: Iterable[Entry[LearnerSpec]]) -> str:
+def code_group(chain: Iterable[ResolvedLearner]) -> str:
     """Whose code a trial runs: trials of one group share what was imported ahead, those of different groups nothing.
 
     Trials that want nothing imported ahead can be of one group, since there is nothing to share.
     """
-    entries = list(chain)
+    entries = [learner.entry for learner in chain]
     if not any(entry.spec.preload for entry in entries):
         return ""
     return "+".join(sorted({entry.origin.distribution for entry in entries}))
@@ -203,7 +206,7 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
         check_params(culprit, params, defaults)
         for text in _texts(params.get(wraps)):
             known[text] = _resolve_wrapped(text, catalog)
-    return ResolvedLearner(ref, entry, defaults, known)
+    return ResolvedLearner(ref, entry, defaults, code_of(entry.spec.load, entry.origin), known)
 
 
 def _resolve_wrapped(text: str, catalog: Catalog) -> ResolvedLearner:

@@ -129,7 +129,7 @@ KEPT = {
 
 @pytest.mark.parametrize("what", KEPT)
 def test_keys_do_not_change_while_the_code_stays(header_of, what, monkeypatch):
-    monkeypatch.setattr("harness.experiment.plan.code_of", lambda load, origin: "c0de")
+    monkeypatch.setattr("harness.experiment.resolve.code_of", lambda load, origin: "c0de")
     raw, kept = KEPT[what]
     splits = {"official": (np.arange(15), np.arange(15, 20))}
     header = replace(header_of(splits=splits), fingerprint="0" * 64)
