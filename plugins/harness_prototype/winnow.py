@@ -19,6 +19,8 @@ class Winnow(OnlineClassifier):
     A class takes x for its own when w.x >= theta. The weights of the features of x are multiplied by alpha where a true
     class does not (promotion), and divided by it where another class does (demotion). Classes are ranked by w.x.
 
+    The defaults are chosen on validation parts (docs/defaults.md); Littlestone's alpha is 2.
+
     Parameters
     ----------
     alpha : the factor, above 1.
@@ -45,7 +47,7 @@ class Winnow(OnlineClassifier):
     def __init__(
         self,
         *,
-        alpha: float = 2.0,
+        alpha: float = 1.1,
         theta: float | None = None,
         passes: int = 10,
         random_state: int | np.random.RandomState | None = None,
