@@ -48,7 +48,7 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "
 MOST_ROWS = 15_000
 """Training rows of a set that are used; of larger sets a random part."""
 JUDGING = "holdout:0.2"
-MOST_SECONDS = 30
+MOST_SECONDS = 12
 """Processor seconds of a training, with its rankings; the system ends it then. What it has not told counts as R1 0."""
 
 

@@ -40,7 +40,7 @@ class MMP(OnlineClassifier):
     def __init__(
         self,
         *,
-        passes: int = 3,
+        passes: int = 10,
         touched_only: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

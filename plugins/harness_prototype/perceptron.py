@@ -31,7 +31,7 @@ class Perceptron(OnlineClassifier):
     n_features_in_ : the number of features.
     """
 
-    def __init__(self, *, passes: int = 20, random_state: int | np.random.RandomState | None = None) -> None:
+    def __init__(self, *, passes: int = 10, random_state: int | np.random.RandomState | None = None) -> None:
         self.passes = passes
         self.random_state = random_state
 

@@ -22,6 +22,8 @@ class Winnow(OnlineClassifier):
     A class takes x for its own when w.x >= theta. The weights of the features of x are multiplied by alpha where a true
     class does not (promotion), and divided by it where another class does (demotion). Classes are ranked by w.x.
 
+    The defaults are chosen on validation parts (docs/defaults.md); Littlestone's alpha is 2.
+
     Parameters
     ----------
     alpha : the factor of promotions, above 1.
@@ -54,7 +56,7 @@ class Winnow(OnlineClassifier):
     def __init__(
         self,
         *,
-        alpha: float = 2.0,
+        alpha: float = 1.1,
         demotion: float | None = None,
         updates: Literal["active", "value"] = "active",
         balanced: bool = False,

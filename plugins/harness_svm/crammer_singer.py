@@ -26,6 +26,9 @@ class CrammerSinger(LinearMachine):
 
     It minimises sum_y ||w_y||^2 / 2 + C sum_i max(0, 1 - min over y != y_i of <w_{y_i} - w_y, x_i>). There is no bias.
 
+    The defaults are chosen on validation parts (docs/defaults.md): on short texts, where rows of several classes are
+    alike, no number of sweeps comes within tol, and 30 are enough. Cai and Hofmann have C=1.
+
     Parameters
     ----------
     C : the price of a loss.
@@ -56,9 +59,9 @@ class CrammerSinger(LinearMachine):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float = 3.0,
         tol: float = 0.1,
-        max_sweeps: int = 1000,
+        max_sweeps: int = 30,
         prune: float | None = None,
         trace: bool = False,
         random_state: int | np.random.RandomState | None = None,

@@ -27,7 +27,7 @@ class TopDownPerceptron(TopDown):
     def __init__(
         self,
         *,
-        passes: int = 20,
+        passes: int = 10,
         members: int = 10,
         taxonomy: str | None = None,
         random_state: int | np.random.RandomState | None = None,

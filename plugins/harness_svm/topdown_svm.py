@@ -19,7 +19,7 @@ class TopDownSVM(TopDown):
     """At each node one-vs-rest linear support vector machines, trained on the rows below it.
 
     The best child is taken at each node. What follows in a ranking are the leaves whose paths have the largest sum of
-    log sigma(score).
+    log sigma(score). The default of C is chosen on validation parts (docs/defaults.md).
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class TopDownSVM(TopDown):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float = 3.0,
         loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         bias: float = 1.0,
         tol: float = 0.1,

@@ -23,6 +23,8 @@ class OAA(BatchLearner):
     Every instance moves every regressor whose loss it has, towards 1 for its own class and -1 for the others, by a
     plain gradient step that never passes its target. The class with the highest score wins, the first one on ties.
 
+    The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
+
     Parameters
     ----------
     loss : "hinge", "absolute", "squared" or "logistic".
@@ -51,7 +53,7 @@ class OAA(BatchLearner):
         loss: Literal["hinge", "absolute", "squared", "logistic"] = "hinge",
         eta: float = 1.0,
         decay: float = 0.85,
-        passes: int = 20,
+        passes: int = 10,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.loss = loss

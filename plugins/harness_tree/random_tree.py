@@ -15,6 +15,8 @@ class RandomTree(StaticTree):
     Each instance trains all nodes between the root and the leaf of its class, to send it there. Prediction follows the
     scores, left below 0, else right; further classes are ranked by the product of sigma(2 h) along their way.
 
+    The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
+
     Parameters
     ----------
     loss : "hinge", "absolute", "squared" or "logistic".
@@ -45,7 +47,7 @@ class RandomTree(StaticTree):
         step: Literal["adagrad", "plain"] = "adagrad",
         eta: float = 1.0,
         decay: float = 0.85,
-        passes: int = 20,
+        passes: int = 5,
         store: Literal["auto", "dense", "hashed"] = "auto",
         bits: int = 24,
         random_state: int | np.random.RandomState | None = None,

@@ -64,8 +64,8 @@ OTHERWISE = [
 AROUND = [
     SetUp("committee", {"learner": PA(passes=2), "members": 2}),
     SetUp("committee", {"learner": PA(), "members": 2, "passes": "1:2", "vote": "minfreq"}),
-    SetUp("committee", {"learner": Sparsify(OOZ(passes=2), share=0.5), "members": 2}),
-    SetUp("sparsify", {"learner": OOZ(passes=2), "share": 0.7}),
+    SetUp("committee", {"learner": Sparsify(OOZ(beta=0.1, delta=0.5, d=25, passes=2), share=0.5), "members": 2}),
+    SetUp("sparsify", {"learner": OOZ(beta=0.1, delta=0.5, d=25, passes=2), "share": 0.7}),
     SetUp("oversample", {"learner": PA(), "least": 50}),
 ]
 PLAIN = [SetUp(name) for name, spec in SPECS.items() if not spec.wraps]

@@ -14,14 +14,14 @@ from harness_prototype import MMP, PA, BoundedPerceptron, OVRPerceptron, Percept
 
 LEARNERS = [
     EMA(beta=0.1, delta=1.0, d=3, passes=2, random_state=0),
-    FF(random_state=0),
+    FF(delta=0.5, passes=1, random_state=0),
     FF(delta=0.1, d=3, warm=0, passes=2, random_state=0),
-    OOZ(passes=3, random_state=0),
-    OOZ(variant="2008", d=3, w_min=1e-3, k=3, passes=3, random_state=0),
-    PA(random_state=0),
-    MMP(random_state=0),
-    Perceptron(random_state=0),
-    Winnow(theta=3.0, random_state=0),
+    OOZ(beta=0.1, delta=0.5, d=25, passes=3, random_state=0),
+    OOZ(beta=0.1, delta=0.5, variant="2008", d=3, w_min=1e-3, k=3, passes=3, random_state=0),
+    PA(C=1.0, passes=5, random_state=0),
+    MMP(passes=3, random_state=0),
+    Perceptron(passes=20, random_state=0),
+    Winnow(alpha=2.0, theta=3.0, random_state=0),
     BoundedPerceptron(random_state=0),
     OVRPerceptron(random_state=0),
 ]

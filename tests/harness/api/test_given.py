@@ -125,8 +125,8 @@ def test_learners_are_described_in_their_order_and_texts_mean_what_they_said(cat
 
 
 def test_the_keys_of_a_dictionary_are_labels(catalog):
-    described = describe_learners({"small": PA(C=0.1), "other": "ooz(d=5)"}, catalog)
-    assert [parse(text) for text in described] == [parse("small=pa(C=0.1)"), parse("other=ooz(d=5)")]
+    described = describe_learners({"small": PA(C=0.3), "other": "ooz(d=5)"}, catalog)
+    assert [parse(text) for text in described] == [parse("small=pa(C=0.3)"), parse("other=ooz(d=5)")]
 
 
 # -- where classes are imported from ---------------------------------------------------------------------------------

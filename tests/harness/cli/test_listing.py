@@ -17,7 +17,7 @@ def by_name(ended):
 def test_learners_are_listed_with_kind_parameters_summary_and_origin(harness):
     row = by_name(harness("list", "learners", "--json"))["pa"]
     assert row["kind"] == "flat"
-    assert row["parameters"]["C"] == 1.0
+    assert row["parameters"]["C"] == 0.1
     assert row["parameters"]["random_state"] is None
     assert row["summary"]
     assert row["origin"] == f"manyclass-harness {__version__}"
@@ -85,7 +85,7 @@ HEADINGS = ["name", "kind", "needs", "supports", "parameters", "paper", "summary
 def test_the_lists_for_people_say_the_same(harness):
     text = harness("list").stdout
     assert text.splitlines()[0].split() == HEADINGS
-    assert "C=1.0" in text
+    assert "C=0.1, passes=10" in text
     assert "prototype  manyclass-harness" in harness("plugins").stdout
 
 

@@ -19,8 +19,8 @@ from harness_prototype import PA
 WRAPPERS = [
     Committee(PA(passes=2), members=2, random_state=0),
     Committee(PA(), members=2, passes="1:2", vote="minfreq", random_state=0),
-    Committee(Sparsify(OOZ(passes=2), share=0.5), members=2, random_state=0),
-    Sparsify(OOZ(passes=2), share=np.float64(0.4), random_state=1),
+    Committee(Sparsify(OOZ(beta=0.1, delta=0.5, d=25, passes=2), share=0.5), members=2, random_state=0),
+    Sparsify(OOZ(beta=0.1, delta=0.5, d=25, passes=2), share=np.float64(0.4), random_state=1),
     Oversample(Committee(PA(), members=2), least=9, random_state=np.random.RandomState(3)),
 ]
 every = pytest.mark.parametrize("wrapper", WRAPPERS, ids=range(len(WRAPPERS)))

@@ -18,10 +18,10 @@ from problems import as_indicator
 from problems import near_prototypes as data
 
 LEARNERS = [
-    OOZ(passes=3, random_state=0),
-    OOZ(variant="2008", deduct="level", beta=0.02, delta=0.4, d=3, random_state=0),
+    OOZ(beta=0.1, delta=0.5, d=25, passes=3, random_state=0),
+    OOZ(variant="2008", deduct="level", beta=0.02, delta=0.4, d=3, passes=20, random_state=0),
     EMA(beta=0.1, delta=1.0, passes=5, random_state=0),
-    FF(random_state=0),
+    FF(delta=0.5, passes=1, random_state=0),
 ]
 every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 
@@ -196,14 +196,14 @@ def test_ooz_lowers_its_rate_to_half_the_slack_when_told_so(lower_rate, gained):
 def test_ooz_keeps_its_budget():
     X, y = data()
     for budget in (1.0, 0.25):
-        fitted = OOZ(budget=budget, random_state=0).fit(X, y)
+        fitted = OOZ(beta=0.1, delta=0.5, d=25, passes=20, budget=budget, random_state=0).fit(X, y)
         np.testing.assert_allclose(weights(fitted).sum(axis=1) + fitted.free_, budget, atol=1e-5)
 
 
 def test_ooz_without_shifting_takes_from_no_rival():
     X, y = data()
     weighed = []
-    learner = OOZ(shift=False, passes=4, random_state=0)
+    learner = OOZ(beta=0.1, delta=0.5, d=25, shift=False, passes=4, random_state=0)
     learner.fit(X, y, after_pass=lambda n: weighed.append(weights(learner)))
     for before, after in pairwise(weighed):
         assert np.all(after >= before - 1e-7)
@@ -241,8 +241,8 @@ def test_ooz_gives_what_it_drops_to_the_true_class_when_told_so():
 
 def test_ooz_empties_its_free_sources_after_the_pass_named_and_those_of_new_features_stay_empty():
     X, y = data()
-    kept = OOZ(passes=1, random_state=0).fit(X, y)
-    removed, frees = OOZ(passes=3, remove_after=1, random_state=0), []
+    kept = OOZ(beta=0.1, delta=0.5, d=25, passes=1, random_state=0).fit(X, y)
+    removed, frees = OOZ(beta=0.1, delta=0.5, d=25, passes=3, remove_after=1, random_state=0), []
     removed.fit(X, y, after_pass=lambda n: frees.append(removed.free_.copy()))
     assert_array_equal(frees[0], kept.free_)
     assert frees[0].any()
@@ -250,17 +250,17 @@ def test_ooz_empties_its_free_sources_after_the_pass_named_and_those_of_new_feat
     removed.partial_fit(csr_array((X.data, X.indices, X.indptr), shape=(200, 33)), y)
     assert removed.free_.size == 33
     assert not removed.free_.any()
-    assert OOZ(passes=1, remove_after=1, random_state=0).fit(X, y).free_.any()
+    assert OOZ(beta=0.1, delta=0.5, d=25, passes=1, remove_after=1, random_state=0).fit(X, y).free_.any()
 
 
 def test_ooz_drops_what_falls_to_w_min():
-    fitted = OOZ(w_min=1e-3, random_state=0).fit(*data())
+    fitted = OOZ(beta=0.1, delta=0.5, d=25, passes=20, w_min=1e-3, random_state=0).fit(*data())
     assert as_edges(fitted.rows_).weights.min() > 1e-3
 
 
 @pytest.mark.parametrize(("parameters", "least"), [({}, 0.005), ({"beta": 0.01}, 0.002), ({"w_min": 0.1}, 0.1)])
 def test_ema_drops_what_falls_below_w_min(parameters, least):
-    fitted = EMA(**{"passes": 3, "random_state": 0, **parameters}).fit(*data())
+    fitted = EMA(**{"beta": 0.6, "delta": 7.0, "passes": 3, "random_state": 0, **parameters}).fit(*data())
     assert as_edges(fitted.rows_).weights.min() >= np.float32(least) * (1 - 1e-6)
 
 

@@ -61,8 +61,8 @@ def test_the_objective_is_that_of_liblinears_crammer_singer(digits, weights, C):
 @pytest.mark.parametrize("rescaling", ["slack", "margin"])
 def test_hsvm_without_a_tree_to_speak_of_is_crammer_singer(data, weights, taxonomy, rescaling):
     X, y = data()
-    flat = CrammerSinger(tol=1e-4, max_sweeps=20_000, random_state=0).fit(X, y)
-    same = {"tol": 1e-4, "max_sweeps": 20_000, "random_state": 0}
+    flat = CrammerSinger(C=1.0, tol=1e-4, max_sweeps=20_000, random_state=0).fit(X, y)
+    same = {"C": 1.0, "tol": 1e-4, "max_sweeps": 20_000, "random_state": 0}
     tree = HSVM(rescaling=rescaling, costs="zero-one", **same).fit(X, y, taxonomy=taxonomy)
     length = 1 if taxonomy is FLAT else 2  # F = r * (number of nodes) * u, with r = 1 / sqrt(nodes)
     assert_allclose(weights(tree) * np.sqrt(length), weights(flat), atol=2e-3)

@@ -164,7 +164,7 @@ def test_classes_that_tie_with_the_level_do_not_keep_it_moving():
     random = np.random.default_rng(12)  # here rounding once made the number of classes above it go up and down
     n, features, classes = (int(random.integers(*bounds)) for bounds in ((6, 40), (2, 8), (3, 9)))
     X, y = random.integers(0, 3, (n, features)), random.integers(0, classes, n)
-    assert crammer_singer.CrammerSinger(C=10.0, random_state=0).fit(X, y).sweeps_ < 1000
+    assert crammer_singer.CrammerSinger(C=10.0, max_sweeps=1000, random_state=0).fit(X, y).sweeps_ < 1000
 
 
 @SHARED
