@@ -233,7 +233,9 @@ def test_ooz_takes_from_other_classes_when_told_so():
 
 def test_ooz_gives_what_it_drops_to_the_true_class_when_told_so():
     X, y = data()
-    lost, kept = (OOZ(w_min=0.01, dropped=dropped, random_state=0).fit(X, y) for dropped in ("lost", "given"))
+    lost, kept = (
+        OOZ(beta=0.1, delta=0.5, w_min=0.01, dropped=dropped, random_state=0).fit(X, y) for dropped in ("lost", "given")
+    )
     held = [weights(fitted).sum(axis=1) + fitted.free_ for fitted in (lost, kept)]
     assert held[0].sum() < held[1].sum()
     assert np.all(held[1] <= 1 + 1e-5)

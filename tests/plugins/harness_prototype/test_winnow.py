@@ -90,14 +90,14 @@ def test_updates_by_value_tell_apart_what_active_features_cannot(balanced):
 
 def test_a_demotion_at_the_same_rate_changes_nothing():
     X, y = disjunctions(n=300)
-    one, same = (Winnow(demotion=demotion, random_state=0).fit(X, y) for demotion in (None, 2.0))
+    one, same = (Winnow(alpha=2.0, demotion=demotion, random_state=0).fit(X, y) for demotion in (None, 2.0))
     assert_array_equal(one.rows_.weights, same.rows_.weights)
     assert_array_equal(one.rank(X, 5), same.rank(X, 5))
 
 
 def test_a_milder_demotion_leaves_more_weight():
     X, y = disjunctions(n=300)
-    one, milder = (Winnow(demotion=demotion, passes=1, random_state=0).fit(X, y) for demotion in (None, 1.2))
+    one, milder = (Winnow(alpha=2.0, demotion=demotion, passes=1, random_state=0).fit(X, y) for demotion in (None, 1.2))
     assert np.min(milder.rows_.weights) > np.log(2) * np.min(one.rows_.weights)
 
 
