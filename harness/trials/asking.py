@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,6 +14,10 @@ from harness.trials.clock import Clock
 from harness.trials.outcome import Ranking, known_depth
 from harness.trials.parts import Parts
 from harness.trials.ranking import as_classes, force, places_in, rank_positions
+
+MOST_ANSWERS, SHORT_SECONDS = 5, 0.05
+"""How often an answer is asked for, until it has taken so long."""
+Given = TypeVar("Given")
 
 
 @dataclass(frozen=True)
@@ -26,16 +31,33 @@ class Answer:
 def ask(learner: Learner, parts: Parts, depth: int, clock: Clock) -> Answer:
     """Have the test part ranked, on the clock, and the answer checked, off it."""
     X = parts.test.X
-    with clock.running():
-        given, ranked_by = rank_positions(learner, X, depth)
+    given, ranked_by = _time_answer(clock, lambda: rank_positions(learner, X, depth))
     ranks = as_classes(learner, given, ranked_by, X.shape[0], depth, parts.n_classes)
     return Answer(Ranking(ranks, places_in(given), known_depth(ranked_by)), ranked_by)
 
 
 def ask_one_label(learner: Learner, parts: Parts, clock: Clock) -> Any:
     """The one label that the learner gives each test row, on the clock: what users of a classifier wait for."""
-    with clock.running():
-        return force(learner.predict(parts.test.X))
+    return _time_answer(clock, lambda: force(learner.predict(parts.test.X)))
+
+
+def _time_answer(clock: Clock, answer: Callable[[], Given]) -> Given:
+    """The first answer. One that comes at once is asked for some times more, and the clock gets the median of them.
+
+    A clock that is read once says little of a few milliseconds, in which memory is touched for the first time.
+    """
+    times: list[Clock] = []
+    given: list[Given] = []
+    while len(times) < MOST_ANSWERS and sum(time.wall for time in times) < SHORT_SECONDS:
+        time = Clock()
+        with time.running():
+            one = answer()
+        times.append(time)
+        given = given or [one]
+    middle = sorted(times, key=lambda time: time.wall)[len(times) // 2]
+    clock.wall += middle.wall
+    clock.cpu += middle.cpu
+    return given[0]
 
 
 def tell_disagreement(predicted: Any, answer: Answer) -> str:

@@ -1,25 +1,18 @@
 """What is committed in results/: every table is the one that its records make, and every number quoted is in them."""
 
 import json
-import re
-from pathlib import Path
 
 import pytest
 
 from harness import api
 from harness.api.session import Session
-from harness.stats import summarise
 from harness.store import read_records
+from quotes import RESULTS, ROOT, fill, pages
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "results"
 SESSION = Session()
 REPRODUCED = [
     RESULTS / entry.spec.name for entry in SESSION.catalog.experiments if (RESULTS / entry.spec.name).is_dir()
 ]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(RESULTS.rglob("*.md"))]
-QUOTE = re.compile(r"<!-- ([^|>]+)\|([^|>]+)\|([^|>]+)\|([^|>]+) -->([\d.,]+)(%?)")
-"""A number drawn from results: <!-- folder|data set|learner|metric --> before it."""
 
 
 @pytest.mark.parametrize("folder", REPRODUCED, ids=lambda folder: folder.name)
@@ -36,26 +29,24 @@ def test_every_results_folder_says_what_was_run():
             assert (folder / "README.md").is_file(), folder.name
 
 
-def quotes():
-    for page in PAGES:
-        for match in QUOTE.finditer(page.read_text(encoding="utf-8")):
-            yield pytest.param(match, id=f"{page.relative_to(ROOT)}:{match[0]}")
+@pytest.mark.parametrize("page", [*pages()], ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_number_that_is_quoted_is_the_mean_in_the_records(page):
+    text = page.read_text(encoding="utf-8")
+    assert fill(text) == text, "python tests/parts/quotes.py"
 
 
-@pytest.mark.parametrize("quote", [*quotes()])
-def test_a_number_that_is_quoted_is_the_mean_in_the_records(quote):
-    folder, dataset, learner, metric, number, percent = quote.groups()
-    records = read_records(RESULTS / folder.strip())
-    values = [
-        record.scores[metric]
-        for record in records
-        if (record.dataset, record.label) == (dataset, learner) and record.status == "ok"
-    ]
-    summary = summarise([value for value in values if value is not None])
-    assert summary is not None, "no record has it"
-    decimals = len(number.partition(".")[2])
-    scale = 100 if percent else 1
-    assert f"{scale * summary.mean:.{decimals}f}".lstrip("0") == number.lstrip("0")
+def test_a_quoted_number_is_written_with_the_digits_and_the_unit_that_stand_there(monkeypatch, make_record):
+    records = (make_record("pa", 0, r1=0.8749, index=21_900), make_record("pa", 1, r1=0.8751, index=22_100))
+    monkeypatch.setattr("quotes.records_of", lambda folder: records)
+    r1, index = "<!-- x|digits|pa|r1 -->", "<!-- x|digits|pa|index -->"
+    text = f"{r1}.1 {r1}0.000 {r1}1.0% {index}1k"
+    plain = fill(text).replace(r1, "").replace(index, "")
+    assert plain == ".9 0.875 87.5% 22k"
+
+
+def test_a_number_that_no_record_has_is_named():
+    with pytest.raises(ValueError, match="no record has it"):
+        fill("<!-- kdd2008-table1|nobody|pa|r1 -->0.1")
 
 
 @pytest.mark.parametrize("folder", REPRODUCED, ids=lambda folder: folder.name)
