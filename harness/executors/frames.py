@@ -20,9 +20,13 @@ RESULT = b"R"
 """From the job or the server: the answer, JSON."""
 WORDS = b"W"
 """From the supervisor: bytes of the job's own frames as they came, whole or not; the first says that it is there."""
+PID = b"I"
+"""From a server that another one forked: which process it is."""
 END = b"E"
 """From the supervisor: how the process ended, JSON."""
-_TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, END})
+FOR_JOB, FOR_GROUP = b"j", b"g"
+"""What a channel is handed over to a server for: one job, or another server for a group of them."""
+_TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, PID, END})
 
 
 @dataclass(frozen=True)

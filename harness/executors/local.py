@@ -7,13 +7,14 @@ import pickle
 import selectors
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import TracebackType
 
 from harness.errors import HarnessError
 from harness.executors import frames
 from harness.executors.base import Job, JobEnd, OnPhase, Workplace
 from harness.executors.hearing import RunningJob, conclude, listen
-from harness.executors.serving import ForkServer, Preparation
+from harness.executors.serving import ForkServer, Preparation, fork_from, start_process
 
 ATTEMPTS = 3
 
@@ -21,9 +22,9 @@ ATTEMPTS = 3
 class LocalExecutor:
     """Fork servers and the jobs they run. Use as a context manager: leaving it kills whatever still runs.
 
-    Jobs of one group share a server, jobs of different groups share none: what a module changes when it is imported
-    ahead, it changes for its own group. The first server starts at once and imports the `common` modules, which must
-    be harmless; it becomes that of the first group that `prepare` names. Others start when their first job comes.
+    The first server starts at once and imports the `common` modules, which must be harmless; jobs that want nothing
+    more run from it. Jobs of a group that wants modules imported ahead run from a server that the first one forks: what
+    a module changes when it is imported, it changes for its own group.
     """
 
     def __init__(self, workplace: Workplace | None = None, *, common: Iterable[str] = (), threads: int = 1) -> None:
@@ -31,8 +32,7 @@ class LocalExecutor:
         self._is_settled = workplace is not None
         self._common = tuple(common)
         self._first: ForkServer | None = None
-        """The server that is started ahead, until a group takes it."""
-        self._servers: dict[str, ForkServer] = {}
+        self._groups: dict[str, ForkServer] = {}
         self._channels: set[socket.socket] = set()
         self._on_slow: Callable[[], None] | None = None
 
@@ -47,49 +47,47 @@ class LocalExecutor:
 
     def start(self) -> None:
         """Start the first server; it imports its modules while the host goes on."""
-        self._first = ForkServer(self._common, self._workplace.threads)
+        self._first = ForkServer(partial(start_process, self._common, self._workplace.threads))
         self._first.start()
         if self._is_settled:
-            self._give_first_away()
+            self._settle()
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
         """Settle what jobs find; `on_slow` is called once where a server's imports take long."""
         self._on_slow = on_slow
-        changed_threads = workplace.threads != self._workplace.threads
+        can_stay = self._first is not None and not self._is_settled and workplace.threads == self._workplace.threads
         self._workplace, self._is_settled = workplace, True
-        self._stop_servers(self._servers.values())
-        self._servers.clear()
-        if self._first is not None and changed_threads:  # they are in the environment that it was started with
-            self._stop_servers([self._first])
-            self._first = None
-        if self._first is None:
-            self.start()
-        else:
-            self._give_first_away()
+        if can_stay:
+            self._settle()
+            return
+        self._stop_servers()  # threads are in the environment that it was started with, and paths cannot be taken back
+        self.start()
 
-    def _give_first_away(self) -> None:
-        group = next(iter(self._workplace.preload), "")
-        self._server_of(group)
+    def _settle(self) -> None:
+        """Tell the first server where to import from, and have the others forked, which import while the host goes on."""
+        assert self._first is not None
+        self._first.on_slow = self._on_slow
+        self._first.prepare(Preparation(path=self._workplace.path))
+        for group in self._workplace.preload:
+            self._server_of(group)
 
     def _server_of(self, group: str) -> ForkServer:
-        """The server of a group; a group that wants nothing imported ahead still has one that others cannot touch."""
-        if group in self._servers:
-            return self._servers[group]
-        if self._first is not None:
-            server, self._first = self._first, None
-        else:
-            server = ForkServer(self._common, self._workplace.threads)
+        """The server of a group; the first one where it wants nothing imported ahead."""
+        assert self._first is not None
+        modules = tuple(self._workplace.preload.get(group, ()))
+        if not modules:
+            return self._first
+        if group not in self._groups:
+            server = ForkServer(partial(fork_from, self._first))
+            self._groups[group] = server
+            server.on_slow = self._on_slow
             server.start()
-        self._servers[group] = server
-        server.on_slow = self._on_slow
-        server.prepare(Preparation(tuple(self._workplace.preload.get(group, ())), self._workplace.path))
-        return server
+            server.prepare(Preparation(modules, self._workplace.path))
+        return self._groups[group]
 
     def server_pids(self) -> list[int]:
-        """The processes of its servers, the one that waits to be told what for included."""
-        servers = list(self._servers.values())
-        if self._first is not None:
-            servers.append(self._first)
+        """The processes of its servers, the first one's first."""
+        servers = [*([self._first] if self._first else []), *self._groups.values()]
         return [server.pid for server in servers if server.pid is not None]
 
     def close(self) -> None:
@@ -102,16 +100,15 @@ class LocalExecutor:
                 channel.settimeout(5)
                 while channel.recv(1 << 16):
                     pass
-        if self._first is not None:
-            self._stop_servers([self._first])
-            self._first = None
-        self._stop_servers(self._servers.values())
-        self._servers.clear()
+        self._stop_servers()
 
-    @staticmethod
-    def _stop_servers(servers: Iterable[ForkServer]) -> None:
-        for server in servers:
+    def _stop_servers(self) -> None:
+        for server in self._groups.values():
             server.stop()
+        self._groups.clear()
+        if self._first is not None:
+            self._first.stop()
+            self._first = None
 
     def run(
         self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None

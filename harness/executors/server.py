@@ -1,4 +1,7 @@
-"""The fork server: imports the warm modules once, then forks a supervisor for each job. Run as a module by `local`.
+"""The fork server: imports the warm modules once, then forks a supervisor for each job. Run as a module by `serving`.
+
+The first one imports what is harmless and common to all jobs. For each group of jobs that want more it forks another
+server, which imports that: groups share the common modules, and nothing else.
 
 Why not multiprocessing's own: that one is a single global whose environment (and so the thread limits) is fixed at
 first use, it runs the caller's main module again in every child, and it has no place for a supervisor above the job.
@@ -17,6 +20,7 @@ import os
 import signal
 import socket
 import sys
+from typing import NoReturn
 
 from harness.executors import frames
 from harness.executors.supervisor import die_with_parent, supervise
@@ -58,8 +62,21 @@ def serve(control: socket.socket) -> None:
             return
         if os.fork() == 0:
             control.close()
-            supervise(socket.socket(fileno=handles[0]))
+            channel = socket.socket(fileno=handles[0])
+            if message == frames.FOR_JOB:
+                supervise(channel)
+            serve_group(channel)
         os.close(handles[0])
+
+
+def serve_group(control: socket.socket) -> NoReturn:
+    """Be a server of its own for one group of jobs, until the host goes away."""
+    die_with_parent()
+    gc.disable()
+    with contextlib.suppress(ConnectionError):
+        control.sendall(frames.pack(frames.PID, str(os.getpid()).encode()))
+        serve(control)
+    os._exit(0)
 
 
 if __name__ == "__main__":

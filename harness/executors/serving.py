@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -27,36 +28,32 @@ class Preparation:
     path: tuple[str, ...] = ()
 
 
-class ForkServer:
-    """A process that imports the `common` modules at once, which must be harmless, and the rest when it is told."""
+@dataclass(frozen=True)
+class Begun:
+    """A server that has been started: how it is spoken to, and its process where that is a child of this one."""
 
-    def __init__(self, common: tuple[str, ...], threads: int) -> None:
-        self.threads = threads
+    control: socket.socket
+    process: subprocess.Popen[bytes] | None = None
+
+
+class ForkServer:
+    """A process that imports the modules that it is told, and forks a supervisor for each job."""
+
+    def __init__(self, begin: Callable[[], Begun]) -> None:
         self.on_slow: Callable[[], None] | None = None
-        self._common = common
+        self.pid: int | None = None
+        """Of its process, once that is known and while there is one."""
+        self._begin = begin
         self._told: Preparation | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
 
-    @property
-    def pid(self) -> int | None:
-        """Of its process, while there is one."""
-        return None if self._process is None else self._process.pid
-
     def start(self) -> None:
         """Start the process; it imports its modules while the host goes on."""
-        ours, theirs = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *self._common],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # what a module prints when imported is no answer of the host's
-            env=_environment(self.threads),
-            start_new_session=True,  # Ctrl-C is the host's to handle
-        )
-        theirs.close()
-        self._control, self._ready = ours, False
+        begun = self._begin()
+        self._control, self._process, self._ready = begun.control, begun.process, False
+        self.pid = None if begun.process is None else begun.process.pid
         if self._told is not None:
             self._tell(self._told)
 
@@ -71,19 +68,20 @@ class ForkServer:
         with contextlib.suppress(OSError):  # a server that has died is noticed when a job is handed over
             self._control.sendall(json.dumps(setup).encode())
 
-    def hand_over(self, channel: socket.socket) -> None:
-        """Have a supervisor forked for the job that comes through this channel."""
+    def hand_over(self, channel: socket.socket, purpose: bytes = frames.FOR_JOB) -> None:
+        """Have a supervisor forked for the job that comes through this channel, or a server for a group of jobs."""
         try:
-            self._send(channel)
+            self._send(channel, purpose)
         except OSError:  # somebody killed the server: a new one serves as well
             self.stop()
             self.start()
-            self._send(channel)
+            self._send(channel, purpose)
 
-    def _send(self, channel: socket.socket) -> None:
-        self._wait_until_ready()
+    def _send(self, channel: socket.socket, purpose: bytes) -> None:
+        if purpose == frames.FOR_JOB:  # another server is forked whenever this one comes to it: nobody waits for that
+            self._wait_until_ready()
         assert self._control is not None
-        socket.send_fds(self._control, [b"j"], [channel.fileno()])
+        socket.send_fds(self._control, [purpose], [channel.fileno()])
 
     def stop(self) -> None:
         """End the server alone: the jobs that run have their supervisors, and go on without it."""
@@ -93,7 +91,10 @@ class ForkServer:
         if self._process is not None:
             self._process.kill()  # it may be in the middle of an import
             self._process.wait()
-            self._process = None
+        elif self.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+        self._process = self.pid = None
 
     def _wait_until_ready(self) -> None:
         while not self._ready:
@@ -130,7 +131,10 @@ class ForkServer:
                     self._control.settimeout(None)
                     threaded = json.loads(content)
                     return _Unfit(threaded, "starts threads when imported") if threaded else None
-                module = content.decode()
+                if tag == frames.PID:
+                    self.pid = int(content)
+                else:
+                    module = content.decode()
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,34 @@ def _blame(module: str, reason: str) -> _Unfit:
     if not module:
         raise HarnessError("the fork server did not start; its message, if it had one, stands above")
     return _Unfit(module, reason)
+
+
+def start_process(common: tuple[str, ...], threads: int) -> Begun:
+    """A server in a fresh interpreter, which imports the `common` modules at once: they must be harmless."""
+    ours, theirs = _control_sockets()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *common],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # what a module prints when imported is no answer of the host's
+            env=_environment(threads),
+            start_new_session=True,  # Ctrl-C is the host's to handle
+        )
+    return Begun(ours, process)
+
+
+def fork_from(server: ForkServer) -> Begun:
+    """A server that another one forks: it has what that one has imported, and shares nothing of what it will."""
+    ours, theirs = _control_sockets()
+    with theirs:
+        server.hand_over(theirs, frames.FOR_GROUP)
+    return Begun(ours)
+
+
+def _control_sockets() -> tuple[socket.socket, socket.socket]:
+    """Two ends that keep messages apart: the set-up and what is handed over after it may come before anybody reads."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 def _environment(threads: int) -> dict[str, str]:

@@ -23,7 +23,17 @@ class Deadly:
         pass
 """
 DATA = "topics(rows=120,classes=5,features=200)"
-PASSING = {"started", "machine", "versions", "commit", "peak_bytes", "base_bytes", "threads_in_force", "load", "processes"}
+PASSING = {
+    "started",
+    "machine",
+    "versions",
+    "commit",
+    "peak_bytes",
+    "base_bytes",
+    "threads_in_force",
+    "load",
+    "processes",
+}
 """Fields of a record that may differ between two runs of one trial, beside all times."""
 
 
