@@ -64,7 +64,7 @@ class LocalExecutor:
         self.start()
 
     def _settle(self) -> None:
-        """Tell the first server where to import from, and have the others forked, which import while the host goes on."""
+        """Tell the first server where to import from, and have the others forked: they import meanwhile."""
         assert self._first is not None
         self._first.on_slow = self._on_slow
         self._first.prepare(Preparation(path=self._workplace.path))

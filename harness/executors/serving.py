@@ -17,6 +17,8 @@ from harness.errors import HarnessError
 from harness.executors import frames
 
 SLOW_SECONDS, HOPELESS_SECONDS = 5.0, 900.0
+ATTEMPTS = 3
+"""How often a server that ends is started again before that is taken for an error."""
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -70,12 +72,14 @@ class ForkServer:
 
     def hand_over(self, channel: socket.socket, purpose: bytes = frames.FOR_JOB) -> None:
         """Have a supervisor forked for the job that comes through this channel, or a server for a group of jobs."""
-        try:
-            self._send(channel, purpose)
-        except OSError:  # somebody killed the server: a new one serves as well
-            self.stop()
-            self.start()
-            self._send(channel, purpose)
+        for _ in range(ATTEMPTS):
+            try:
+                self._send(channel, purpose)
+                return
+            except OSError:  # somebody killed the server, or the one that should fork it: a new one serves as well
+                self.stop()
+                self.start()
+        raise HarnessError("the fork server did not start; its message, if it had one, stands above")
 
     def _send(self, channel: socket.socket, purpose: bytes) -> None:
         if purpose == frames.FOR_JOB:  # another server is forked whenever this one comes to it: nobody waits for that
@@ -119,13 +123,15 @@ class ForkServer:
                 data = self._control.recv(1 << 16)
             except TimeoutError:
                 if self._control.gettimeout() == HOPELESS_SECONDS:
-                    return _blame(module, f"takes over {HOPELESS_SECONDS:g} s to import")
+                    return _Unfit(module, f"takes over {HOPELESS_SECONDS:g} s to import")
                 if self.on_slow:
                     self.on_slow()
                 self._control.settimeout(HOPELESS_SECONDS)
                 continue
+            if not data and not module:
+                raise ConnectionResetError("the fork server ended before it imported anything")
             if not data:
-                return _blame(module, "ended the process that imported it")
+                return _Unfit(module, "ended the process that imported it")
             for tag, content in reader.feed(data):
                 if tag == frames.RESULT:
                     self._control.settimeout(None)
@@ -143,12 +149,6 @@ class _Unfit:
 
     module: str
     reason: str
-
-
-def _blame(module: str, reason: str) -> _Unfit:
-    if not module:
-        raise HarnessError("the fork server did not start; its message, if it had one, stands above")
-    return _Unfit(module, reason)
 
 
 def start_process(common: tuple[str, ...], threads: int) -> Begun:
