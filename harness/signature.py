@@ -70,6 +70,12 @@ def read_floats(target: str) -> frozenset[str]:
     )
 
 
+def read_docstring(target: str) -> str:
+    """The docstring of "module:name", as its source has it; empty where the source does not tell."""
+    node = _find_definition(target)
+    return "" if node is None else ast.get_docstring(node) or ""
+
+
 @dataclass(frozen=True)
 class _Arguments:
     """The arguments of a function or of a class's making; of `bound` first ones Python takes care itself."""
@@ -80,6 +86,17 @@ class _Arguments:
 
 def _find_arguments(target: str) -> _Arguments | None:
     """What "module:name" takes, as its source has it; None when that alone does not tell."""
+    node = _find_definition(target)
+    if isinstance(node, ast.FunctionDef):
+        return _Arguments(node.args, 0)
+    if isinstance(node, ast.ClassDef):
+        init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+        return _Arguments(init[-1].args, 1) if init else None
+    return None
+
+
+def _find_definition(target: str) -> ast.FunctionDef | ast.ClassDef | None:
+    """Where "module:name" is defined in the source of that module; None where it is not, or there is no source."""
     module, _, name = target.partition(":")
     try:
         spec = locate(module)
@@ -92,11 +109,8 @@ def _find_arguments(target: str) -> _Arguments | None:
     except (OSError, SyntaxError):
         return None
     for node in reversed(tree.body):  # of two with one name the last is in force
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return _Arguments(node.args, 0)
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-            return _Arguments(init[-1].args, 1) if init else None
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return node
     return None
 
 

@@ -26,6 +26,10 @@ COMMANDS = {
         "Run an experiment of a paper and put the published numbers beside ours.",
     ),
     "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics or experiments."),
+    "explain": (
+        "harness.cli.explain:explain",
+        "Tell what a learner, a data set or a metric is, and what its parameters change.",
+    ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
     "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
     "check": ("harness.cli.check:check", "Run the conformance suite on a learner, a data set or a metric."),

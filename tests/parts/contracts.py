@@ -23,7 +23,7 @@ LAYERS = [
     "harness.signature",
     "harness.catalog | harness.hooks",
     "harness.contract",
-    "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices",
+    "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
     "harness.errors | harness.params | harness.wording",
 ]
 PUBLIC = ("contract", "errors", "hooks", "sdk")

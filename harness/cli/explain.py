@@ -1,0 +1,104 @@
+"""`harness explain`: what a learner, a data set or a metric is, what its parameters change, and how to try it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from tabulate import tabulate
+
+from harness.cli.options import OneName, plugin_options
+from harness.docstring import Docstring, parse_docstring
+from harness.errors import UnknownName
+from harness.signature import parameters_of, read_docstring
+
+if TYPE_CHECKING:
+    from harness.api import Session
+    from harness.catalog import Catalog, Entry
+    from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+
+WIDTH = 100
+MEANING_WIDTH = 60
+
+
+@click.command()
+@click.argument("name", type=OneName("learners", "datasets", "metrics"))
+@plugin_options
+def explain(name: str, session: Session, debug: bool) -> None:
+    """Tell what a learner, a data set or a metric is, and what its parameters change."""
+    click.echo("\n".join(explanation_of(name, session.catalog)))
+
+
+def explanation_of(name: str, catalog: Catalog) -> list[str]:
+    """The lines on whatever goes by this name; UnknownName where nothing does."""
+    for learner in catalog.learners:
+        if learner.spec.name == name:
+            return explain_learner(learner)
+    for dataset in catalog.datasets:
+        if dataset.spec.name == name:
+            return explain_dataset(dataset)
+    for metric in catalog.metrics:
+        if metric.spec.name == name:
+            return explain_metric(metric)
+    try:
+        return explain_learner(catalog.learner(name))
+    except UnknownName as error:
+        raise UnknownName(f"{error}; `harness list datasets` and `harness list metrics` show the others") from None
+
+
+def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
+    """What a learner does, needs and takes; its paper's values beside the defaults."""
+    spec = entry.spec
+    told = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, f"learner, {spec.kind}", spec.summary, told)
+    if spec.needs:
+        lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
+    if spec.supports:
+        lines.append(f"Takes several labels a row: {'yes' if 'multilabel' in spec.supports else 'no'}.")
+    lines += ["", _parameter_table(spec, told), ""]
+    if spec.paper_params:
+        lines.append("`paper` has the values of its paper; the defaults are chosen on data, see docs/defaults.md.")
+    inside = f"{spec.name}(pa)" if spec.wraps else spec.name
+    return [*lines, f"From {entry.origin}. Try it: harness run --learners {inside} --datasets digits"]
+
+
+def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:
+    """What a data set is, where it is from and how it is parsed."""
+    spec = entry.spec
+    told = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, "data set", spec.summary, told)
+    lines += ["", _parameter_table(spec, told), ""]
+    for title, text in (("Licence", spec.licence), ("To be cited", spec.citation), ("Made from", spec.obtain)):
+        if text:
+            lines.append(f"{title}: {text}.")
+    return [*lines, f"From {entry.origin}. More: harness data info {spec.name}"]
+
+
+def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
+    """What a metric measures and which direction is better."""
+    spec = entry.spec
+    lines = _opening(spec.name, "metric", spec.summary, parse_docstring(read_docstring(spec.compute)))
+    better = "higher is better" if spec.direction == "higher" else "lower is better"
+    lines.append(f"Unit: {spec.unit}; {better}; reads {spec.depth} ranks a row.")
+    return [*lines, f"From {entry.origin}. Try it: harness run --learners pa --datasets digits --metrics {spec.name}"]
+
+
+def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
+    lines = [f"{name} ({kind}): {summary}" if summary else f"{name} ({kind})"]
+    for paragraph in told.paragraphs:
+        lines += ["", click.wrap_text(paragraph, WIDTH)]
+    return lines
+
+
+def _parameter_table(spec: LearnerSpec | DatasetSpec, told: Docstring) -> str:
+    paper = getattr(spec, "paper_params", {})
+    rows = []
+    for name, default in parameters_of(spec).items():
+        row = {"parameter": name, "default": repr(default)}
+        if paper:
+            row["paper"] = repr(paper[name]) if name in paper else ""
+        rows.append(row | {"meaning": told.parameters.get(name, "")})
+    if not rows:
+        return "It has no parameters."
+    widths = [None] * (len(rows[0]) - 1) + [MEANING_WIDTH]
+    return tabulate(rows, headers="keys", tablefmt="simple", maxcolwidths=widths, disable_numparse=True)

@@ -1,0 +1,46 @@
+"""`harness explain`: a newcomer learns what a thing is without reading its source."""
+
+import pytest
+
+from harness.docstring import Docstring, parse_docstring
+
+
+def test_a_learner_is_told_with_its_parameters_defaults_and_the_papers_values(harness):
+    done = harness("explain", "ooz")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "ooz (learner, flat): weight shifting in a sparse index: rivals lose what the true class gains"
+    assert any(line.split()[:3] == ["beta", "0.003", "0.1"] for line in lines)
+    assert "harness run --learners ooz --datasets digits" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("digits", "Licence: CC BY 4.0."),
+        ("r5", "reads 5 ranks a row"),
+        ("committee", "harness run --learners committee(pa)"),
+        ("hsvm", "Needs: taxonomy."),
+    ],
+)
+def test_whatever_has_a_name_is_explained(harness, name, words):
+    assert words in harness("explain", name).stdout
+
+
+def test_a_misspelt_name_gets_the_nearest(harness):
+    done = harness("explain", "oz")
+    assert done.returncode == 2
+    assert "did you mean ooz?" in done.stderr
+
+
+def test_a_docstring_is_taken_apart():
+    parameters = "Parameters\n----------\na : one thing,\n    and more.\nb : another.\n"
+    text = f"First.\n\nSecond\nline.\n\n{parameters}\nNotes\n-----\nc : no\n"
+    assert parse_docstring(text) == Docstring(
+        ("First.", "Second line."), {"a": "one thing, and more.", "b": "another."}
+    )
+
+
+def test_a_docstring_without_sections_is_its_words():
+    assert parse_docstring("Only this.") == Docstring(("Only this.",))
+    assert parse_docstring("") == Docstring()
