@@ -48,7 +48,9 @@ OTHERWISE = [
     SetUp("ema", {"beta": 0.1, "delta": 1.0, "d": 3}),
     SetUp("ff", {"delta": 0.1, "d": 3, "warm": 0, "passes": 2}),
     SetUp("ooz", {"d": 6, "keep": "scored"}),
-    SetUp("ooz", {"third_source": True, "sources": "labels", "dropped": "given", "w_min": 1e-3}),
+    SetUp(
+        "ooz", {"beta": 0.1, "delta": 0.5, "third_source": True, "sources": "labels", "dropped": "given", "w_min": 1e-3}
+    ),
     SetUp("pa", {"variant": "PA-I", "step": "exact"}),
     SetUp("pa", {"variant": "PA"}),
     SetUp("mmp", {"touched_only": True}),

@@ -17,7 +17,8 @@ KNOWN = Outcome(
     n_train=8,
     fit_seconds=2.5,
     fit_cpu_seconds=4.5,
-    rank_seconds=0.5,
+    rank_seconds=1.0,
+    predict_seconds=0.5,
     index_size=12,
     index_bytes=96,
     edges_per_feature=1.5,
@@ -40,6 +41,7 @@ def compute(name, outcome):
         ("train", "train", 2.5),
         ("train_cpu", "train CPU", 4.5),
         ("predict", "per prediction", 0.125),
+        ("rank", "per ranking", 0.25),
         ("predict_one", "one prediction", 50.5),
         ("predict_one_p99", "one prediction, 99%", 100.0),
         ("rows_per_second", "rows/s", 3.2),
@@ -100,7 +102,7 @@ def test_costs_are_lower_is_better_and_need_no_ranks():
 
 
 def test_what_depends_on_the_machine_says_so():
-    times = {"train", "train_cpu", "predict", "predict_one", "predict_one_p99", "rows_per_second", "peak"}
+    times = {"train", "train_cpu", "predict", "rank", "predict_one", "predict_one_p99", "rows_per_second", "peak"}
     assert {name for name, spec in SPECS.items() if spec.timed} == times
 
 
@@ -108,6 +110,6 @@ def test_units_are_those_of_the_figures():
     units = {}
     for name, spec in SPECS.items():
         units.setdefault(spec.unit, set()).add(name)
-    assert units["seconds"] == {"train", "train_cpu", "predict", "predict_one", "predict_one_p99"}
-    assert units["count"] == {"index", "edges", "rows_per_second", "tree_loss", "tree_error"}
+    assert units["seconds"] == {"train", "train_cpu", "predict", "rank", "predict_one", "predict_one_p99"}
+    assert units["count"] == {"index", "edges", "rank_edges", "rows_per_second", "tree_loss", "tree_error"}
     assert units["bytes"] == {"index_bytes", "peak"}

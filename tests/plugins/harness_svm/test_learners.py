@@ -203,7 +203,7 @@ def test_a_trace_shows_the_dual_rising_and_changes_no_weight(learner, data, tree
 
 def test_the_dual_ends_where_the_primal_does_and_few_duals_are_needed(data, weights):
     X, y = data()
-    fitted = CrammerSinger(tol=1e-6, trace=True, random_state=0).fit(X, y)
+    fitted = CrammerSinger(C=1.0, tol=1e-6, max_sweeps=1000, trace=True, random_state=0).fit(X, y)
     W = weights(fitted)
     scores = X.toarray().astype(float) @ W
     own = scores[np.arange(len(y)), y]
