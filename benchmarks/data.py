@@ -25,7 +25,7 @@ from typing import Any
 
 from harness.data.arrays import open_dataset
 from harness.data.parsing import ParseJob
-from harness.experiment.dataset_ref import choice_of
+from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.resolve import resolve_dataset
 from harness.host import discover
 from harness.machine import describe_machine
@@ -79,8 +79,8 @@ def main() -> None:
 
 def parse(name: str, params: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Load, check and keep a data set in a process of its own; gives times and memory."""
-    dataset = resolve_dataset(choice_of(name), discover())
-    job = ParseJob(dataset.choice.name, dataset.entry.spec.load, {**dataset.choice.params, **params}, folder)
+    dataset = resolve_dataset(parse_dataset(name), discover())
+    job = ParseJob(dataset.name, dataset.entry.spec.load, {**dataset.ref.params, **params}, folder)
     ended = subprocess.run([sys.executable, "-c", CHILD], input=pickle.dumps(job), stdout=subprocess.PIPE, check=True)
     measured: dict[str, Any] = json.loads(ended.stdout)
     return measured
@@ -216,7 +216,7 @@ def write_page(lines: Mapping[str, str]) -> None:
             "processor seconds with checking and writing the arrays, which happens once for each data set. Peak memory",
             "is that of the process that does all this (VmHWM), the interpreter and its libraries included.",
             "",
-            f"Measured on {machine['processor']}, {machine['cores']} cores, which other work may have shared.",
+            f"Measured on {machine.processor}, {machine.cores} cores, which other work may have shared.",
             "",
             "| what | seconds | processor | aim | peak memory | made |",
             "|---|---:|---:|---:|---:|---|",

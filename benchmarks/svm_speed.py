@@ -21,14 +21,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from harness.trials.split import split_rows
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from harness.machine import describe_machine
 from harness.sdk.kernels.edges import as_edges
 from harness.signature import import_target
+from harness.split import parse_split
 from harness.trials.represent import represent
+from harness.trials.splitting import draw_split
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"
@@ -59,11 +60,12 @@ LARGE_CHILD = """
 import json, sys, time
 from harness.signature import import_target
 from harness.trials.represent import represent
-from harness.trials.split import split_rows
+from harness.split import parse_split
+from harness.trials.splitting import draw_split
 from harness_synthetic.zipf import make_zipf
 rows, classes, features = map(int, sys.argv[2:])
 data = make_zipf(rows=rows, classes=classes, features=features)
-train, test = split_rows("holdout:0.2", rows, 0, {})
+train, test = draw_split(parse_split("holdout:0.2"), rows, 0, {})
 X, X_test = represent("tfidf", data.X[train], data.X[test])
 learner = import_target("harness_svm." + sys.argv[1])(C=1.0, random_state=0)
 extra = {"taxonomy": data.taxonomy} if hasattr(learner, "taxonomy") else {}
@@ -287,7 +289,7 @@ def all_loss(parts: Parts, W: np.ndarray, _: Any) -> float:
 
 
 def prepare(data: Any, split: str) -> Parts:
-    train, test = data.splits[split] if split else split_rows("holdout:0.2", data.X.shape[0], 0, {})
+    train, test = data.splits[split] if split else draw_split(parse_split("holdout:0.2"), data.X.shape[0], 0, {})
     train = np.random.default_rng(0).permutation(train)
     X = csr_array(data.X, dtype=np.float32)
     X_train, X_test = represent("tfidf", X[train], X[test])
