@@ -32,7 +32,7 @@ def test_a_short_name_and_the_whole_expression_are_one_metric(k):
     short, long = find(f"r{k}"), find(f"rk(k={k})")
     assert short == long
     assert (short.name, short.title, short.depth) == (f"r{k}", f"R{k}", k)
-    assert call_of(short) == MetricCall(f"r{k}", "m:rk", {"k": k})
+    assert call_of(short) == MetricCall(f"r{k}", "m:rk", {"k": k}, depth=k)
 
 
 def test_a_member_that_is_registered_by_its_own_name_is_that_one():

@@ -1,5 +1,6 @@
 """Rescoring: what a new metric gives from saved ranks is what the trial would have given, and nothing is lost."""
 
+import io
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from harness.data.arrays import read_header
 from harness.errors import DataError, HarnessError
 from harness.host import discover
 from harness.metric import find_metric
+from harness.record import checksum_of
 from harness.rescore import (
     check_depth,
     dataset_opener,
@@ -191,14 +193,35 @@ def test_data_that_is_not_kept_is_parsed_again(folder, tmp_path):
     assert (ended.returncode, ended.stdout) == (0, "r7: computed for 4 trials, 0 had it already\n")
 
 
+def as_file(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def put(folder, path, content, *, told=True):
+    """Put other ranks in the place of a trial's; where `told`, with a record that knows their checksum."""
+    path.unlink()
+    path.write_bytes(content)
+    if told:
+        with open_store(folder) as store:
+            store.append(replace(store.records[path.stem], ranks_crc32=checksum_of(content)))
+
+
 def test_lost_and_broken_ranks_are_named(folder):
     record = read_records(folder)[0]
     path = folder / "ranks" / f"{record.key}.npy"
-    path.write_bytes(b"rubbish")
+    put(folder, path, b"rubbish", told=False)
+    with pytest.raises(HarnessError, match=r"is not what the trial wrote \(checksum\)"):
+        run(folder, "r7")
+    put(folder, path, b"rubbish")
     with pytest.raises(HarnessError, match="cannot be read"):
         run(folder, "r7")
-    np.save(path, np.zeros((3, 10), np.int32))
+    put(folder, path, as_file(np.zeros((3, 10), np.int32)))
     with pytest.raises(HarnessError, match=r"has shape \(3, 10\) for \d+ test rows"):
+        run(folder, "r7")
+    put(folder, path, as_file(np.full((record.n_test, 10), 999, np.int32)))
+    with pytest.raises(HarnessError, match=r"names classes outside 0\.\."):
         run(folder, "r7")
     path.unlink()
     with pytest.raises(HarnessError, match=f"are not there .*{record.key}"):
