@@ -70,6 +70,7 @@ def measure(folder: Path) -> list[tuple[str, float, float]]:
     return [
         ("a trial on `digits`, beyond fit and rank", trial_overhead(folder / "trials"), 0.1),
         ("`harness run` to its first trial, warm", warm, 2.0),
+        ("of which importing what its learner needs, in a bare interpreter", bare_imports(), 2.0),
         ("`harness run` to its first trial, first ever: kernels compiled, data parsed", cold, 30.0),
         ("`harness list learners`", median_seconds(lambda: harness("list", "learners"), 7), 0.25),
         ("`harness plugins`", median_seconds(lambda: harness("plugins"), 7), 0.5),
@@ -110,6 +111,13 @@ def start_to_first_trial(out: Path, environment: dict[str, str]) -> float:
                 ended = time.perf_counter() - start
     record = json.loads((out / "records.jsonl").read_text())
     return ended - float(record["total_seconds"])
+
+
+def bare_imports() -> float:
+    """The floor of a start: what the first trial's process has imported, without a host."""
+    modules = "harness.trials.running, sklearn.base, harness_prototype.pa"
+    command = [sys.executable, "-c", f"import gc; gc.disable(); import {modules}"]
+    return median_seconds(lambda: subprocess.run(command, check=True), 5)
 
 
 def trial_overhead(out: Path) -> float:

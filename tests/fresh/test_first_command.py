@@ -27,5 +27,5 @@ def test_it_installs_runs_and_ends_with_a_table(tmp_path):
     assert "icd10cm" in ended.stdout
     rows = [line for line in ended.stdout.splitlines() if line.startswith(("pa ", "perceptron ", "ff "))]
     assert len(rows) == 3
-    assert "9/9" in ended.stderr
+    assert "21/21" in ended.stderr
     assert len(list((copy / "results").glob("*/records.jsonl"))) == 1
