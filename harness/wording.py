@@ -13,3 +13,9 @@ def _plural(noun: str) -> str:
     if noun.endswith("s"):
         return f"{noun}es"
     return f"{noun}s"
+
+
+def in_a_line(text: str, most: int) -> str:
+    """A text as one line, cut where it gets too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."

@@ -25,6 +25,7 @@ from typing import NoReturn
 from harness.executors import frames
 from harness.executors.base import Job
 from harness.executors.frames import ProcessEnd
+from harness.processes import all_below
 from harness.signature import import_target
 
 POLL_SECONDS = 0.02
@@ -128,7 +129,7 @@ class _Watch:
                     selector.unregister(key.fd)
             if time.monotonic() > self.deadline:
                 return "timeout"
-            below = _all_below(os.getpid())
+            below = all_below(os.getpid())
             self.processes = max(self.processes, len(below))
             self.held_bytes = resident_bytes(below)
             if self.held_bytes > self.memory_bytes:
@@ -203,16 +204,6 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def children_of(pid: int) -> list[int]:
-    """Direct children, by the kernel's own list: reading all of /proc would cost more than the job may notice."""
-    children: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children") as file:
-                children += map(int, file.read().split())
-    return children
-
-
 def resident_bytes(pids: Iterable[int]) -> int:
     """Resident memory of some processes; pages that two of them share count twice."""
     total = 0
@@ -225,7 +216,7 @@ def resident_bytes(pids: Iterable[int]) -> int:
 def own_bytes_below(pid: int) -> int:
     """The same, with a page that several processes share divided among them: exact, and slow for large processes."""
     total = 0
-    for below in _all_below(pid):
+    for below in all_below(pid):
         with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{below}/smaps_rollup") as file:
             total += sum(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
     return total
@@ -233,7 +224,7 @@ def own_bytes_below(pid: int) -> int:
 
 def kill_descendants(pid: int) -> None:
     """Kill everything below this process and reap it, until nothing is left."""
-    while below := _all_below(pid):
+    while below := all_below(pid):
         for victim in below:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(victim, signal.SIGKILL)
@@ -241,8 +232,3 @@ def kill_descendants(pid: int) -> None:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         time.sleep(0.001)
-
-
-def _all_below(pid: int) -> list[int]:
-    direct = children_of(pid)
-    return direct + [deeper for child in direct for deeper in _all_below(child)]

@@ -169,10 +169,7 @@ def _tell_notices(seen: _Seen) -> list[str]:
     for record in seen.done:
         often.update(f"{record.label} on {record.dataset}: {_one_line(notice)}" for notice in notices_of(record))
     told = [f"{text} ({counted(count, 'trial')})" for text, count in sorted(often.items())]
-    left = len(told) - MOST_MESSAGES
-    if left <= 0:
-        return told
-    return [*told[:MOST_MESSAGES], f"... and {counted(left, 'more warning')} in the records."]
+    return _first_few(told, "more warning")
 
 
 def _tell_coefficients(seen: _Seen) -> list[str]:
@@ -201,11 +198,14 @@ def _tell_messages(seen: _Seen) -> list[str]:
         for record in line.records:
             if record.message:
                 told.add(f"{record.label} on {record.dataset}: {_one_line(record.message)}")
-    messages = sorted(told)
-    left = len(messages) - MOST_MESSAGES
+    return _first_few(sorted(told), "more message")
+
+
+def _first_few(told: list[str], more: str) -> list[str]:
+    left = len(told) - MOST_MESSAGES
     if left <= 0:
-        return messages
-    return [*messages[:MOST_MESSAGES], f"... and {counted(left, 'more message')} in the records."]
+        return told
+    return [*told[:MOST_MESSAGES], f"... and {counted(left, more)} in the records."]
 
 
 def _one_line(message: str) -> str:

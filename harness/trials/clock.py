@@ -10,10 +10,12 @@ import os
 import re
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
+
+from harness.processes import all_below
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -52,19 +54,8 @@ class Clock:
 def cpu_seconds() -> float:
     """Processor time of this process so far, and of all that it started, whether they still run or not."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    running = sum(map(_ticks_of, _descendants(os.getpid())))
+    running = sum(map(_ticks_of, all_below(os.getpid())))
     return process_time() + ended.ru_utime + ended.ru_stime + running / _TICKS
-
-
-def _descendants(pid: int) -> list[int]:
-    children: list[int] = []
-    with suppress(OSError):  # it may have ended meanwhile
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            children += map(int, (task / "children").read_text().split())
-    below = list(children)
-    for child in children:
-        below += _descendants(child)
-    return below
 
 
 def _ticks_of(pid: int) -> int:

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from harness.wording import in_a_line
+
 MOST_WARNINGS = 10
 LONGEST_WARNING = 300
 
@@ -16,17 +18,9 @@ def heed_warnings(kept: list[str]) -> Iterator[None]:
     with warnings.catch_warnings():
 
         def keep(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-            text = shorten(f"{category.__name__}: {message}")
+            text = in_a_line(f"{category.__name__}: {message}", LONGEST_WARNING)
             if text not in kept and len(kept) < MOST_WARNINGS:
                 kept.append(text)
 
         warnings.showwarning = keep
         yield
-
-
-def shorten(text: str) -> str:
-    """A text as one line of bounded length."""
-    line = " ".join(text.split())
-    if len(line) <= LONGEST_WARNING:
-        return line
-    return f"{line[:LONGEST_WARNING]}..."

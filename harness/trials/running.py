@@ -30,6 +30,7 @@ from harness.trials.parts import Parts, load_parts
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
 from harness.trials.tune import tune
+from harness.wording import in_a_line
 
 MESSAGE_LENGTH = 400
 
@@ -65,9 +66,7 @@ def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
 
 def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
-    line = " ".join(text.split())
-    if len(line) > MESSAGE_LENGTH:
-        line = f"{line[:MESSAGE_LENGTH]}..."
+    line = in_a_line(text, MESSAGE_LENGTH)
     return Measured(status=status, message=f"during {phase}: {line}", traceback=traceback.format_exc())
 
 
