@@ -1,47 +1,10 @@
-"""Tables: which records make a line, which lines a group, what is marked best, and what the foot must say."""
-
-from dataclasses import replace
+"""Tables: which records make a line, which lines a group, what is marked best, by which test."""
 
 import pytest
 
 from harness import MetricSpec
 from harness.errors import HarnessError
-from harness.groups import group_records
-from harness.machine import Machine
-from harness.tables import table as tables
-
-R1 = MetricSpec(name="r1", compute="a:b", title="R1")
-TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds", depth=0, timed=True)
-INDEX = MetricSpec(name="index", compute="a:b", title="|I|", direction="lower", unit="count", depth=0)
-SIZE = MetricSpec(name="size", compute="a:b", direction="lower", unit="bytes", depth=0)
-MACHINES = {"m1": Machine("m1", "Fast", 8), "m2": Machine("m2", "Slow", 2)}
-
-
-def make_table(records, columns, **options):
-    return tables.make_table(group_records(records), columns, **options)
-
-
-@pytest.fixture
-def run_of(make_record):
-    """All trials of one learner with these values of R1."""
-
-    def make(label, values, **fields):
-        return [make_record(label, seed, r1=value, **fields) for seed, value in enumerate(values)]
-
-    return make
-
-
-def rows_of(table):
-    return {(group.title, row.title): row for group in table.groups for row in group.rows}
-
-
-def titles(table):
-    return [(group.title, [row.title for row in group.rows]) for group in table.groups]
-
-
-def foot_of(table):
-    return "\n".join(table.foot)
-
+from tabling import INDEX, R1, TRAIN, make_table, rows_of, titles
 
 # -- lines and groups ------------------------------------------------------------------------------------------------
 
@@ -266,122 +229,6 @@ def test_learners_are_compared_within_a_data_set_only(run_of):
         rows = rows_of(make_table(records, [R1], by=by))
         best = {tuple(sorted(key)) for key, row in rows.items() if row.cells[0].best}
         assert best == {("a", "digits"), ("b", "icd")}
-
-
-# -- machines, and what else the foot says ---------------------------------------------------------------------------
-
-
-def test_one_machine_is_named(run_of):
-    assert (
-        "Measured on Fast, 8 cores (m1), 1 thread."
-        in make_table(run_of("a", [0.5]), [R1, TRAIN], machines=MACHINES).foot
-    )
-
-
-def test_times_of_two_machines_are_left_out_without_the_flag(run_of):
-    records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
-    table = make_table(records, [R1, TRAIN, INDEX], machines=MACHINES)
-    assert table.columns == (R1, INDEX)
-    assert "Times are left out, being measured under 2 conditions" in foot_of(table)
-    assert "Fast, 8 cores (m1), 1 thread; Slow, 2 cores (m2), 1 thread" in foot_of(table)
-    assert "--mixed-machines" in foot_of(table)
-
-
-def test_times_of_two_machines_are_shown_with_the_flag_and_a_warning(run_of):
-    records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
-    table = make_table(records, [R1, TRAIN], machines=MACHINES, mixed_machines=True)
-    assert table.columns == (R1, TRAIN)
-    assert "TIMES ARE NOT COMPARABLE" in foot_of(table)
-
-
-def test_two_thread_settings_are_two_conditions(run_of):
-    records = [*run_of("a", [0.5]), *run_of("b", [0.5], threads=4)]
-    table = make_table(records, [TRAIN, R1], machines={})
-    assert table.columns == (R1,)
-    assert "unknown processor, ? cores (m1), 4 threads" in foot_of(table)
-
-
-def test_machines_of_failed_trials_and_tables_without_times_do_not_matter(run_of, make_record):
-    failed = make_record("b", 0, status="crash", machine="m2")
-    assert make_table([*run_of("a", [0.5]), failed], [TRAIN]).columns == (TRAIN,)
-    mixed = [*run_of("a", [0.5]), *run_of("b", [0.5], machine="m2")]
-    assert "conditions" not in foot_of(make_table(mixed, [R1]))
-
-
-def test_trials_that_shared_the_machine_are_warned_of_where_times_are_shown(run_of):
-    records = run_of("a", [0.5], jobs=4)
-    warning = "WARNING: up to 4 timed trials shared the machine (--jobs 4): times are not clean."
-    assert warning in make_table(records, [R1, TRAIN]).foot
-    assert warning not in make_table(records, [R1]).foot
-
-
-def test_a_learner_that_used_more_processors_than_allowed_is_named(run_of):
-    greedy = run_of("greedy", [0.5], fit_seconds=2.0, fit_cpu_seconds=7.9)
-    modest = run_of("modest", [0.5], fit_seconds=2.0, fit_cpu_seconds=2.1)
-    short = run_of("short", [0.5], fit_seconds=0.01, fit_cpu_seconds=0.1)
-    assert "WARNING: used more processors than allowed: greedy." in make_table([*greedy, *modest, *short], [R1]).foot
-    allowed = run_of("greedy", [0.5], fit_seconds=2.0, fit_cpu_seconds=7.9, threads=4)
-    assert "WARNING" not in foot_of(make_table(allowed, [R1]))
-
-
-def test_where_sizes_come_from_is_told(run_of):
-    records = [*run_of("a", [0.5], index_source="coef_"), *run_of("b", [0.5], index_source="pickle")]
-    assert "Index size is the non-zeros of coef_: a." in make_table(records, [INDEX]).foot
-    assert "Bytes are those of the serialised learner: b." in make_table(records, [SIZE]).foot
-    assert len(make_table(records, [R1]).foot) == 2
-
-
-def test_messages_are_told_once_in_one_line_each_and_not_without_end(make_record):
-    records = [make_record("a", seed, status="error", message="first\n  second\x1b[31m third") for seed in range(3)]
-    records += [make_record(f"b{i}", 0, status="error", message="x" * 1000) for i in range(9)]
-    foot = make_table(records, [R1]).foot
-    assert "a on digits: first second [31m third" in foot
-    assert sum(line.startswith("b") for line in foot) == 7
-    assert foot[-1] == "... and 2 more messages in the records."
-    assert max(map(len, foot)) < 350
-
-
-@pytest.mark.parametrize(("length", "told"), [(300, "x" * 300), (301, "x" * 300 + " ...")])
-def test_a_message_is_cut_where_it_gets_too_long(make_record, length, told):
-    foot = make_table([make_record("a", 0, status="error", message="x" * length)], [R1]).foot
-    assert foot[-1] == f"a on digits: {told}"
-
-
-def test_eight_messages_are_told_and_a_ninth_is_counted(make_record):
-    def foot_of_failures(count):
-        return make_table([make_record(f"b{i}", 0, status="error", message="no") for i in range(count)], [R1]).foot
-
-    assert foot_of_failures(8)[-1] == "b7 on digits: no"
-    assert foot_of_failures(9)[-1] == "... and 1 more message in the records."
-
-
-def test_the_foot_says_over_how_many_trials_marks_were_tested(run_of):
-    def both(trials, **fields):
-        return [*run_of("a", [0.9] * trials, **fields), *run_of("b", [0.5] * trials, **fields)]
-
-    assert make_table(both(8), [R1]).foot[0].endswith("over 8 paired trials.")
-    unequal = both(8) + both(10, dataset="icd", fingerprint="beef")
-    assert make_table(unequal, [R1]).foot[0].endswith("over 8 to 10 paired trials.")
-
-
-def test_the_records_are_not_changed_and_their_order_decides_only_the_order_of_lines(run_of):
-    records = [*run_of("a", [0.9, 0.8]), *run_of("b", [0.5, 0.6])]
-    before = [replace(record) for record in records]
-    table, backwards = make_table(records, [R1]), make_table(records[::-1], [R1])
-    assert records == before
-    assert rows_of(table) == rows_of(backwards)
-    assert titles(backwards) == [("digits", ["b", "a"])]
-
-
-def test_the_foot_says_where_marks_rest_on_a_test_and_where_on_the_mean_alone(make_record):
-    many = [make_record(label, seed, r1=0.9 if label == "a" else 0.5) for label in "ab" for seed in range(8)]
-    few = [
-        make_record(label, seed, r1=0.9 if label == "a" else 0.5, dataset="few") for label in "ab" for seed in (0, 1)
-    ]
-    metrics = [MetricSpec(name="r1", compute="m:r1")]
-    assert "sign test" in make_table(many, metrics).foot[0]
-    assert "the best mean (fewer than 6" in make_table(few, metrics).foot[0]
-    assert "with fewer than 6 paired trials, the best mean alone" in make_table(many + few, metrics).foot[0]
 
 
 # -- tests and spreads -----------------------------------------------------------------------------------------------

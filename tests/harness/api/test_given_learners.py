@@ -1,18 +1,14 @@
-"""Estimators and data of Python in the words of an experiment: what is described is read back and built as it was."""
+"""Estimators of Python in the words of an experiment: what is described is read back and built as it was."""
 
-import json
 import math
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import coo_matrix, csr_array
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier, StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -22,11 +18,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
-from harness.api.given_data import describe_data
 from harness.api.given_learners import describe_estimator, describe_learners, find_target
-from harness.errors import DataError, SpecError
+from harness.errors import SpecError
 from harness.experiment.building import build
-from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.learner_ref import learner_refs
 from harness.experiment.plan import _blueprint
 from harness.experiment.resolve import resolve_learner
@@ -271,139 +265,3 @@ def test_what_is_no_estimator_is_refused(catalog, learner, told):
 def test_a_text_that_is_no_expression_is_refused(catalog):
     with pytest.raises(SpecError, match=r"cannot read 'pa\('"):
         describe_learners(["pa("], catalog)
-
-
-# -- data ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "data home"))  # with a space, as a folder may have
-    return tmp_path / "data home"
-
-
-def kept_file(described):
-    """The file behind a description, and what it goes by."""
-    (text,) = described
-    ref = parse_dataset(text)
-    return Path(ref.source), ref.label.text, ref.params
-
-
-def test_names_and_files_are_left_as_they_are(tmp_path):
-    assert describe_data("digits, topics(rows=5)") == "digits, topics(rows=5)"
-    assert describe_data(["digits", "titles.csv"]) == ["digits", "titles.csv"]
-    assert describe_data(Path("titles.csv")) == ["titles.csv"]
-    assert parse_dataset(describe_data(Path("texts"))[0]).source == "./texts"
-
-
-@pytest.mark.parametrize("name", ["my titles.csv", "titles (1).csv", "a,b.csv", "it's.csv", "größe.csv", "a=b.csv"])
-def test_a_path_with_any_name_is_found_again(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / name).touch()
-    for path in (Path(name), tmp_path / name):
-        (text,) = describe_data(path)
-        assert Path(parse_dataset(text).source).resolve() == tmp_path / name
-
-
-def test_arrays_are_kept_once_under_a_name_made_of_their_content(home):
-    X, y = np.eye(3), np.arange(3)
-    first, second = describe_data((X, y)), describe_data((X.copy(), y.copy()))
-    assert first == second
-    path, name, params = kept_file(first)
-    assert (path.parent, name, params) == (home / "given", path.stem, {})
-    assert [file.name for file in (home / "given").iterdir()] == [f"{name}.npz"]
-    assert describe_data((X, y[::-1])) != first
-    assert describe_data((X + 1, y)) != first
-
-
-@pytest.mark.parametrize("form", [csr_array, coo_matrix])
-def test_a_sparse_matrix_is_kept_as_it_is(form):
-    X = form(np.array([[1, 0, 2], [0, 0, 3]], np.float32))
-    path, _, _ = kept_file(describe_data((X, ["a", "b"])))
-    with np.load(path) as kept:
-        matrix = csr_array((kept["data"], kept["indices"], kept["indptr"]), shape=kept["shape"])
-        assert kept["y"].tolist() == ["a", "b"]
-    assert matrix.toarray().tolist() == [[1, 0, 2], [0, 0, 3]]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["a", "b", "a"],
-        ("a", "b", "a"),
-        np.array(["a", "b", "a"]),
-        np.array(["a", "b", "a"], object),
-        pd.Series(["a", "b", "a"]),
-        pd.Series(["a", "b", "a"], dtype="category"),
-        pd.Series(["a", "b", "a"], index=[5, 6, 7]),
-    ],
-    ids=["list", "tuple", "array", "objects", "series", "categories", "other index"],
-)
-def test_labels_may_come_in_any_sequence(labels):
-    wanted = describe_data((np.eye(3), ["a", "b", "a"]))
-    described = describe_data((np.eye(3), labels))
-    path, _, _ = kept_file(described)
-    with np.load(path, allow_pickle=False) as kept:
-        assert kept["y"].tolist() == ["a", "b", "a"]
-    assert described == wanted
-
-
-def test_texts_are_kept_line_by_line_with_their_labels(home):
-    described = describe_data((["staff nurse", "größe\n2", ""], [1, "b", ["c", "d"]]))
-    path, name, params = kept_file(described)
-    assert (path.parent, path.stem, params) == (home / "given", name, {"text": "text", "label": "label"})
-    assert [json.loads(line) for line in path.read_text().splitlines()] == [
-        {"text": "staff nurse", "label": 1},
-        {"text": "größe\n2", "label": "b"},
-        {"text": "", "label": ["c", "d"]},
-    ]
-
-
-def test_texts_may_come_in_any_sequence():
-    texts, labels = ["a b", "c d"], [1, 2]
-    wanted = describe_data((texts, labels))
-    assert describe_data((tuple(texts), np.array(labels))) == wanted
-    assert describe_data((np.array(texts), labels)) == wanted
-    assert describe_data((pd.Series(texts, index=[3, 4]), pd.Series(labels))) == wanted
-    frame = pd.DataFrame({"title": texts, "code": labels})
-    assert describe_data(frame, text="title", label="code") == wanted
-
-
-def test_several_data_sets_are_described_one_by_one():
-    described = describe_data(["digits", (np.eye(2), [0, 1]), Path("in/a.csv")])
-    assert described[0] == "digits"
-    assert [parse_dataset(text).source for text in described[1:]][1] == "in/a.csv"
-
-
-BAD = [
-    (3, {}, "int is no data: expected a name, a file, (X, y), (texts, labels) or a data frame with text= and label="),
-    (None, {}, "NoneType is no data"),
-    ((np.eye(2), [0, 1], 3), {}, "tuple is no data"),
-    ((np.zeros(3), [1, 2, 3]), {}, "X has shape (3,): expected rows x features, or a sequence of texts"),
-    ((np.zeros((2, 2, 2)), [1, 2]), {}, "X has shape (2, 2, 2)"),
-    ((["a", "b"], ["x"]), {}, "2 texts and 1 labels: expected one for each"),
-    ((["a", "b"], [object(), "x"]), {}, "row 0: the label is <object"),
-    ((np.eye(2), [0, 1, 2]), {}, "X has 2 rows and y has 3: expected one label, or row of labels, for each"),
-    ((np.eye(2), 3), {}, "X has 2 rows and y has no: expected one label, or row of labels, for each"),
-    ((np.array([["a", "b"]]), [1]), {}, "X holds values of type <U1: expected numbers"),
-    ((np.array([[object(), 1]], object), [1]), {}, "X holds values of type object: expected numbers"),
-    (([[1.0], [1.0, 2.0]], [1, 2]), {}, "X has rows of several lengths: expected numbers"),
-    ((np.eye(2), [[1], [1, 2]]), {}, "y has rows of several lengths: expected a number or a text for each row, or"),
-    ((np.eye(2), [object(), object()]), {}, "y holds values of type object: expected a number or a text for each row"),
-    ((np.eye(2), [None, "a"]), {}, "y holds values of type object"),
-]
-
-
-@pytest.mark.parametrize(("data", "more", "told"), BAD, ids=[told[:40] for _, _, told in BAD])
-def test_data_that_is_none_is_refused_and_nothing_is_kept(home, data, more, told):
-    with pytest.raises(DataError) as caught:
-        describe_data(data, **more)
-    assert told in str(caught.value)
-    assert not home.exists()
-
-
-def test_a_data_home_that_cannot_be_written_is_named(home, tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "file" / "below"))
-    with pytest.raises(DataError, match="below"):
-        describe_data((np.eye(2), [0, 1]))
