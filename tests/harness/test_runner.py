@@ -1,149 +1,25 @@
 """From plan to records: one for each trial, done ones skipped or taken over, and data read once, apart."""
 
-import textwrap
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from harness.errors import DataError
-from harness.executors.base import JobEnd, Workplace
+from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
 from harness.experiment.building import build
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.host import discover
 from harness.progress import Silence
-from harness.record import Circumstances, Measured, TrialNames, field_names, measured_as_plain
-from harness.record_lines import from_line, to_line
-from harness.runner import Conditions, as_planned, pending, prepare_dataset, record_end, reuse, run_trials
+from harness.record import TrialNames, field_names
+from harness.runner import as_planned, pending, prepare_dataset, reuse
 from harness.store import open_store, read_ranks, read_records
-from trial_runs import keep_in, texts, trial
+from runner_runs import run_all
 
-PLUGIN = textwrap.dedent(
-    '''
-    """A plugin for the tests: learners and data sets, good and bad."""
-
-    import os
-    import signal
-    import time
-
-    import numpy as np
-    from scipy.sparse import csr_array
-
-    from harness import Dataset, DatasetSpec, LearnerSpec, hookimpl
-
-
-    @hookimpl
-    def harness_learners():
-        return [
-            LearnerSpec(name="first", load="runner_plugin:First"),
-            LearnerSpec(name="odd", load="runner_plugin:FailsInOddTrials"),
-            LearnerSpec(name="killed", load="runner_plugin:KillsItself"),
-            LearnerSpec(name="bag", load="runner_plugin:Bag", wraps="base"),
-        ]
-
-
-    @hookimpl
-    def harness_datasets():
-        names = ("tiny", "failing", "leaving", "wrong", "without_numbers", "littering")
-        loaded = [DatasetSpec(name=name, load=f"runner_plugin:{name}", representation="raw") for name in names]
-        return [*loaded, DatasetSpec(name="half", load="runner_plugin:half", wraps="whole")]
-
-
-    class First:
-        """Ranks the classes in the order of their numbers."""
-
-        def __init__(self, *, order=(), weights=None, random_state=None):
-            self.order, self.weights, self.random_state = order, weights, random_state
-
-        def fit(self, X, y):
-            self.classes_ = np.unique(y)
-            if not isinstance(self.order, tuple):
-                raise TypeError(f"order is a tuple, got {self.order!r}")
-            if self.weights not in (None, {"a": [1.5, None], "b": float("inf")}):
-                raise ValueError(f"weights are {self.weights!r}")
-            return self
-
-        def rank(self, X, k):
-            order = np.arange(len(self.classes_), dtype=np.int32)[:k]
-            return np.tile(np.pad(order, (0, k - len(order)), constant_values=-1), (X.shape[0], 1))
-
-        def predict(self, X):
-            return np.full(X.shape[0], self.classes_[0])
-
-
-    class FailsInOddTrials(First):
-        def __init__(self, *, random_state=None):
-            super().__init__(random_state=random_state)
-
-        def fit(self, X, y):
-            if self.random_state % 2:
-                print("odd indeed")
-                raise ValueError("an odd seed")
-            return super().fit(X, y)
-
-
-    class KillsItself(First):
-        def fit(self, X, y):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-    class Bag(First):
-        """Built round another, by a parameter that is not called like those of the house."""
-
-        def __init__(self, base=None, *, size=1):
-            self.base, self.size = base, size
-
-        def fit(self, X, y):
-            self.members_ = [self.base for _ in range(self.size)]
-            self.classes_ = self.base.fit(X, y).classes_
-            print(f"{type(self.base).__name__} of order {self.base.order}")
-            return self
-
-        def rank(self, X, k):
-            return self.base.rank(X, k)
-
-
-    def tiny(*, rows=40):
-        with open(os.environ["RUNNER_TEST_LOG"], "a") as log:
-            log.write(f"read {rows}\\n")
-        X = csr_array(np.eye(4, dtype=np.float32)[np.arange(rows) % 4])
-        return Dataset(X, np.arange(rows) % 4, ("a", "b", "c", "d"))
-
-
-    def half(whole, *, first=True):
-        rows = whole.X.shape[0]
-        kept = slice(0, rows // 2) if first else slice(rows // 2, rows)
-        return Dataset(whole.X[kept], whole.y[kept], whole.class_names)
-
-
-    def failing():
-        raise ValueError("the file is not there")
-
-
-    def leaving():
-        print("some words before")
-        os._exit(9)
-
-
-    def wrong():
-        return [1, 2, 3]
-
-
-    def without_numbers():
-        X = csr_array(np.array([[1.0, np.nan], [2.0, 1.0], [1.0, 1.0], [3.0, 1.0]]))
-        return Dataset(X, np.array([0, 1, 0, 1]), ("a", "b"))
-
-
-    def littering():
-        if os.fork() == 0:
-            os.setsid()
-            time.sleep(1000)
-        return tiny(rows=44)
-    '''
-)
-CONDITIONS = Conditions(threads=1, jobs=1, timeout_seconds=60.0, memory_bytes=None, machine_id="m")
+PLUGIN = (Path(__file__).parents[1] / "parts" / "runner_plugin.py").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -197,11 +73,6 @@ def make_plan(catalog, executor, learners="first", datasets="tiny", progress=Non
     resolved = resolve(build({"learners": learners, "datasets": datasets, **more}, "test", catalog), catalog)
     headers = {dataset.name: prepare_dataset(dataset, executor, progress) for dataset in resolved.datasets}
     return plan(resolved, headers)
-
-
-def run_all(trials, catalog, executor, store, progress=None):
-    metrics = [entry.spec for entry in catalog.metrics]
-    run_trials(trials, metrics, CONDITIONS, executor, store, progress or Silence())
 
 
 # -- trials ----------------------------------------------------------------------------------------------------------
@@ -289,110 +160,6 @@ def test_an_estimator_among_the_parameters_runs_and_is_kept_as_it_is_written(tmp
     assert (record.status, record.message) == ("ok", "")
     assert record.params == {"estimator": "sklearn.svm:LinearSVC(C=0.5)"}
     assert read_records(tmp_path / "out") == [record]
-
-
-# -- answers that are none -------------------------------------------------------------------------------------------
-
-GOOD = measured_as_plain(Measured(status="ok", scores={"r1": 0.5}))
-
-
-def nested(depth):
-    value = []
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-HOSTILE = {
-    "nothing": None,
-    "a list": [1, 2],
-    "a text": "ok",
-    "a number": 3,
-    "an empty table": {},
-    "no status": {"scores": {"r1": 0.5}},
-    "an unknown status": GOOD | {"status": "splendid"},
-    "a status that is no text": GOOD | {"status": ["ok"]},
-    "a text for a score": GOOD | {"scores": {"r1": "0.5"}},
-    "a table for a score": GOOD | {"scores": {"r1": {}}},
-    "scores in a list": GOOD | {"scores": [0.5]},
-    "no scores": GOOD | {"scores": None},
-    "a text for a count": GOOD | {"n_test": "60"},
-    "half a row": GOOD | {"n_test": 60.5},
-    "true for a count": GOOD | {"n_test": True},
-    "a text for seconds": GOOD | {"fit_seconds": "1"},
-    "a curve that is none": GOOD | {"curve": [{"passes": "one", "scores": {}}]},
-    "a candidate that is none": GOOD | {"tuning": [3]},
-    "a message that is no text": GOOD | {"message": 3},
-    "nested deeply": GOOD | {"scores": nested(900)},
-    "nested more deeply than anybody can read": GOOD | {"tuned": {"C": nested(100_000)}},
-}
-
-
-@pytest.fixture(scope="module")
-def a_trial(tmp_path_factory):
-    return trial("first", keep_in(tmp_path_factory.mktemp("kept") / "texts", texts()))
-
-
-@pytest.mark.parametrize("what", HOSTILE)
-def test_an_answer_that_is_none_is_a_crash_and_the_record_says_so(a_trial, what):
-    end = JobEnd("ok", answer=HOSTILE[what], blob=b"ranks", phase="measure", seconds=1.0, output="its last words")
-    record = record_end(a_trial, end, Circumstances(total_seconds=1.0))
-    assert (record.status, record.scores) == ("crash", {})
-    assert record.message.startswith("what the trial answered cannot be used: ")
-    assert record.output == "its last words"
-    assert (record.key, record.label, record.total_seconds) == (a_trial.key, "first", 1.0)
-    assert from_line(to_line(record)) == record
-
-
-@pytest.mark.parametrize("depth", [50, 150, *range(185, 205), 500, 900])
-def test_an_answer_that_is_deep_comes_back_from_its_line_or_is_a_crash(a_trial, depth):
-    end = JobEnd("ok", answer=GOOD | {"tuned": {"C": nested(depth)}})
-    record = record_end(a_trial, end, Circumstances())
-    assert from_line(to_line(record)) == record
-
-
-def test_an_answer_that_is_one_is_taken_as_it_is(a_trial):
-    record = record_end(a_trial, JobEnd("ok", answer=GOOD, output="of no interest"), Circumstances(jobs=2))
-    assert (record.status, record.scores, record.output, record.jobs) == ("ok", {"r1": 0.5}, "", 2)
-
-
-@pytest.mark.parametrize("status", ["timeout", "memory", "crash"])
-def test_a_process_that_gave_no_answer_leaves_how_it_ended(a_trial, status):
-    end = JobEnd(status, message="killed during fit", phase="fit", output="last words")
-    record = record_end(a_trial, end, Circumstances())
-    assert (record.status, record.message, record.output) == (status, "killed during fit", "last words")
-
-
-class Answering:
-    """An executor whose every job gives the same answer."""
-
-    def __init__(self, answer):
-        self.answer = answer
-
-    def prepare(self, workplace, on_slow=None): ...
-
-    def run(self, jobs, *, at_once=1, on_phase=None):
-        for job in jobs:
-            on_phase(job, "start")
-            yield job, JobEnd("ok", answer=self.answer, blob=b"no ranks at all")
-
-    def close(self): ...
-
-
-def test_the_ranks_of_an_answer_that_cannot_be_used_are_not_kept(tmp_path, catalog, a_trial):
-    with open_store(tmp_path / "out") as store:
-        run_all([a_trial], catalog, Answering([1, 2]), store)
-    (record,) = read_records(tmp_path / "out")
-    assert record.status == "crash"
-    assert read_ranks(tmp_path / "out", a_trial.key) is None
-
-
-def test_any_executor_will_do(tmp_path, catalog, a_trial):
-    with open_store(tmp_path / "out") as store:
-        run_all([a_trial], catalog, Answering(GOOD), store)
-    (record,) = read_records(tmp_path / "out")
-    assert (record.status, record.scores) == ("ok", {"r1": 0.5})
-    assert read_ranks(tmp_path / "out", a_trial.key) == b"no ranks at all"
 
 
 # -- what is done already --------------------------------------------------------------------------------------------
