@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numba
 from numba import njit, types
 
+from harness.sdk.kernels.cache_file import KernelCacheFile
 from harness.sdk.kernels.freshness import stamp_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -66,7 +67,7 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
     except RuntimeError:  # no folder can be written to: it works all the same, and compiles anew each time
         return dispatcher
     try:
-        _keep_fresh(dispatcher._cache._cache_file, function.__code__.co_filename)
+        _replace_cache_file(dispatcher._cache, stamp_of(function.__code__.co_filename))
     except AttributeError:  # insides of numba, which a release beyond those that were tried may have changed
         warnings.warn(
             f"numba {numba.__version__} keeps its cache in a way not known here: kernels compile in each process",
@@ -77,18 +78,10 @@ def _cached(function: Callable[..., Any], **options: Any) -> Any:
     return dispatcher
 
 
-def _keep_fresh(cache_file: Any, source: str) -> None:
-    """Let cached code count as that of a file and of all kernels that it imports."""
-    cache_file._source_stamp = (cache_file._source_stamp, stamp_of(source))
-    load_index = cache_file._load_index
-
-    def load_index_if_readable() -> Any:
-        try:
-            return load_index()
-        except Exception:  # numba reads all of it before the stamp: classes of an older version may be no more
-            return {}
-
-    cache_file._load_index = load_index_if_readable
+def _replace_cache_file(cache: Any, stamp: object) -> None:
+    """Let cached code count as that of a file and of all kernels that it imports, and be checked when it is read."""
+    theirs = cache._cache_file
+    cache._cache_file = KernelCacheFile(theirs._cache_path, cache._impl.filename_base, (theirs._source_stamp, stamp))
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:

@@ -111,6 +111,29 @@ def test_code_cached_with_classes_that_are_no_more_is_compiled_again(packages):
         assert python(code, packages) == "3.0"
 
 
+@pytest.mark.parametrize(
+    ("suffix", "damage"), [(".nbc", "emptied"), (".nbc", "one bit changed"), (".nbi", "cut short")]
+)
+def test_cached_code_that_is_damaged_is_compiled_again_and_kept_whole(packages, suffix, damage):
+    assert python(ASK, packages) == "1 0"
+    (file,) = (packages / "plugin" / "kernels").rglob(f"*{suffix}")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 4
+    file.write_bytes({"emptied": b"", "cut short": content[: len(content) // 2], "one bit changed": content}[damage])
+    assert python(ASK, packages) == "1 0"
+    assert python(ASK, packages) == "1 1"
+
+
+FULL_DISK = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+
+
+def test_where_compiled_code_cannot_be_kept_kernels_work_and_the_folder_is_named(packages):
+    said = run("import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + FULL_DISK + ASK, packages)
+    assert said.stdout.strip() == "1 0"
+    assert f"cannot be kept in {packages / 'plugin' / 'kernels' / '__pycache__'}" in said.stderr
+    assert not list(packages.rglob("*.tmp.*"))
+
+
 def test_numba_has_the_insides_that_the_stamp_is_put_into():
     """Where this fails after the bound on numba was raised, `compiling._cached` must learn where the stamp is now."""
     own, ours = passive_aggressive.update_pa._cache._cache_file._source_stamp
