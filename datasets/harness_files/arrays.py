@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-from zipfile import BadZipFile
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse, vstack
 
 from harness import Dataset
 from harness.errors import DataError
+from harness.sdk.reading.unpack import Budget
 from harness_files.labels import LabelRows
 from harness_files.places import PARTS, Splits, find_file, split_of, tell_splits
 from harness_files.taxonomy import from_file
@@ -50,13 +53,42 @@ def load_arrays(*, path: str, labels: str | None = None, taxonomy: str | None = 
 
 
 def _read(path: str) -> Arrays:
+    file = find_file(path)
     try:
-        with np.load(find_file(path), allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
+        if zipfile.is_zipfile(file):
+            _check_sizes(file)
+        with np.load(file, allow_pickle=False) as found:
+            if isinstance(found, np.ndarray):
                 raise DataError(f"{path} is a single array: {EXPECTED}")
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
+            return {name: found[name] for name in found.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{path} cannot be read as .npz ({error}): {EXPECTED}") from error
+
+
+def _check_sizes(file: Path) -> None:
+    """DataError unless the arrays of an .npz file are as large as they say, and together no more than a file may be.
+
+    numpy makes room for what an array's header says before it reads the first number.
+    """
+    budget = Budget(str(file), file.stat().st_size)
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            budget.spend(member.file_size)
+            with archive.open(member) as stream:
+                declared = _declared_bytes(stream)
+            if declared > member.file_size:
+                raise DataError(
+                    f"{file} is refused: its array {member.filename!r} says that it has {declared:,} bytes, "
+                    f"and {member.file_size:,} are there"
+                )
+
+
+def _declared_bytes(stream: IO[bytes]) -> int:
+    """What an array takes by its header."""
+    version = np.lib.format.read_magic(stream)
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(stream)
+    return math.prod(shape) * dtype.itemsize
 
 
 def _has(arrays: Arrays, name: str) -> bool:
@@ -90,6 +122,8 @@ def _from_pieces(arrays: Arrays, prefix: str, name: str, path: str) -> csr_array
     data, indices, indptr, shape = (arrays[f"{prefix}{piece}"] for piece in PIECES)
     form = np.asarray(arrays.get(f"{prefix}format", "csr")).astype(str)  # scipy writes bytes
     kind = csc_array if form == "csc" else csr_array
+    # Rows that are named by the shape alone take room all the same when columns are turned into rows.
+    Budget(f"{path}: {name}", Path(path).stat().st_size).spend(int(shape[0]) * indptr.itemsize)
     try:
         matrix = kind((data, indices, indptr), shape=tuple(map(int, shape)))
         matrix.check_format()

@@ -17,6 +17,7 @@ from harness.errors import DataError
 from harness.home import MANIFEST, raw_folder, read_manifest
 from harness.sdk.reading.unpack import (
     UNREADABLE,
+    Budget,
     kind_of,
     members_of,
     open_raw,
@@ -89,13 +90,13 @@ class RawFiles:
         path = self.locate(source)
         is_empty = True
         with self._telling(source):
-            for name, stream in self._streams(path):
+            for name, stream, budget in self._streams(path):
                 match = self._match(name)
                 if match is None:
                     continue
                 is_empty = False
                 shown = str(path) if path.name == name else f"{path}, {name}"
-                with open_raw(stream, name=shown) as unpacked:
+                with open_raw(stream, name=shown, budget=budget) as unpacked:
                     yield match, unpacked
             if is_empty:
                 raise DataError(f"{path} holds none of the files")
@@ -116,15 +117,17 @@ class RawFiles:
         except UNREADABLE as error:
             raise self._unusable(str(unreadable(self.locate(source), error))) from error
 
-    def _streams(self, path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-        """Every file at hand and its name: of a folder, of the archives in it, of an archive, or the file itself."""
+    def _streams(self, path: Path) -> Iterator[tuple[str, IO[bytes], Budget]]:
+        """Every file at hand, its name and its file's budget: of a folder, of archives, or the file itself."""
         for name, file in self._chosen(path).items():
             kind = kind_of(file)
+            budget = Budget(str(file), file.stat().st_size)
             if kind == "plain" and self._match(name):
                 with open(file, "rb") as stream:
-                    yield name, stream
+                    yield name, stream, budget
             elif kind != "plain" or self.archive is not None:
-                yield from members_of(file, kind)
+                for member, inside in members_of(file, kind, budget=budget):
+                    yield member, inside, budget
             else:
                 raise DataError(f"{path} is a file, expected a folder or an archive with the files")
 

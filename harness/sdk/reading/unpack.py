@@ -1,7 +1,8 @@
 """Streams out of what may be packed: one file by how it begins, or the members of a tar or zip archive.
 
 Nothing is ever unpacked to disk, and no archive is held in memory. Members that would leave their folder, links,
-devices, and what unpacks to far more than it should are refused, with an error that names the file.
+devices, and what unpacks to far more than it should are refused, with an error that names the file. One budget covers a
+file on disk with all that is packed in it, and in that: many small bombs are as one large one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import stat
 import tarfile
 import zipfile
@@ -75,11 +77,27 @@ _UNPACKERS: tuple[tuple[bytes, Unpacker], ...] = (
 )
 
 
+class Budget:
+    """What may still come out of one file on disk, however many members and packings are in it."""
+
+    def __init__(self, name: str, packed_bytes: int, most_bytes: int | None = None) -> None:
+        self.name, self.packed_bytes, self.n_bytes = name, packed_bytes, 0
+        self.most_bytes = MOST_BYTES if most_bytes is None else most_bytes
+
+    def spend(self, n_bytes: int) -> None:
+        """Count what came out; DataError when it is more than any honest data would be."""
+        self.n_bytes += n_bytes
+        if self.n_bytes > self.most_bytes:
+            raise DataError(f"{self.name} is refused: it unpacks to more than {self.most_bytes:,} bytes")
+        if self.n_bytes > FREE_BYTES and self.n_bytes > MOST_RATIO * self.packed_bytes:
+            raise DataError(f"{self.name} is refused: it unpacks to more than {MOST_RATIO} times its size")
+
+
 class _Unpacked(RawIOBase):
     """What comes out of an unpacker, counted: too much is refused, and whatever goes wrong names the file."""
 
-    def __init__(self, unpacked: Any, packed: IO[bytes], name: str, most_bytes: int) -> None:
-        self.unpacked, self.packed, self.name, self.most_bytes, self.n_bytes = unpacked, packed, name, most_bytes, 0
+    def __init__(self, unpacked: Any, name: str, budget: Budget) -> None:
+        self.unpacked, self.name, self.budget = unpacked, name, budget
 
     def readable(self) -> bool:
         return True
@@ -89,17 +107,8 @@ class _Unpacked(RawIOBase):
             size = cast(int, self.unpacked.readinto(buffer))
         except UNREADABLE as error:
             raise unreadable(self.name, error) from error
-        self.n_bytes += size
-        if self.n_bytes > self.most_bytes:
-            raise DataError(f"{self.name} is refused: it unpacks to more than {self.most_bytes:,} bytes")
-        check_ratio(self.name, self.n_bytes, self.packed.tell())
+        self.budget.spend(size)
         return size
-
-
-def check_ratio(name: str, n_bytes: int, packed_bytes: int) -> None:
-    """Refuse what unpacks to so many times its size that no honest data can be in it."""
-    if n_bytes > FREE_BYTES and n_bytes > MOST_RATIO * packed_bytes:
-        raise DataError(f"{name} is refused: it unpacks to more than {MOST_RATIO} times its size")
 
 
 def unreadable(name: str | Path, error: BaseException) -> DataError:
@@ -109,11 +118,12 @@ def unreadable(name: str | Path, error: BaseException) -> DataError:
 
 @contextmanager
 def open_raw(
-    file: str | Path | IO[bytes], *, name: str = "", most_bytes: int | None = None
+    file: str | Path | IO[bytes], *, name: str = "", most_bytes: int | None = None, budget: Budget | None = None
 ) -> Iterator[BufferedReader]:
     """A file as a stream of bytes, unpacked when gzip, bzip2, xz or zstandard packed it, as its first bytes tell.
 
-    A stream is taken as well, with a name for error messages. A file that is not packed has no limit.
+    A stream is taken as well, with a name for error messages, and the budget of the file that it comes out of. A file
+    that is not packed has no limit.
     """
     name = name or str(file)
     with ExitStack() as stack:
@@ -127,9 +137,19 @@ def open_raw(
         if unpacker is None:
             yield packed
             return
-        limit = MOST_BYTES if most_bytes is None else most_bytes
-        counted = _Unpacked(unpacker(packed), packed, name, limit)
+        budget = budget or Budget(name, _size_of(packed), most_bytes)
+        counted = _Unpacked(unpacker(packed), name, budget)
         yield stack.enter_context(BufferedReader(counted, 2**18))
+
+
+def _size_of(stream: BufferedReader) -> int:
+    """The bytes of a stream from its beginning to its end; 0 for one that cannot say."""
+    if not stream.seekable():
+        return 0
+    place = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(place)
+    return size
 
 
 def _unpacker_for(start: bytes) -> Unpacker | None:
@@ -156,13 +176,19 @@ def kind_of(path: Path, *, name: str = "") -> Kind:
     return "tar" if start[257:262] == b"ustar" else "plain"
 
 
-def members_of(path: Path, kind: Kind, *, name: str = "") -> Iterator[tuple[str, IO[bytes]]]:
-    """The files in a tar or zip archive, each to be read before the next; the whole archive is checked on the way."""
+def members_of(
+    path: Path, kind: Kind, *, name: str = "", budget: Budget | None = None
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files in a tar or zip archive, each to be read before the next; the whole archive is checked on the way.
+
+    Who unpacks members in their turn gives the budget, to have both counted.
+    """
     name = name or str(path)
+    budget = budget or Budget(name, path.stat().st_size)
     if kind == "zip":
-        yield from _zip_members(path, name)
+        yield from _zip_members(path, name, budget)
         return
-    with open_raw(path, name=name) as stream:
+    with open_raw(path, name=name, budget=budget) as stream:
         yield from tar_members(stream, name)
 
 
@@ -189,12 +215,9 @@ def _read_file_through(path: Path, name: str) -> None:
 
 
 def _read_members_through(path: Path, kind: Kind, name: str) -> None:
-    n_bytes = 0
     for _, member in members_of(path, kind, name=name):
-        while part := member.read(2**20):
-            n_bytes += len(part)
-            if n_bytes > MOST_BYTES:
-                raise DataError(f"{name} is refused: it unpacks to more than {MOST_BYTES:,} bytes")
+        while member.read(2**20):
+            pass
 
 
 def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]:
@@ -206,15 +229,14 @@ def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]
                 yield member.name, cast(IO[bytes], archive.extractfile(member))
 
 
-def _zip_members(path: Path, name: str) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip_members(path: Path, name: str, budget: Budget) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
             kind = stat.S_IFMT(member.external_attr >> 16)
             _check_member(name, member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
-            check_ratio(f"{name}, member {member.filename!r}", member.file_size, max(member.compress_size, 1))
             if not member.is_dir():
                 with archive.open(member) as stream:
-                    yield member.filename, stream
+                    yield member.filename, BufferedReader(_Unpacked(stream, name, budget), 2**18)
 
 
 def _check_member(archive: str, member: str, is_plain: bool) -> None:

@@ -1,10 +1,14 @@
 """Arrays in .npz: dense, sparse in pieces, as scipy saves them, with labels of every kind; nothing is unpickled."""
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array, save_npz
 
 from harness.errors import DataError
+from harness.sdk.reading import unpack
 from harness_files.arrays import load_arrays as load
 
 X = np.array([[0, 2, 0], [1, 0, 0], [0, 0, 3], [4, 0, 0]], np.float32)
@@ -112,3 +116,39 @@ def test_arrays_that_do_not_fit_are_named(arrays, trouble):
 def test_a_file_that_is_no_archive_is_named(write, content):
     with pytest.raises(DataError, match=r"a.npz cannot be read as .npz"):
         load(path=write("a.npz", content))
+
+
+def npz_of(**members):
+    """An .npz file of members as they are told, in bytes."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return target.getvalue()
+
+
+def npy_header(shape):
+    target = io.BytesIO()
+    np.lib.format.write_array_header_1_0(target, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    return target.getvalue()
+
+
+def test_an_array_that_says_it_is_larger_than_it_is_is_refused_before_room_is_made(write):
+    path = write("a.npz", npz_of(X=npy_header((10**9, 10**3)) + bytes(100)))
+    with pytest.raises(DataError, match=r"'X.npy' says that it has 4,000,000,000,000 bytes, and \d+ are there"):
+        load(path=path)
+
+
+def test_arrays_that_unpack_to_far_more_than_the_file_are_refused(write, monkeypatch):
+    monkeypatch.setattr(unpack, "FREE_BYTES", 2**20)
+    members = {f"a{i}": npy_header((2**17,)) + bytes(2**19) for i in range(40)}
+    with pytest.raises(DataError, match="is refused: it unpacks to more than 500 times its size"):
+        load(path=write("a.npz", npz_of(**members)))
+
+
+def test_rows_that_only_the_shape_of_columns_names_are_refused():
+    by_column = pieces(csc_array(X), "X_")
+    by_column["X_shape"] = np.array([10**12, 3])
+    np.savez("a.npz", **by_column, X_format="csc", y=Y)
+    with pytest.raises(DataError, match=r"a.npz: X is refused: it unpacks to more than"):
+        load(path="a.npz")

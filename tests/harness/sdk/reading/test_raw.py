@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import DataError
 from harness.home import Manifest, RawEntry, write_manifest
-from harness.sdk.reading import raw
+from harness.sdk.reading import raw, unpack
 from harness.sdk.reading.raw import RawFiles
 
 FILES = {"top/train/a.txt": b"alpha", "top/train/b.txt": b"beta", "top/test/a.txt": b"gamma", "top/readme": b"about"}
@@ -200,3 +200,11 @@ def test_a_torn_archive_and_a_torn_member_are_refused(lay):
 def test_files_that_come_to_too_much_in_all_are_refused(lay, monkeypatch):
     monkeypatch.setattr(raw, "MOST_BYTES", 10)
     assert "unpacks to more than 10 bytes" in refusal(lay(FILES))
+
+
+@pytest.mark.parametrize("archive", [zip_of, tar_of])
+def test_packed_members_share_the_budget_of_their_archive(lay, monkeypatch, archive):
+    monkeypatch.setattr(unpack, "FREE_BYTES", 2**20)
+    bombs = {f"train/{i}.txt": gzip.compress(bytes(2**19), mtime=0) for i in range(40)}
+    path = lay({"toy.packed": archive(bombs)}) / "toy.packed"
+    assert "is refused: it unpacks to more than 500 times its size" in refusal(path)

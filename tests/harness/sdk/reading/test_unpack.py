@@ -184,7 +184,14 @@ def test_links_in_a_zip_are_refused(write):
 def test_a_bomb_in_a_zip_is_refused(write, monkeypatch):
     monkeypatch.setattr(unpack, "FREE_BYTES", 2**20)
     path = write(zip_of({"zeros": bytes(2**24)}))
-    with pytest.raises(DataError, match="member 'zeros' is refused: it unpacks to more than 500 times its size"):
+    with pytest.raises(DataError, match="is refused: it unpacks to more than 500 times its size"):
+        contents(path)
+
+
+def test_many_small_bombs_in_a_zip_are_as_one_large_one(write, monkeypatch):
+    monkeypatch.setattr(unpack, "FREE_BYTES", 2**20)
+    path = write(zip_of({str(i): bytes(2**19) for i in range(60)}))
+    with pytest.raises(DataError, match=f"{path} is refused: it unpacks to more than 500 times its size"):
         contents(path)
 
 
