@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.errors import DataError
-from harness.home import data_home, not_writable
+from harness.home import data_home, not_writable, owner_of
 
 
 @contextlib.contextmanager
@@ -49,6 +49,20 @@ def is_anybody_at_work() -> bool:
         return False
     except OSError:  # somebody is, or there is no telling
         return True
+
+
+def remove_unfinished(kept: Path) -> None:
+    """Remove what killed processes were making of a data set beside where it is kept; not while anybody is at work.
+
+    It is listed first: what is made after nobody was seen at work is somebody's.
+    """
+    dataset = owner_of(kept)
+    found = [path for path in kept.parent.glob(".*") if owner_of(path) == dataset]
+    if not found or is_anybody_at_work():
+        return
+    for path in found:
+        with contextlib.suppress(OSError):  # then it waits for the next one
+            remove(path)
 
 
 def remove(path: Path) -> None:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.data.arrays import Header, checked, keep, open_dataset, read_header
+from harness.data.folders import remove_unfinished
 from harness.errors import DataError, MissingData
 from harness.executors.base import Executor, Job
+from harness.home import parsed_root
 from harness.params import Params
 from harness.signature import import_target
 
@@ -44,6 +46,8 @@ def parse_apart(
     """Load, check and keep a data set in this folder; `inner` names the folders of data sets that it is made from."""
     inner_folders = {parameter: Path(inside) for parameter, inside in (inner or {}).items()}
     job = ParseJob(name, load, dict(params), folder, inner_folders, run_in)
+    if folder.parent == parsed_root():
+        remove_unfinished(folder)  # a parse that was killed may have left hundreds of megabytes
     for _, end in executor.run([Job(PARSE_TARGET, job)]):
         if end.status != "ok":
             raise DataError(f"data set {name!r} could not be loaded: {end.message}\n{end.output}".rstrip())

@@ -2,15 +2,18 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import small_data
 from harness.data.arrays import checked, open_dataset
 from harness.data.parsing import ParseJob, error_from, parse_apart, run_parse_job
 from harness.errors import DataError, MissingData
 from harness.executors.base import Workplace
 from harness.executors.local import LocalExecutor
+from harness.home import parsed_root
 from small_data import assert_same, dataset, with_value
 
 
@@ -109,3 +112,35 @@ def test_a_loader_runs_where_it_is_told_to_and_its_error_is_raised_here(tmp_path
         "trouble": "what was given says nothing",
         "next_step": "write another",
     }
+
+
+KILLED = """
+import os
+from pathlib import Path
+from harness.data import arrays
+from harness.home import parsed_root
+
+def die(*_):
+    os.kill(os.getpid(), 9)
+
+arrays.move_form = die  # the moment at which all is written and nothing is in its place
+
+def load():
+    from small_data import dataset
+    return dataset()
+"""
+
+
+def test_what_a_killed_parse_left_is_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "home"))
+    (tmp_path / "killed_loader.py").write_text(KILLED)
+    folder = parsed_root() / f"mine-{'0' * 16}"
+    other = parsed_root() / f".other-{'0' * 16}-abcd1234"
+    other.mkdir(parents=True)
+    with LocalExecutor(Workplace(path=(str(tmp_path), str(Path(small_data.__file__).parent)))) as executor:
+        for _ in range(3):
+            with pytest.raises(DataError, match="could not be loaded"):
+                parse_apart("mine", "killed_loader:load", {}, folder, executor)
+            assert len(list(parsed_root().glob(".mine-*"))) == 1
+        parse_apart("mine", "small_data:dataset", {}, folder, executor)
+    assert {path.name for path in parsed_root().iterdir()} == {folder.name, other.name}
