@@ -1,0 +1,342 @@
+"""Kills, flipped bits, full disks and hostile learners: prints what held, and writes the table in SECURITY.md.
+
+    python benchmarks/chaos.py [--kills 100] [--flips 5000] [--seed 0]
+
+Everything here is real: processes die by SIGKILL at random moments, bits are flipped in real files, a disk is full
+because it is small (where a file system may be mounted; else that row says so). Takes about 15 minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.data.arrays import is_whole, read_header
+from harness.errors import HarnessError
+from harness.processes import all_below
+from harness.record import checksum_of
+from harness.store import read_records
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "SECURITY.md"
+HARNESS = [sys.executable, "-m", "harness"]
+SHARED_MEMORY = Path("/dev/shm")
+MARK = "HARNESS_CHAOS"
+"""In the environment of all that is started here, so that whatever is left running is found."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kind of attack: how often it was made, what had to hold, and how often it did not."""
+
+    attack: str
+    times: int
+    must_hold: str
+    failed: int
+    note: str = ""
+
+    def line(self) -> str:
+        broke = str(self.failed) if self.times else "not tried"
+        return f"| {self.attack} | {self.times:,} | {self.must_hold} | {broke}{self.note} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--flips", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    os.environ[MARK] = str(os.getpid())
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HARNESS_DATA_HOME"] = str(Path(folder, "home"))
+        os.environ["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
+        rows = [*attacks(Path(folder), given.kills, given.flips, random.Random(given.seed))]
+    table = "\n".join(["| attack | times | what must hold | broke |", "|---|---:|---|---:|", *map(Row.line, rows)])
+    print(table)
+    write_table(table)
+    sys.exit(any(row.failed for row in rows))
+
+
+def write_table(table: str) -> None:
+    text = PAGE.read_text()
+    between = re.compile(r"(<!-- by benchmarks/chaos.py -->\n).*?(<!-- end -->)", re.DOTALL)
+    PAGE.write_text(between.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", text))
+
+
+def attacks(folder: Path, kills: int, flips: int, chance: random.Random) -> Iterator[Row]:
+    run(folder, "--learners", "pa,ff", "--trials", "5", "--out", "sound").check_returncode()  # all is warm from here
+    yield kill_the_host(folder, kills, chance)
+    yield kill_below(folder, kills // 2, chance)
+    yield flip_bits(
+        "a bit of `records.jsonl` flipped", [folder / "sound" / "records.jsonl"], flips, chance, records_notice(folder)
+    )
+    ranks = sorted((folder / "sound" / "ranks").iterdir())
+    yield flip_bits("a bit of saved ranks flipped", ranks, flips, chance, ranks_notice(folder))
+    (form,) = [path for path in (folder / "home" / "parsed").iterdir() if path.name.startswith("digits")]
+    yield flip_bits("a bit of kept data flipped", sorted(form.glob("*.npy")), flips // 10, chance, data_notices(form))
+    yield damage_kernels(folder, chance)
+    yield from fill_disks(folder)
+    yield from meet_hostile_learners(folder)
+
+
+# -- runs ------------------------------------------------------------------------------------------------------------
+
+
+def command_of(*options: str) -> list[str]:
+    return [*HARNESS, "run", "--datasets", "digits", *options]
+
+
+def run(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = command_of(*options)
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+
+
+def keys_in(folder: Path) -> list[str]:
+    """The key of every line, also where one key has two."""
+    path = folder / "records.jsonl"
+    if not path.exists():
+        return []
+    return re.findall(r'^\{"key":"(\w+)"', path.read_text(), re.MULTILINE)
+
+
+def left_running() -> set[int]:
+    """Processes that were started from here and have no parent of ours any more."""
+    own = {os.getpid(), *all_below(os.getpid())}
+    wanted = f"{MARK}={os.environ[MARK]}".encode()
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) in own:
+            continue
+        try:
+            if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                found.add(int(entry.name))
+        except OSError:  # it has ended, or is another user's
+            continue
+    return found
+
+
+def nothing_left_running(seconds: float = 10.0) -> bool:
+    """Whether all that was started ends by itself; what does not is ended here, for a clean start of the next."""
+    end = time.monotonic() + seconds
+    while left_running() and time.monotonic() < end:
+        time.sleep(0.05)
+    left = left_running()
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    return not left
+
+
+# -- kills -----------------------------------------------------------------------------------------------------------
+
+
+def kill_the_host(folder: Path, times: int, chance: random.Random) -> Row:
+    """The same command, killed again and again: what is recorded stays, nothing is run twice, nothing is left."""
+    trials, failed, number = 40, 0, 0
+    done: list[str] = []
+    for _ in range(times):
+        out = folder / f"killed{number}"
+        options = ("--learners", "pa,ff", "--trials", str(trials), "--out", out.name)
+        with subprocess.Popen(
+            command_of(*options), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as running:
+            time.sleep(chance.uniform(0.3, 5.0))
+            running.kill()
+        now = keys_in(out)
+        is_kept = now[: len(done)] == done and len(set(now)) == len(now)
+        failed += not (is_kept and nothing_left_running())
+        done = now
+        if len(done) == 2 * trials:
+            done, number = [], number + 1
+    return Row("`kill -9` of `harness run`", times, "0 records lost, 0 repeated, no process left", failed)
+
+
+def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
+    """Any process below the host dies: every trial still has its record, and the other trials are sound."""
+    failed = 0
+    for number in range(times):
+        out = folder / f"below{number}"
+        options = ("--learners", "pa,ff", "--trials", "6", "--out", out.name)
+        with subprocess.Popen(
+            command_of(*options), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as running:
+            time.sleep(chance.uniform(0.1, 4.0))
+            below = all_below(running.pid)
+            if below:
+                try_kill(chance.choice(below))
+            errors = running.communicate()[1]
+        is_whole_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
+        failed += not (is_whole_run and nothing_left_running())
+    return Row("`kill -9` of any process below it", times, "a record for every trial, no process left", failed)
+
+
+def try_kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it has ended meanwhile
+        return
+
+
+# -- bits ------------------------------------------------------------------------------------------------------------
+
+
+def flip_bits(attack: str, files: list[Path], times: int, chance: random.Random, notices: Callable[[], bool]) -> Row:
+    """One bit at a time, put back afterwards."""
+    failed = 0
+    for _ in range(times):
+        file = chance.choice(files)
+        sound = file.read_bytes()
+        content = bytearray(sound)
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        file.chmod(0o644)
+        file.write_bytes(content)
+        failed += not notices()
+        file.write_bytes(sound)
+    return Row(attack, times, "noticed when it is read", failed)
+
+
+def records_notice(folder: Path) -> Callable[[], bool]:
+    sound = read_records(folder / "sound")
+
+    def notices() -> bool:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                return read_records(folder / "sound") == sound or bool(said)
+            except HarnessError:
+                return True
+
+    return notices
+
+
+def ranks_notice(folder: Path) -> Callable[[], bool]:
+    records = {record.key: record for record in read_records(folder / "sound")}
+
+    def notices() -> bool:
+        for file in (folder / "sound" / "ranks").iterdir():
+            record = records.get(file.stem)
+            if record is not None and checksum_of(file.read_bytes()) != record.ranks_crc32:
+                return True
+        return False
+
+    return notices
+
+
+def data_notices(form: Path) -> Callable[[], bool]:
+    def notices() -> bool:
+        header = read_header(form)
+        return header is None or not is_whole(header)
+
+    return notices
+
+
+def damage_kernels(folder: Path, chance: random.Random) -> Row:
+    """Every cached kernel emptied, cut or flipped: the run is as it was, and what was damaged is whole again."""
+    expected = r1_of(folder / "sound")
+    files = sorted((folder / "kernels").rglob("*.nb[ci]"))
+    for file in files:
+        content = bytearray(file.read_bytes())
+        content[chance.randrange(len(content))] ^= 1
+        size = chance.choice([0, len(content) // 2, len(content)])
+        file.write_bytes(content[:size])
+    ended = run(folder, "--learners", "pa,ff", "--trials", "5", "--out", "damaged-kernels")
+    is_same = ended.returncode == 0 and r1_of(folder / "damaged-kernels") == expected
+    return Row("cached kernels emptied, cut, flipped", len(files), "compiled again, same result", int(not is_same))
+
+
+def r1_of(folder: Path) -> dict[tuple[str, int], float]:
+    return {(record.label, record.number): record.scores["r1"] for record in read_records(folder)}
+
+
+# -- full disks ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def small_disk(folder: Path, kilobytes: int) -> Iterator[Path | None]:
+    """A file system of that size; None where none may be mounted."""
+    place = Path(tempfile.mkdtemp(dir=folder))
+    options = f"size={kilobytes}k"
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        yield None
+        return
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=False)
+
+
+def fill_disks(folder: Path) -> Iterator[Row]:
+    """The results, the data home and the kernel cache on a disk that is full."""
+    cases: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
+        ("results", "out", lambda place: {}),
+        ("data home", "sound", lambda place: {"HARNESS_DATA_HOME": str(place / "home")}),
+        ("kernel cache", "sound", lambda place: {"NUMBA_CACHE_DIR": str(place / "kernels")}),
+        ("temporary files", "sound", lambda place: {"TMPDIR": str(place)}),
+    ]
+    for name, out, environment in cases:
+        attack = f"a full disk below the {name}"
+        must_hold = "an error that names the place, or a whole run; no traceback"
+        with small_disk(folder, 64) as place:
+            if place is None:
+                yield Row(attack, 0, must_hold, 0, " (no file system may be mounted here)")
+                continue
+            target = place / "mine" if out == "out" else folder / f"full-{name.replace(' ', '-')}"
+            options = ("--learners", "pa", "--trials", "30", "--out", str(target))
+            ended = run(folder, *options, **environment(place))
+            is_whole_run = ended.returncode == 0 and len(keys_in(target)) == 30
+            is_told = ended.returncode in (1, 2) and str(place) in ended.stderr
+            is_good = (is_whole_run or is_told) and "Traceback" not in ended.stderr
+        yield Row(attack, 1, must_hold, int(not is_good))
+
+
+# -- hostile learners ------------------------------------------------------------------------------------------------
+
+
+def meet_hostile_learners(folder: Path) -> Iterator[Row]:
+    """Each beside `pa`, whose result must be what it is alone."""
+    plugins = folder / "plugins"
+    plugins.mkdir()
+    shutil.copy(HERE / "hostile.py", plugins)
+    expected = {number: r1 for (label, number), r1 in r1_of(folder / "sound").items() if label == "pa"}
+    source = (HERE / "hostile.py").read_text()
+    for name in re.findall(r"^class (\w+)\(Harmless\)", source, re.MULTILINE):
+        shared, temporary = list_of(SHARED_MEMORY), list_of(Path(tempfile.gettempdir()))
+        out = folder / f"hostile-{name}"
+        limits = ("--timeout", "6s", "--memory", "1GB", "--trials", "2", "--plugins-dir", str(plugins))
+        ended = run(folder, "--learners", f"{name},pa", "--out", out.name, *limits)
+        records = read_records(out) if (out / "records.jsonl").exists() else []
+        own = {record.number: record.scores["r1"] for record in records if record.label == "pa" and record.scores}
+        statuses = sorted({record.status for record in records if record.label == name})
+        is_sound = len(records) == 4 and own == {number: expected[number] for number in own} and len(own) == 2
+        is_calm = ended.returncode in (0, 1) and "Traceback" not in ended.stderr and "\x1b" not in ended.stdout
+        is_clean = nothing_left_running() and list_of(SHARED_MEMORY) <= shared
+        is_clean = is_clean and list_of(Path(tempfile.gettempdir())) <= temporary
+        told = re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
+        note = f" ({', '.join(statuses)})"
+        must_hold = "a record of its own, `pa` beside it as alone, nothing left"
+        yield Row(f"a learner that {told}", 1, must_hold, int(not (is_sound and is_calm and is_clean)), note)
+
+
+def list_of(folder: Path) -> set[str]:
+    return set(os.listdir(folder)) if folder.exists() else set()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Learners that attack the host, for `chaos.py`: a plugin that is loaded with --plugins-dir.
+
+Each one is a nearest-mean classifier that does something bad while it trains or answers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from multiprocessing import shared_memory
+from pathlib import Path
+
+import numpy as np
+
+from harness import LearnerSpec, hookimpl
+
+MEGABYTE = 2**20
+LONG_SECONDS = 3600
+
+
+class Harmless:
+    """Nearest mean, without a parameter."""
+
+    def fit(self, X, y):
+        self.attack()
+        self.classes_ = np.unique(y)
+        self.means_ = np.stack([np.asarray(X[y == c].mean(axis=0)).ravel() for c in self.classes_])
+        return self
+
+    def predict(self, X):
+        scores = X @ self.means_.T - (self.means_**2).sum(axis=1) / 2
+        return self.classes_[np.asarray(scores).argmax(axis=1)]
+
+    def attack(self):
+        """What it does before it trains."""
+
+
+class Segfaults(Harmless):
+    def attack(self):
+        ctypes.string_at(0)
+
+
+class Aborts(Harmless):
+    def attack(self):
+        os.abort()
+
+
+class Exits(Harmless):
+    def attack(self):
+        os._exit(0)
+
+
+class Hangs(Harmless):
+    def attack(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.Signals)
+        time.sleep(LONG_SECONDS)
+
+
+class StopsItself(Harmless):
+    def attack(self):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+class EatsMemory(Harmless):
+    def attack(self):
+        hoard = []
+        while True:
+            hoard.append(np.ones(16 * MEGABYTE, np.uint8))
+
+
+class FillsSharedMemory(Harmless):
+    def attack(self):
+        self.blocks = []
+        while True:
+            block = shared_memory.SharedMemory(create=True, size=16 * MEGABYTE)
+            block.buf[:] = b"x" * block.size
+            self.blocks.append(block)
+
+
+class LeavesSharedMemory(Harmless):
+    def attack(self):
+        Path(f"/dev/shm/left-by-{os.getpid()}").write_bytes(bytes(8 * MEGABYTE))
+        os._exit(1)
+
+
+class LeavesTemporaryFiles(Harmless):
+    def attack(self):
+        folder = tempfile.mkdtemp(prefix="left-by-")
+        Path(folder, "file").write_bytes(bytes(8 * MEGABYTE))
+        os._exit(1)
+
+
+class UsesUpFileDescriptors(Harmless):
+    def attack(self):
+        self.files = []
+        while True:
+            self.files.append(os.open("/dev/null", os.O_RDONLY))
+
+
+class KeepsAllFileDescriptors(Harmless):
+    def attack(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        self.files = []
+        try:
+            while True:
+                self.files.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            pass
+
+
+class PrintsWithoutEnd(Harmless):
+    def attack(self):
+        while True:
+            sys.stdout.write("x" * MEGABYTE)
+            sys.stdout.flush()
+
+
+class RaisesAHugeError(Harmless):
+    def attack(self):
+        raise ValueError("x" * (300 * MEGABYTE))
+
+
+class RecursesWithoutEnd(Harmless):
+    def attack(self):
+        sys.setrecursionlimit(10**9)
+        self.attack()
+
+
+class LeavesADaemon(Harmless):
+    def attack(self):
+        command = [sys.executable, "-c", f"import time; time.sleep({LONG_SECONDS})"]
+        subprocess.Popen(command, start_new_session=True)
+
+
+class StartsMany(Harmless):
+    def attack(self):
+        for _ in range(40):
+            if os.fork() == 0:
+                time.sleep(LONG_SECONDS)
+
+
+class KillsItsSupervisor(Harmless):
+    def attack(self):
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(LONG_SECONDS)
+
+
+class KillsItsSupervisorAndLeavesADaemon(Harmless):
+    def attack(self):
+        LeavesADaemon().attack()
+        os.kill(os.getppid(), signal.SIGKILL)
+        os._exit(0)
+
+
+class StopsItsSupervisor(Harmless):
+    def attack(self):
+        os.kill(os.getppid(), signal.SIGSTOP)
+        time.sleep(LONG_SECONDS)
+
+
+class AnswersWithText(Harmless):
+    def predict(self, X):
+        return np.array(["nothing that was asked"] * X.shape[0])
+
+
+class AnswersForever(Harmless):
+    def predict(self, X):
+        class Endless:
+            def __len__(self):
+                return X.shape[0]
+
+            def __getitem__(self, place):
+                return 0
+
+        return Endless()
+
+
+class TurnsBackTheClock(Harmless):
+    def attack(self):
+        time.perf_counter = time.monotonic = lambda: 0.0
+
+
+class SaysItIsHuge(Harmless):
+    index_size_ = "\x1b[2Jmany"
+
+
+HOSTILE = [found for found in list(globals().values()) if isinstance(found, type) and issubclass(found, Harmless)]
+
+
+@hookimpl
+def harness_learners():
+    return [LearnerSpec(name=learner.__name__, load=f"hostile:{learner.__name__}") for learner in HOSTILE]
