@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hostile import name_of
+
 from harness.data.arrays import is_whole, read_header
 from harness.errors import HarnessError
 from harness.processes import all_below
@@ -316,7 +318,8 @@ def meet_hostile_learners(folder: Path) -> Iterator[Row]:
     shutil.copy(HERE / "hostile.py", plugins)
     expected = {number: r1 for (label, number), r1 in r1_of(folder / "sound").items() if label == "pa"}
     source = (HERE / "hostile.py").read_text()
-    for name in re.findall(r"^class (\w+)\(Harmless\)", source, re.MULTILINE):
+    for learner in re.findall(r"^class (\w+)\(Harmless\)", source, re.MULTILINE):
+        name = name_of(learner)
         shared, temporary = list_of(SHARED_MEMORY), list_of(Path(tempfile.gettempdir()))
         out = folder / f"hostile-{name}"
         limits = ("--timeout", "6s", "--memory", "1GB", "--trials", "2", "--plugins-dir", str(plugins))
@@ -328,10 +331,11 @@ def meet_hostile_learners(folder: Path) -> Iterator[Row]:
         is_calm = ended.returncode in (0, 1) and "Traceback" not in ended.stderr and "\x1b" not in ended.stdout
         is_clean = nothing_left_running() and list_of(SHARED_MEMORY) <= shared
         is_clean = is_clean and list_of(Path(tempfile.gettempdir())) <= temporary
-        told = re.sub(r"(?<!^)(?=[A-Z])", " ", name).lower()
         note = f" ({', '.join(statuses)})"
         must_hold = "a record of its own, `pa` beside it as alone, nothing left"
-        yield Row(f"a learner that {told}", 1, must_hold, int(not (is_sound and is_calm and is_clean)), note)
+        yield Row(
+            f"a learner that {name.replace('-', ' ')}", 1, must_hold, int(not (is_sound and is_calm and is_clean)), note
+        )
 
 
 def list_of(folder: Path) -> set[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -193,6 +194,11 @@ class SaysItIsHuge(Harmless):
 HOSTILE = [found for found in list(globals().values()) if isinstance(found, type) and issubclass(found, Harmless)]
 
 
+def name_of(learner: str) -> str:
+    """What a class goes by on the command line: "leaves-a-daemon" of LeavesADaemon."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", learner).lower()
+
+
 @hookimpl
 def harness_learners():
-    return [LearnerSpec(name=learner.__name__, load=f"hostile:{learner.__name__}") for learner in HOSTILE]
+    return [LearnerSpec(name=name_of(found.__name__), load=f"hostile:{found.__name__}") for found in HOSTILE]
