@@ -65,15 +65,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HARNESS_DATA_HOME"] = str(Path(folder, "home"))
         os.environ["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
-        rows = [*attacks(Path(folder), given.kills, given.flips, random.Random(given.seed))]
-    table = "\n".join(["| attack | times | what must hold | broke |", "|---|---:|---|---:|", *map(Row.line, rows)])
-    print(table)
-    write_table(table)
+        rows = []
+        for row in attacks(Path(folder), given.kills, given.flips, random.Random(given.seed)):
+            print(row.line(), flush=True)
+            rows.append(row)
+    write_table(["| attack | times | what must hold | broke |", "|---|---:|---|---:|", *map(Row.line, rows)])
     sys.exit(any(row.failed for row in rows))
 
 
-def write_table(table: str) -> None:
-    text = PAGE.read_text()
+def write_table(lines: list[str]) -> None:
+    text, table = PAGE.read_text(), "\n".join(lines)
     between = re.compile(r"(<!-- by benchmarks/chaos.py -->\n).*?(<!-- end -->)", re.DOTALL)
     PAGE.write_text(between.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", text))
 
