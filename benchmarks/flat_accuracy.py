@@ -97,8 +97,8 @@ def opening(missing: Sequence[str], idle: Sequence[str]) -> list[str]:
     return [
         "# The flat learners beside KDD 2008",
         "",
-        "Written by `python benchmarks/flat_accuracy.py`; do not edit by hand. Parameters as published, untuned, but",
-        "for EMA on austen (6 passes, not 20), in `benchmarks/flat_accuracy.toml`; means over random splits ± standard",
+        "Written by `python benchmarks/flat_accuracy.py`; do not edit by hand. Parameters as published, untuned, in",
+        "`benchmarks/flat_accuracy.toml`; means over random splits ± standard",
         "deviation. e: edges read per active feature; |I|: stored non-zero weights; floor: the least R1 that this",
         "project asks of itself.",
         "",
