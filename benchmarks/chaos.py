@@ -65,6 +65,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HARNESS_DATA_HOME"] = str(Path(folder, "home"))
         os.environ["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
+        os.environ["TMPDIR"] = str(Path(folder, "temporary"))
+        Path(folder, "temporary").mkdir()
         rows = []
         for row in attacks(Path(folder), given.kills, given.flips, random.Random(given.seed)):
             print(row.line(), flush=True)
@@ -271,7 +273,7 @@ def r1_of(folder: Path) -> dict[tuple[str, int], float]:
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path | None]:
     """A file system of that size; None where none may be mounted."""
-    place = Path(tempfile.mkdtemp(dir=folder))
+    place = Path(tempfile.mkdtemp(dir=folder, prefix="disk-"))
     options = f"size={kilobytes}k"
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)], capture_output=True, check=False
@@ -321,7 +323,7 @@ def meet_hostile_learners(folder: Path) -> Iterator[Row]:
     source = (HERE / "hostile.py").read_text()
     for learner in re.findall(r"^class (\w+)\(Harmless\)", source, re.MULTILINE):
         name = name_of(learner)
-        shared, temporary = list_of(SHARED_MEMORY), list_of(Path(tempfile.gettempdir()))
+        shared = names_in(SHARED_MEMORY)
         out = folder / f"hostile-{name}"
         limits = ("--timeout", "6s", "--memory", "1GB", "--trials", "2", "--plugins-dir", str(plugins))
         ended = run(folder, "--learners", f"{name},pa", "--out", out.name, *limits)
@@ -330,8 +332,8 @@ def meet_hostile_learners(folder: Path) -> Iterator[Row]:
         statuses = sorted({record.status for record in records if record.label == name})
         is_sound = len(records) == 4 and own == {number: expected[number] for number in own} and len(own) == 2
         is_calm = ended.returncode in (0, 1) and "Traceback" not in ended.stderr and "\x1b" not in ended.stdout
-        is_clean = nothing_left_running() and list_of(SHARED_MEMORY) <= shared
-        is_clean = is_clean and list_of(Path(tempfile.gettempdir())) <= temporary
+        is_clean = nothing_left_running() and names_in(SHARED_MEMORY) <= shared
+        is_clean = is_clean and not names_in(folder / "temporary")
         note = f" ({', '.join(statuses)})"
         must_hold = "a record of its own, `pa` beside it as alone, nothing left"
         yield Row(
@@ -339,7 +341,7 @@ def meet_hostile_learners(folder: Path) -> Iterator[Row]:
         )
 
 
-def list_of(folder: Path) -> set[str]:
+def names_in(folder: Path) -> set[str]:
     return set(os.listdir(folder)) if folder.exists() else set()
 
 

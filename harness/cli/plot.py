@@ -10,6 +10,7 @@ import click
 from harness import api
 from harness.cli.options import OneName, plugin_options
 from harness.figures.kinds import FIGURE_KINDS
+from harness.figures.styles import DEFAULT_STYLE, FIGURE_STYLES
 
 if TYPE_CHECKING:
     from harness.api import Session
@@ -22,6 +23,11 @@ def _x_help() -> str:
     return "; ".join(choices) + ".  [default: pass; the one swept; classes; train]"
 
 
+def _style_help() -> str:
+    told = [f"{name}: {style.summary}" for name, style in FIGURE_STYLES.items()]
+    return f"Sizes for where it is shown; {'; '.join(told)}."
+
+
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--kind", type=click.Choice(list(FIGURE_KINDS)), required=True, help="What to draw.")
@@ -29,6 +35,9 @@ def _x_help() -> str:
 @click.option("--x", "across", help=_x_help())
 @click.option("--datasets", help="Only these data sets.")
 @click.option("--learners", help="Only these learners, by their labels.")
+@click.option(
+    "--style", type=click.Choice(list(FIGURE_STYLES)), default=DEFAULT_STYLE, show_default=True, help=_style_help()
+)
 @click.option(
     "--out",
     multiple=True,
@@ -43,6 +52,7 @@ def plot(
     across: str | None,
     datasets: str | None,
     learners: str | None,
+    style: str,
     out: tuple[Path, ...],
     session: Session,
     debug: bool,
@@ -55,5 +65,5 @@ def plot(
     opened = api.read_results(results, session)
     drawing = opened.plot(kind, metric=metric, x=across, datasets=datasets, learners=learners)
     for path in out or [results[0] / f"{kind}.{form}" for form in DEFAULT_FILES]:
-        drawing.save(path)
+        drawing.save(path, style=style)
         click.echo(f"wrote {path}", err=True)

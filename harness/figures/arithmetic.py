@@ -73,8 +73,8 @@ def slope_note(x: Sequence[float], y: Sequence[float]) -> str:
     return f"slope {above / below:.2f}"
 
 
-def scale_for(values: Sequence[float]) -> Scale:
-    """Logarithmic where positive numbers spread wide."""
-    if min(values) > 0 and max(values) > WIDE * min(values):
+def scale_for(values: Sequence[float], wide: float = WIDE) -> Scale:
+    """Logarithmic where positive numbers spread over more than a factor."""
+    if min(values) > 0 and max(values) > wide * min(values):
         return "log"
     return "linear"

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from harness.figures.styles import FigureStyle
 from harness.stats import AverageRanks
 
 if TYPE_CHECKING:
@@ -17,13 +18,14 @@ NAME_STEP, BAR_STEP = 0.35, 0.25
 """Heights, in the units of the axis, that a name and a bar take below the line of ranks."""
 
 
-def draw_diagram(diagram: Diagram) -> Figure:
+def draw_diagram(diagram: Diagram, style: FigureStyle) -> Figure:
     """A line of ranks, the best on the left; bars join learners that cannot be told apart."""
     found = diagram.found
     most = len(found.ranks)
     names_a_side = -(-most // 2)
     lowest = -0.4 - NAME_STEP * names_a_side - BAR_STEP * len(found.groups)
-    figure = Figure(figsize=(6.4, 1.4 - 0.55 * lowest), layout="constrained")
+    zoom = style.font_size / 9  # letters take the same share of the figure in every style
+    figure = Figure(figsize=(6.4 * zoom, (1.4 - 0.55 * lowest) * zoom), layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     axis.set(xlim=(0.2, most + 0.8), ylim=(lowest, 1.6), title=f"average rank by {diagram.title}")
@@ -39,7 +41,7 @@ def _draw_scale(axis: Axes, most: int) -> None:
     axis.plot([1, most], [0, 0], color="black", linewidth=1)
     for rank in range(1, most + 1):
         axis.plot([rank, rank], [0, 0.12], color="black", linewidth=1)
-        axis.text(rank, 0.2, str(rank), ha="center", va="bottom", fontsize=8)
+        axis.text(rank, 0.2, str(rank), ha="center", va="bottom", fontsize="small")
 
 
 def _draw_difference(axis: Axes, found: AverageRanks) -> None:
@@ -47,7 +49,7 @@ def _draw_difference(axis: Axes, found: AverageRanks) -> None:
     end = min(1 + found.difference, len(found.ranks) + 0.8)
     axis.plot([1, end], [0.85, 0.85], color="black", linewidth=1, marker="|")
     words = f"critical difference {found.difference:.2f} (5%, {found.n_datasets} data sets)"
-    axis.text(1, 1.0, f"{words}; Friedman p = {found.p_value:.2g}", ha="left", va="bottom", fontsize=8)
+    axis.text(1, 1.0, f"{words}; Friedman p = {found.p_value:.2g}", ha="left", va="bottom", fontsize="small")
 
 
 def _draw_bars(axis: Axes, found: AverageRanks) -> None:
@@ -69,4 +71,4 @@ def _draw_names(axis: Axes, found: AverageRanks, names_a_side: int) -> None:
             y, edge = top - NAME_STEP * (most - 1 - position), most + 0.25
             text, side = f" {rank:.2f}  {name} ", "left"
         axis.plot([rank, rank, edge], [0, y, y], color="0.4", linewidth=0.8)
-        axis.text(edge, y, text, ha=side, va="center", fontsize=9)
+        axis.text(edge, y, text, ha=side, va="center", fontsize="medium")

@@ -1,180 +1,194 @@
-"""Panels drawn in colours that the colour-blind tell apart, with markers and dashes that need none."""
+"""Panels drawn in colours that the colour-blind tell apart, with markers and dashes that need none, and names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil
+from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from harness.figures.ticks import tick_logarithmic
+from harness.figures.crowding import uncrowded
+from harness.figures.labels import Named, label_ends, label_points
+from harness.figures.styles import FigureStyle, Look, look_of
+from harness.figures.ticks import tick_linear, tick_logarithmic
+from harness.quantities import say
 
 if TYPE_CHECKING:
     from harness.figures.drawing import Panel, Series
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
-"""Okabe and Ito's palette, with yellow, which print loses, replaced by olive."""
-MARKERS = "osD^vPX*"
-DASHES = ("-", "--", "-.", ":")
-HATCHES = ("", "//", "..", "xx", "\\\\", "++", "--", "oo")
-PANEL_WIDTH, PANEL_HEIGHT = 4.2, 3.2
-"""In inches."""
-TITLE_WIDTH = 42
-"""Letters that fit above a panel."""
-FRONT = "not beaten in both"
+PALE = "0.85"
+Looks = Mapping[str, Look]
+"""The look of each learner by its label, the same in every panel."""
 
 
-def draw_panels(panels: Sequence[Panel]) -> Figure:
-    """A figure of up to three panels a row."""
-    columns = min(len(panels), 3)
-    rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows), layout="constrained")
+def draw_panels(panels: Sequence[Panel], style: FigureStyle) -> Figure:
+    """A figure of some panels a row."""
+    shown = uncrowded(panels)
+    columns = min(len(shown), style.columns)
+    rows = -(-len(shown) // columns)
+    height = max(_height_of(panel, style) for panel in shown)
+    figure = Figure(figsize=(style.panel_width * columns, height * rows + 0.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    series: list[Series] = []
-    for panel in panels:
-        series += panel.series
-    labels = list(dict.fromkeys(one.label for one in series))  # a learner looks the same in every panel
-    for axis, panel in zip(axes, panels, strict=False):
-        _draw_panel(axis, panel, labels)
-    for axis in axes[len(panels) :]:
+    looks = _looks_of(panels)
+    for axis, panel in zip(axes, shown, strict=False):
+        _draw_panel(axis, panel, looks, style)
+    for axis in axes[len(shown) :]:
         axis.set_visible(False)
-    figure.supxlabel(_describe_trials(series), fontsize=7, color="0.4", ha="right", x=0.99)
-    if not any(panel.names for panel in panels):
-        _draw_legend(figure)
+    figure.supxlabel(_describe(panels), fontsize=0.8 * style.font_size, color="0.4", ha="right", x=0.99)
+    figure.draw_without_rendering()  # settles where the axes are, which names are placed by
+    for axis, panel in zip(axes, shown, strict=False):
+        _name_series(axis, panel, looks, style)
     return figure
 
 
-def _describe_trials(series: Sequence[Series]) -> str:
-    counts = {one.trials for one in series}
-    few, many = min(counts), max(counts)
-    if many == 1:
-        return "one trial, so that no spread is known"
-    told = str(many) if few == many else f"{few} to {many}"
-    return f"mean and standard deviation over {told} trials"
+def _height_of(panel: Panel, style: FigureStyle) -> float:
+    """The inches that a panel takes: a line of letters for each name, where that is more than the style's own."""
+    line = style.font_size * (1.7 if panel.names else 1.3) / 72
+    return max(style.panel_height, 0.9 + line * len(panel.series))
 
 
-# -- the legend ------------------------------------------------------------------------------------------------------
-
-
-def _draw_legend(figure: Figure) -> None:
-    """One legend for all panels, above them, where it hides nothing; the front of the best comes last."""
-    looks = _looks_in(figure)
-    front = looks.pop(FRONT, None)
-    if front is not None:
-        looks[FRONT] = front
-    labels = list(looks)
-    rows = _legend_rows(labels, figure.get_figwidth())
-    figure.set_figheight(figure.get_figheight() + 0.2 * rows)
-    figure.legend(looks.values(), labels, loc="outside upper center", ncols=ceil(len(labels) / rows), fontsize=8)
-
-
-def _looks_in(figure: Figure) -> dict[str, Any]:
-    """How each label looks, in the order in which they appear."""
-    looks: dict[str, Any] = {}
-    for axis in figure.axes:
-        handles, labels = axis.get_legend_handles_labels()
-        for handle, label in zip(handles, labels, strict=True):
-            look: Any = handle
-            if isinstance(look, ErrorbarContainer):  # its bars would clutter the legend
-                look = look[0]
-            looks.setdefault(label, look)
+def _looks_of(panels: Sequence[Panel]) -> Looks:
+    looks: dict[str, Look] = {}
+    for panel in panels:
+        for series in panel.series:
+            looks.setdefault(series.label, look_of(len(looks)))
     return looks
 
 
-def _legend_rows(labels: Sequence[str], width: float) -> int:
-    """The fewest rows in which a legend is narrower than this many inches."""
-    rows = 1
-    while rows < len(labels) and _legend_width(labels, rows) >= width:
-        rows += 1
-    return rows
-
-
-def _legend_width(labels: Sequence[str], rows: int) -> float:
-    """The inches that a legend takes, roughly, filled column by column."""
-    width = 0.0
-    for first in range(0, len(labels), rows):
-        longest = max(map(len, labels[first : first + rows]))
-        width += 0.6 + 0.075 * longest
-    return width
+def _describe(panels: Sequence[Panel]) -> str:
+    """What spreads are and rest on, and what the dashed line is where there is one."""
+    counts: set[int] = set()
+    for panel in panels:
+        counts.update(series.trials for series in panel.series)
+    few, many = min(counts), max(counts)
+    told = str(many) if few == many else f"{few} to {many}"
+    words = f"mean and standard deviation over {told} trials"
+    if many == 1:
+        words = "one trial, so that no spread is known"
+    if any(panel.front for panel in panels):
+        words += "; dashed: not beaten in both"
+    return words
 
 
 # -- one panel -------------------------------------------------------------------------------------------------------
 
 
-def _draw_panel(axis: Axes, panel: Panel, labels: Sequence[str]) -> None:
-    axis.set(title=fill(panel.title, TITLE_WIDTH), xlabel=panel.x_title, ylabel=panel.y_title)
+def _draw_panel(axis: Axes, panel: Panel, looks: Looks, style: FigureStyle) -> None:
+    letters = int(style.panel_width * 100 / style.font_size)
+    axis.set(title=fill(panel.title, letters), xlabel=panel.x_title, ylabel=panel.y_title)
     axis.set(xscale=panel.x_scale, yscale=panel.y_scale)
+    for series in panel.faint:
+        axis.plot(series.x, series.y, color=PALE, linewidth=style.line_width, zorder=0)
     for series in panel.series:
-        number = labels.index(series.label)
         if panel.names:
-            _draw_bar(axis, series, number)
+            _draw_bar(axis, series, looks, style)
         elif len(series.x) == 1:
-            _draw_point(axis, series, number)
+            _draw_point(axis, series, looks, style)
         else:
-            _draw_line(axis, series, number)
-    if panel.whole_x:
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    if len(panel.front) > 1:
-        x, y = zip(*panel.front, strict=True)
-        axis.plot(x, y, color="0.5", linewidth=1, linestyle="--", zorder=1, label=FRONT)
+            _draw_line(axis, series, looks, style)
     if panel.names:
-        axis.set_xticks(range(len(panel.names)), panel.names, rotation=30, ha="right")
-        axis.grid(visible=False, axis="x")
+        _arrange_bars(axis, panel)
+    _set_ticks(axis, panel)
+    if panel.front:
+        _draw_front(axis, panel)
+
+
+def _set_ticks(axis: Axes, panel: Panel) -> None:
     if panel.x_scale == "log":
-        tick_logarithmic(axis.xaxis)
+        tick_logarithmic(axis.xaxis, panel.x_unit)
+    else:
+        tick_linear(axis.xaxis, panel.x_unit, whole=panel.whole_x)
     if panel.y_scale == "log":
-        tick_logarithmic(axis.yaxis)
+        tick_logarithmic(axis.yaxis, panel.y_unit)
+    elif not panel.names:
+        tick_linear(axis.yaxis, panel.y_unit, whole=False)
 
 
-def _look_of(series: Series, number: int) -> dict[str, Any]:
+def _draw_front(axis: Axes, panel: Panel) -> None:
+    """The border of what is reached, as steps from edge to edge: also where one point alone beats all others."""
+    low, high = axis.get_xlim()
+    bottom, _ = axis.get_ylim()
+    x = [panel.front[0][0], *(point[0] for point in panel.front), high]
+    y = [bottom, *(point[1] for point in panel.front), panel.front[-1][1]]
+    if panel.front[0][1] > panel.front[-1][1]:  # more of x and less of y: the border comes from the other side
+        x = [low, *(point[0] for point in panel.front), panel.front[-1][0]]
+        y = [panel.front[0][1], *(point[1] for point in panel.front), bottom]
+    axis.step(x, y, where="post", color="0.5", linewidth=1, linestyle="--", zorder=1)
+    axis.set_xlim(low, high)
+    axis.set_ylim(bottom)
+
+
+def _marks_of(series: Series, looks: Looks) -> dict[str, Any]:
     """Colour, marker and label; trees have hollow markers."""
-    colour = COLOURS[number % len(COLOURS)]
+    look = looks[series.label]
     return {
-        "color": colour,
-        "marker": MARKERS[number % len(MARKERS)],
-        "markerfacecolor": "white" if series.kind == "tree" else colour,
-        "label": f"{series.label} ({series.note})" if series.note else series.label,
+        "color": look.colour,
+        "marker": look.marker,
+        "markerfacecolor": "white" if series.kind == "tree" else look.colour,
+        "label": _name_of(series),
     }
 
 
-def _draw_point(axis: Axes, series: Series, number: int) -> None:
+def _name_of(series: Series) -> str:
+    return f"{series.label} ({series.note})" if series.note else series.label
+
+
+def _draw_point(axis: Axes, series: Series, looks: Looks, style: FigureStyle) -> None:
     """A single point with error bars, up and down and, where x was measured too, to both sides."""
     yerr = xerr = None
     if series.trials > 1:
         yerr, xerr = series.spread or None, series.x_spread or None
-    bars: dict[str, Any] = {"markersize": 6, "elinewidth": 1, "capsize": 2, "linestyle": "none"}
-    axis.errorbar(series.x, series.y, yerr=yerr, xerr=xerr, **_look_of(series, number), **bars)
+    bars: dict[str, Any] = {"markersize": style.marker_size, "elinewidth": 0.8, "capsize": 2, "linestyle": "none"}
+    axis.errorbar(series.x, series.y, yerr=yerr, xerr=xerr, **_marks_of(series, looks), **bars)
 
 
-def _draw_line(axis: Axes, series: Series, number: int) -> None:
+def _draw_line(axis: Axes, series: Series, looks: Looks, style: FigureStyle) -> None:
     """A line with a band of one standard deviation."""
-    look = _look_of(series, number)
-    dash = DASHES[(number + number // len(MARKERS)) % len(DASHES)]
-    axis.plot(series.x, series.y, linestyle=dash, linewidth=1.3, markersize=4.5, **look)
+    marks = _marks_of(series, looks)
+    dash = looks[series.label].dash
+    axis.plot(
+        series.x, series.y, linestyle=dash, linewidth=style.line_width, markersize=0.75 * style.marker_size, **marks
+    )
     if any(series.spread):
         low, high = [], []
         for y, spread in zip(series.y, series.spread, strict=True):
             low.append(y - spread)
             high.append(y + spread)
-        axis.fill_between(series.x, low, high, color=look["color"], alpha=0.15, linewidth=0)
+        axis.fill_between(series.x, low, high, color=marks["color"], alpha=0.15, linewidth=0)
 
 
-def _draw_bar(axis: Axes, series: Series, number: int) -> None:
-    axis.bar(
-        series.x,
-        series.y,
-        yerr=series.spread if series.trials > 1 else None,
-        capsize=3,
-        color=COLOURS[number % len(COLOURS)],
-        hatch=HATCHES[number % len(HATCHES)],
-        edgecolor="white",
-        width=0.7,
-        label=series.label,
-    )
+def _draw_bar(axis: Axes, series: Series, looks: Looks, style: FigureStyle) -> None:
+    """A bar from the left, its value behind it."""
+    spread = series.spread if series.trials > 1 else None
+    colour = looks[series.label].colour
+    axis.barh(series.x, series.y, xerr=spread, capsize=2, color=colour, height=0.7, label=series.label)
+
+
+def _arrange_bars(axis: Axes, panel: Panel) -> None:
+    """Names to the left, the first on top; values to the right, where they hide no bar."""
+    axis.set_yticks(range(len(panel.names)), panel.names)
+    axis.invert_yaxis()
+    axis.grid(visible=False, axis="y")
+    if panel.x_scale == "log":
+        lowest = min(series.y[0] for series in panel.series)
+        axis.set_xlim(left=lowest / 2)
+    right = axis.get_yaxis_transform()
+    for series in panel.series:
+        axis.text(1.02, series.x[0], say(series.y[0], panel.x_unit), transform=right, ha="left", va="center")
+
+
+def _name_series(axis: Axes, panel: Panel, looks: Looks, style: FigureStyle) -> None:
+    """Names beside points, or at the right where there are lines; bars have theirs."""
+    if panel.names:
+        return
+    named = []
+    for series in panel.series:
+        named.append(Named(series.x[-1], series.y[-1], _name_of(series), looks[series.label].colour))
+    if all(len(series.x) == 1 for series in panel.series):
+        label_points(axis, named, 0.85 * style.font_size)
+    else:
+        label_ends(axis, named, 0.85 * style.font_size)

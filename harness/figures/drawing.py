@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from harness.figures.styles import DEFAULT_STYLE, FigureStyle, style_named
 from harness.stats import AverageRanks
 
 if TYPE_CHECKING:
@@ -48,20 +49,25 @@ class Panel:
     """What stands below bars instead of numbers."""
     whole_x: bool = False
     """Whether x counts something, and has no values between."""
+    x_unit: str = ""
+    y_unit: str = ""
+    """What the numbers at the axes are of, as metrics have it: seconds, bytes, count, share."""
+    faint: tuple[Series, ...] = ()
+    """Series that another panel shows, drawn pale behind those of this one."""
 
 
 class Drawing(ABC):
     """Something to be drawn, into a file or into a notebook."""
 
     @abstractmethod
-    def draw(self) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         """Draw it with matplotlib."""
 
-    def save(self, path: str | Path) -> Path:
-        """Draw it into a file, whose ending says which kind of file: png, svg or pdf."""
+    def save(self, path: str | Path, *, style: str = DEFAULT_STYLE) -> Path:
+        """Draw it into a file, whose ending says which kind of file (png, svg or pdf), in the sizes of a style."""
         from harness.figures.files import save_figure  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
-        return save_figure(self, Path(path))
+        return save_figure(self, Path(path), style_named(style))
 
     def _repr_png_(self) -> bytes:
         from harness.figures.files import render_figure  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
@@ -76,14 +82,14 @@ class Drawing(ABC):
 
 @dataclass(frozen=True)
 class Panels(Drawing):
-    """Panels side by side, with one legend for all of them."""
+    """Panels side by side, in which a learner looks the same throughout."""
 
     panels: tuple[Panel, ...]
 
-    def draw(self) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         from harness.figures.draw_panels import draw_panels  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
-        return draw_panels(self.panels)
+        return draw_panels(self.panels, style)
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ class Diagram(Drawing):
     title: str
     found: AverageRanks
 
-    def draw(self) -> Figure:
+    def draw(self, style: FigureStyle) -> Figure:
         from harness.figures.draw_diagram import draw_diagram  # noqa: PLC0415 (brings matplotlib, which only drawing needs)
 
-        return draw_diagram(self)
+        return draw_diagram(self, style)

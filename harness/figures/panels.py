@@ -32,9 +32,8 @@ SIZES = {
 
 
 def title_of(metric: MetricSpec) -> str:
-    """A metric's name for an axis, with its unit where it has one."""
-    units = {"seconds": " (s)", "bytes": " (bytes)"}
-    return (metric.title or metric.name) + units.get(metric.unit, "")
+    """A metric's name for an axis; its unit stands at the ticks."""
+    return metric.title or metric.name
 
 
 # -- by the passes ---------------------------------------------------------------------------------------------------
@@ -51,7 +50,8 @@ def curve_panels(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | None
             if one is not None:
                 series.append(one)
         if series:
-            panels.append(Panel(title, x_title, title_of(metric), tuple(series), whole_x=x is None))
+            panel = Panel(title, x_title, title_of(metric), tuple(series), whole_x=x is None)
+            panels.append(replace(panel, x_unit="" if x is None else x.unit, y_unit=metric.unit))
     if not panels:
         raise nothing_to_draw(_missing_curve(lines, metric, x))
     return panels
@@ -101,7 +101,16 @@ def scaling_panels(lines: Sequence[Line], metric: MetricSpec, size: str = "class
     if not series:
         raise nothing_to_draw(f"no learner was run on data of several sizes ({measure.title})")
     y_scale: Scale = "linear" if metric.unit == "share" else "log"
-    return [Panel("", measure.title, title_of(metric), tuple(series), "log", y_scale)]
+    title = _tell_datasets(lines)
+    return [Panel(title, measure.title, title_of(metric), tuple(series), "log", y_scale, y_unit=metric.unit)]
+
+
+def _tell_datasets(lines: Sequence[Line]) -> str:
+    """What a panel over several data sets is called: by their families where these are few."""
+    families = list(dict.fromkeys(line.dataset_family for line in lines))
+    if len(families) <= 3:
+        return ", ".join(families)
+    return counted(len(families), "data set")
 
 
 def _over_data_sets(lines: Sequence[Line]) -> dict[str, list[Line]]:
@@ -143,10 +152,11 @@ def pareto_panels(lines: Sequence[Line], metric: MetricSpec, cost: MetricSpec) -
                 points.append((one.x[0], one.y[0]))
         if series:
             front = pareto_front(points, higher_y=metric.direction == "higher", higher_x=cost.direction == "higher")
-            scale = scale_for([x for x, _ in points])
+            scale = scale_for([x for x, _ in points], wide=4)  # of costs it is ratios that matter
             shown = f"{title}\n{_tell_shared(rivals, metric, seeds)}".rstrip()
             axes = (shown, title_of(cost), title_of(metric))
-            panels.append(Panel(*axes, tuple(series), x_scale=scale, front=tuple(front)))
+            panel = Panel(*axes, tuple(series), x_scale=scale, front=tuple(front))
+            panels.append(replace(panel, x_unit=cost.unit, y_unit=metric.unit))
     if not panels:
         raise nothing_to_draw(f"no record has both {metric.name} and {cost.name}")
     return panels
@@ -183,11 +193,17 @@ def bar_panels(lines: Sequence[Line], metric: MetricSpec) -> list[Panel]:
                 if bar is not None:
                     bars.append(bar)
         if bars:
-            names = tuple(bar.label for bar in bars)
-            panels.append(Panel(title, "", title_of(metric), tuple(bars), names=names))
+            panels.append(_bars_of(title, bars, metric))
     if not panels:
         raise nothing_to_draw(f"no record has a value for {metric.name}")
     return panels
+
+
+def _bars_of(title: str, bars: Sequence[Series], metric: MetricSpec) -> Panel:
+    """Bars from left to right, the first on top; where ratios matter and are large, along a logarithmic axis."""
+    scale = "linear" if metric.unit == "share" else scale_for([bar.y[0] for bar in bars])
+    names = tuple(bar.label for bar in bars)
+    return Panel(title, title_of(metric), "", tuple(bars), x_scale=scale, names=names, x_unit=metric.unit)
 
 
 def _single_point(line: Line, x: float, metric: MetricSpec, seeds: frozenset[int] | None = None) -> Series | None:

@@ -26,7 +26,8 @@ def sweep_panels(lines: Sequence[Line], metric: MetricSpec, parameter: str | Non
             positions: list[float] = []
             for one in series:
                 positions += one.x
-            panels.append(Panel(title, name, title_of(metric), tuple(series), x_scale=scale_for(positions)))
+            scale = scale_for(positions)
+            panels.append(Panel(title, name, title_of(metric), tuple(series), x_scale=scale, y_unit=metric.unit))
     if not panels:
         raise nothing_to_draw(f"no learner was run with several numbers for {name!r}: --set NAME.{name}=[1,2,3]")
     return panels

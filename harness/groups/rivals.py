@@ -47,17 +47,21 @@ def held_out_ratio(lines: Iterable[Line]) -> float:
 def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     """The average ranks of learners by their mean on each data set, over the data sets that all of them finished.
 
-    On each data set the trials count that all learners have.
+    On each data set the trials count that all learners have. Data sets of one family, such as subsamples of one, and
+    one data set prepared in several ways count as a single one.
     """
     ordered = flat_first(lines)
     seeds = {prepared: shared_seeds(rivals, metric.name) for prepared, rivals in rivals_by_data(ordered).items()}
     means: dict[str, dict[str, float]] = {}
+    families: dict[str, str] = {}
     for line in ordered:
         on_data = means.setdefault(line.title, {})
+        dataset = f"{line.dataset} ({line.detail})"
+        families[dataset] = line.dataset_family
         found = line.summary(metric.name, seeds[line.prepared])
         if found is not None:
-            on_data[f"{line.dataset} ({line.detail})"] = found.mean
+            on_data[dataset] = found.mean
     try:
-        return average_ranks(means, higher=metric.direction == "higher")
+        return average_ranks(means, higher=metric.direction == "higher", families=families)
     except ValueError as error:
         raise HarnessError(f"{metric.name}: no average ranks: {error}") from None

@@ -26,26 +26,37 @@ class AverageRanks:
     """The longest runs of learners that cannot be told apart, best first; a learner alone is in none."""
 
 
-def average_ranks(values: Mapping[str, Mapping[str, float]], *, higher: bool) -> AverageRanks:
+def average_ranks(
+    values: Mapping[str, Mapping[str, float]], *, higher: bool, families: Mapping[str, str] | None = None
+) -> AverageRanks:
     """The average ranks of learners over the data sets that all of them have a value for.
 
-    `values` maps a learner to its value on each data set. ValueError with fewer than two of either.
+    `values` maps a learner to its value on each data set. `families` maps a data set to what it was drawn from: those
+    of one family are no independent witnesses, and count as one. ValueError with fewer than two learners or families.
     """
-    common = _common_datasets(values)
-    if len(values) < 2 or len(common) < 2:
-        found = f"{counted(len(values), 'learner')} on {counted(len(common), 'common data set')}"
-        raise ValueError(f"{found}: two of each are needed to rank")
-    table = []
-    for dataset in common:
+    together: dict[str, list[list[float]]] = {}
+    for dataset in _common_datasets(values):
         on_dataset = [by_dataset[dataset] for by_dataset in values.values()]
-        table.append(rank_values(on_dataset, higher=higher))
+        family = (families or {}).get(dataset, dataset)
+        together.setdefault(family, []).append(rank_values(on_dataset, higher=higher))
+    n_datasets = len(together)
+    if len(values) < 2 or n_datasets < 2:
+        found = f"{counted(len(values), 'learner')} on {counted(n_datasets, 'common data set')}"
+        raise ValueError(f"{found}: two of each are needed to rank")
+    table = [_one_voice(rows) for rows in together.values()]
     means = {}
     for name, column in zip(values, zip(*table, strict=True), strict=True):
-        means[name] = math.fsum(column) / len(common)
+        means[name] = math.fsum(column) / n_datasets
     ranks = {name: means[name] for name in sorted(means, key=means.__getitem__)}
     _, p_value = friedman(table)
-    difference = critical_difference(len(ranks), len(common))
-    return AverageRanks(ranks, len(common), p_value, difference, _runs_within(ranks, difference))
+    difference = critical_difference(len(ranks), n_datasets)
+    return AverageRanks(ranks, n_datasets, p_value, difference, _runs_within(ranks, difference))
+
+
+def _one_voice(rows: Sequence[Sequence[float]]) -> list[float]:
+    """The ranks of learners by their mean rank on the data sets of one family."""
+    means = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
+    return rank_values(means, higher=False)
 
 
 def _common_datasets(values: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -342,6 +342,17 @@ def test_equal_learners_share_a_rank_and_a_group(k, n, higher):
     assert found.groups == (tuple(values),)
 
 
+def test_data_sets_of_one_family_have_one_voice():
+    values = {"a": {"x1": 1.0, "x2": 1.0, "x3": 0.0, "y": 0.0}, "b": {"x1": 0.0, "x2": 0.0, "x3": 1.0, "y": 1.0}}
+    families = {"x1": "x", "x2": "x", "x3": "x"}
+    found = average_ranks(values, higher=True, families=families)
+    assert found.n_datasets == 2
+    assert found.ranks == {"a": 1.5, "b": 1.5}  # a wins the family of x, b wins y
+    assert average_ranks(values, higher=True).n_datasets == 4
+    with pytest.raises(ValueError, match="2 learners on 1 common data set"):
+        average_ranks(values, higher=True, families=dict.fromkeys(("x1", "x2", "x3", "y"), "x"))
+
+
 def test_only_data_sets_that_all_have_are_ranked_and_two_are_needed():
     values = {"a": {"x": 1.0, "y": 2.0, "z": 3.0}, "b": {"x": 0.0, "y": 0.0}}
     assert average_ranks(values, higher=True).n_datasets == 2

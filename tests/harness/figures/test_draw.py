@@ -1,7 +1,7 @@
 """Drawn figures: real files, of the kind that their ending says, the same for the same records."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +13,8 @@ from harness.figures.draw_diagram import draw_diagram
 from harness.figures.draw_panels import draw_panels
 from harness.figures.drawing import Diagram, Panel, Panels, Series
 from harness.figures.file_formats import FILE_FORMATS
+from harness.figures.labels import box_of, spread_out
+from harness.figures.styles import FIGURE_STYLES, look_of
 from harness.figures.ticks import log_labels, log_ticks
 from harness.stats import average_ranks
 
@@ -25,7 +27,23 @@ RANKS = average_ranks(
     {name: {f"d{i}": float(place * (i + 1)) for i in range(6)} for place, name in enumerate(("ff", "pa", "ooz"))},
     higher=True,
 )
+WEB = FIGURE_STYLES["web"]
 SIGNS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def draw(*panels, style=WEB):
+    figure = draw_panels(panels, style)
+    figure.draw_without_rendering()
+    return figure
+
+
+def names_in(axis):
+    """The names that stand beside points and lines, with their boxes."""
+    return {text.get_text(): box_of(text) for text in axis.texts}
+
+
+def overlapping(boxes):
+    return [(a, b) for a, b in combinations(boxes, 2) if a.overlaps(b)]
 
 
 @pytest.mark.parametrize("form", SIGNS)
@@ -59,51 +77,101 @@ def test_another_ending_is_refused(tmp_path):
         Panels((PANEL,)).save(tmp_path / "a.gif")
 
 
-def test_learners_are_told_apart_without_colour():
-    lines = [Series(f"l{n}", (1, 2), (n, n), (0, 0)) for n in range(12)]
-    figure = draw_panels([Panel("", "x", "y", tuple(lines))])
-    looks = [(line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
-    assert len(set(looks)) == len(looks)
+def test_twenty_learners_are_told_apart_by_colour_and_marker_and_on_lines_without_colour():
+    looks = [look_of(number) for number in range(20)]
+    assert len({(look.colour, look.marker) for look in looks}) == 20
+    assert len({(look.marker, look.dash) for look in looks}) == 20
+
+
+@pytest.mark.parametrize("style", FIGURE_STYLES)
+def test_names_of_twenty_points_stand_beside_them_and_not_over_each_other(style):
+    points = [Series(f"learner {n}", (1.0 + n % 5,), (1.0 + n // 5,), (0.1,), trials=3) for n in range(20)]
+    (axis,) = draw(Panel("", "x", "y", tuple(points)), style=FIGURE_STYLES[style]).axes
+    names = names_in(axis)
+    assert len(names) == 20
+    assert not overlapping(names.values())
+
+
+def test_a_name_that_finds_no_room_beside_its_point_is_led_to_it():
+    points = [Series(f"a long name {n}", (1.0,), (1.0 + n / 1000,), (0.0,)) for n in range(6)]
+    points.append(Series("far", (9.0,), (9.0,), (0.0,)))
+    (axis,) = draw(Panel("", "x", "y", tuple(points))).axes
+    assert not overlapping(names_in(axis).values())
+    assert any(text.arrow_patch for text in axis.texts)
+
+
+def test_lines_have_their_names_at_the_right_in_the_order_of_their_ends():
+    lines = [Series(f"l{n}", (1, 2), (0, n % 7), (0, 0)) for n in range(20)]
+    (axis,) = draw(Panel("", "x", "y", tuple(lines))).axes
+    names = names_in(axis)
+    assert not overlapping(names.values())
+    assert all(box.x0 > axis.get_window_extent().x1 for box in names.values())
+    by_height = sorted(names, key=lambda name: names[name].y0)
+    assert [int(name[1:]) % 7 for name in by_height] == sorted(n % 7 for n in range(20))
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=12).map(sorted), st.floats(1, 8))
+def test_heights_are_apart_in_order_and_within_while_there_is_room(wanted, step):
+    heights = spread_out(wanted, step, 0, 100)
+    assert all(b - a >= step * (1 - 1e-9) for a, b in pairwise(heights))
+    if (len(wanted) - 1) * step <= 100:
+        assert 0 <= heights[0] <= heights[-1] <= 100 + 1e-9
+
+
+def test_more_series_than_can_be_told_apart_become_small_multiples_with_the_others_pale():
+    lines = [Series(f"l{n}", (1, 2), (n, n), (0, 0)) for n in range(21)]
+    axes = draw(Panel("digits", "x", "y", tuple(lines))).axes
+    shown = [list(names_in(axis)) for axis in axes]
+    assert [*shown[0], *shown[1], *shown[2]] == [f"l{n}" for n in range(21)]
+    assert [len(axis.lines) for axis in axes] == [21, 21, 21]
+    assert axes[0].get_title() == "digits (1 to 8 of 21)"
+    assert len(draw(Panel("digits", "x", "y", tuple(lines[:20]))).axes) == 1
 
 
 def test_one_learner_looks_the_same_in_every_panel():
     other = Panel("two", "x", "y", (TREE, LINE))
-    one, two = draw_panels([PANEL, other]).axes
+    one, two = draw(PANEL, other).axes
     colours = [{line.get_label(): line.get_color() for line in axis.lines} for axis in (one, two)]
     assert colours[0]["pa"] == colours[1]["pa"]
     assert colours[0]["lomtree (slope 0.10)"] == colours[1]["lomtree (slope 0.10)"]
 
 
-def legend_of(figure):
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
+def test_bars_have_their_names_to_the_left_and_their_values_to_the_right():
+    slow, fast = Series("slow", (0,), (2.5,), (0.0,)), Series("fast", (1,), (0.0004,), (0.0,))
+    panel = Panel("digits", "train", "", (slow, fast), x_scale="log", names=("slow", "fast"), x_unit="seconds")
+    (axis,) = draw(panel).axes
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["slow", "fast"]
+    assert [text.get_text() for text in axis.texts] == ["2.50 s", "400 µs"]
+    first, second = (bar.get_window_extent() for bar in axis.patches)
+    assert first.y0 > second.y1  # the first on top
+    assert axis.get_xlim()[0] < 0.0004
 
 
-def test_panels_share_one_legend_that_lies_beside_them():
-    figure = draw_panels([PANEL, Panel("two", "x", "y", (TREE, LINE))])
-    assert legend_of(figure) == ["pa", "lomtree (slope 0.10)", "ooz", "not beaten in both"]
-    assert all(axis.get_legend() is None for axis in figure.axes)
-    figure.draw_without_rendering()
-    (legend,) = figure.legends
-    assert not any(legend.get_window_extent().overlaps(axis.get_tightbbox()) for axis in figure.axes)
+@pytest.mark.parametrize("front", [((1, 0.5),), ((1, 0.5), (3, 0.7)), ((1, 0.7), (3, 0.5))])
+def test_the_front_is_drawn_from_edge_to_edge_also_where_one_beats_all(front):
+    points = tuple(Series(f"p{n}", (x,), (y,), (0.0,)) for n, (x, y) in enumerate([*front, (4, 0.4)]))
+    (axis,) = draw(Panel("", "x", "y", points, front=front)).axes
+    (steps,) = [line for line in axis.lines if line.get_linestyle() == "--"]
+    reached = list(zip(*steps.get_data(), strict=True))
+    assert set(front) <= set(reached)
+    assert steps.get_ydata().min() == axis.get_ylim()[0]
 
 
-def test_a_legend_of_many_long_names_stays_inside_the_figure():
-    lines = [Series(f"committee(sparsify(pa, share=0.{n}))", (1, 2), (n, n), (0, 0)) for n in range(9)]
-    figure = draw_panels([Panel("", "x", "y", tuple(lines))])
-    figure.draw_without_rendering()
-    (legend,) = figure.legends
-    box = legend.get_window_extent()
-    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+@pytest.mark.parametrize("style", FIGURE_STYLES)
+def test_letters_are_as_large_as_the_place_asks_for(tmp_path, style):
+    Panels((PANEL,)).save(tmp_path / "a.svg", style=style)
+    size = FIGURE_STYLES[style].font_size
+    assert f"{size:g}px" in (tmp_path / "a.svg").read_text()
 
 
-def test_bars_need_no_legend():
-    assert not draw_panels([BARS]).legends
+def test_an_unknown_style_is_refused(tmp_path):
+    with pytest.raises(HarnessError, match="style 'poster': expected one of web, paper, talk"):
+        Panels((PANEL,)).save(tmp_path / "a.png", style="poster")
 
 
 def test_a_point_shows_the_spread_of_both_axes():
     point = replace(POINT, x_spread=(0.5,))
-    (axis,) = draw_panels([Panel("", "x", "y", (point,))]).axes
+    (axis,) = draw(Panel("", "x", "y", (point,))).axes
     across, up = ([bar.get_segments()[0] for bar in axis.collections][place] for place in (0, 1))
     assert across.tolist() == [[1.5, 0.6], [2.5, 0.6]]
     assert up.tolist() == [[2, 0.5], [2, 0.7]]
@@ -134,8 +202,7 @@ def test_a_logarithmic_axis_has_plain_numbers_or_powers_of_ten_and_never_both(lo
 
 def test_labels_of_a_logarithmic_axis_do_not_meet():
     line = Series("pa", (20_000, 50_000, 90_000), (1, 2, 3), (0, 0, 0))
-    figure = draw_panels([Panel("", "x", "y", (line,), "log", "log")] * 3)
-    figure.draw_without_rendering()
+    figure = draw(*[Panel("", "x", "y", (line,), "log", "log")] * 3)
     labels = figure.axes[0].get_xticklabels(which="both")
     boxes = sorted((label.get_window_extent() for label in labels if label.get_text()), key=lambda box: box.x0)
     assert len(boxes) >= 3
@@ -159,8 +226,18 @@ def test_a_diagram_of_ranks_tells_ranks_and_the_critical_difference(tmp_path):
 
 
 def test_bars_of_a_diagram_join_those_that_cannot_be_told_apart():
-    bars = [line for line in draw_diagram(Diagram("R1", RANKS)).axes[0].lines if line.get_linewidth() == 3.5]
+    (axis,) = draw_diagram(Diagram("R1", RANKS), WEB).axes
+    bars = [line for line in axis.lines if line.get_linewidth() == 3.5]
     assert len(bars) == len(RANKS.groups) == 2
     (left, right) = bars[0].get_xdata()
     assert left < 1
     assert 2 < right < 3
+
+
+def test_ticks_of_times_sizes_and_counts_have_the_units_that_people_say():
+    assert log_labels([1e-5, 1e-3, 1.0], "seconds") == ["10 µs", "1 ms", "1 s"]
+    assert log_labels([1e3, 2e6], "bytes") == ["1 kB", "2 MB"]
+    assert log_labels([5e4, 1e6], "count") == ["50k", "1M"]
+    times = Series("pa", (1, 2), (0.0, 0.004), (0, 0))
+    (axis,) = draw(Panel("", "passes", "train", (times,), y_unit="seconds")).axes
+    assert "1 ms" in [label.get_text() for label in axis.get_yticklabels()]

@@ -37,7 +37,7 @@ def test_a_curve_has_mean_and_spread_of_each_pass(make_record):
 def test_a_curve_can_go_by_another_metric(make_record):
     (panel,) = curve_panels(group_records([make_record("pa", 0, r1=0.6, curve=curve(0.5, 0.6))]), R1, TRAIN)
     assert panel.series[0].x == (0.5, 1.0)
-    assert panel.x_title == "train (s)"
+    assert panel.x_title == "train"
 
 
 def test_without_curves_the_error_says_how_to_get_some(make_record):
