@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from harness.system import SYSTEM
 from harness.wording import counted
 
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
@@ -32,7 +33,7 @@ class Machine:
 
 def describe_machine() -> Machine:
     """The machine's facts and an id made of them: two records with one id were timed on alike machines."""
-    processor, cores = _processor(), os.cpu_count()
+    processor, cores = _processor_name(), os.cpu_count()
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     system = f"{platform.system()} {platform.release()}"
     # Memory is rounded: a virtual machine's differs by some pages from boot to boot.
@@ -83,11 +84,5 @@ def _git(root: Path, *words: str) -> str:
     return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+def _processor_name() -> str:
+    return SYSTEM.processor_name() or platform.processor() or platform.machine()

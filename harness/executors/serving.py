@@ -68,7 +68,7 @@ class ForkServer:
         assert self._control is not None
         setup = {"preload": preparation.modules, "path": [*preparation.path, *_import_path()]}
         with contextlib.suppress(OSError):  # a server that has died is noticed when a job is handed over
-            self._control.sendall(json.dumps(setup).encode())
+            self._control.sendall(frames.pack_json(frames.JOB, setup))
 
     def hand_over(self, channel: socket.socket, purpose: bytes = frames.FOR_JOB) -> None:
         """Have a supervisor forked for the job that comes through this channel, or a server for a group of jobs."""
@@ -77,8 +77,7 @@ class ForkServer:
                 self._send(channel, purpose)
                 return
             except OSError:  # somebody killed the server, or the one that should fork it: a new one serves as well
-                self.stop()
-                self.start()
+                self.restart()
         raise HarnessError("the fork server did not start; its message, if it had one, stands above")
 
     def _send(self, channel: socket.socket, purpose: bytes) -> None:
@@ -100,6 +99,11 @@ class ForkServer:
                 os.kill(self.pid, signal.SIGKILL)
         self._process = self.pid = None
 
+    def restart(self) -> None:
+        """A new process in the place of one that is gone or does not answer."""
+        self.stop()
+        self.start()
+
     def _wait_until_ready(self) -> None:
         while not self._ready:
             unfit = self._follow_start()
@@ -110,8 +114,7 @@ class ForkServer:
             assert self._told is not None
             others = tuple(module for module in self._told.modules if module != unfit.module)
             self._told = Preparation(others, self._told.path)
-            self.stop()
-            self.start()
+            self.restart()
 
     def _follow_start(self) -> _Unfit | None:
         """Wait while the server imports its modules; gives the first that must not be among them, and why."""
@@ -153,7 +156,7 @@ class _Unfit:
 
 def start_process(common: tuple[str, ...], threads: int) -> Begun:
     """A server in a fresh interpreter, which imports the `common` modules at once: they must be harmless."""
-    ours, theirs = _control_sockets()
+    ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *common],
@@ -168,15 +171,10 @@ def start_process(common: tuple[str, ...], threads: int) -> Begun:
 
 def fork_from(server: ForkServer) -> Begun:
     """A server that another one forks: it has what that one has imported, and shares nothing of what it will."""
-    ours, theirs = _control_sockets()
+    ours, theirs = socket.socketpair()
     with theirs:
         server.hand_over(theirs, frames.FOR_GROUP)
     return Begun(ours)
-
-
-def _control_sockets() -> tuple[socket.socket, socket.socket]:
-    """Two ends that keep messages apart: the set-up and what is handed over after it may come before anybody reads."""
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 def _environment(threads: int) -> dict[str, str]:

@@ -13,9 +13,10 @@ import numpy as np
 from harness.contract import AfterPass, Learner, Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
+from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
 from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
-from harness.trials.clock import Clock, read_peak, reset_peak
+from harness.trials.clock import Clock
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
     compute_scores,
@@ -100,7 +101,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
-    base_bytes = reset_peak()
+    base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():
         learner.fit(parts.train.X, parts.train.y, **extra)
@@ -110,7 +111,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         predicted = ask_one_label(learner, parts, predict)
         send("rank")
         answer = ask(learner, parts, trial.depth, rank)
-    peak_bytes = read_peak()
+    peak_bytes = SYSTEM.read_peak()
     parts.check_unchanged(before)
     send("measure")
     assessed = _assess(learner, parts, answer, fit, rank, predict)
