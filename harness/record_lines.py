@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,6 +16,12 @@ from harness.split import parse_split
 
 TIMES_OF_RANKING = {"predict": "rank", "predict_one": "rank_one", "predict_one_p99": "rank_one_p99"}
 """What scores of the first two formats were called, and what they were."""
+
+
+LARGEST_NUMBER = 1e18
+GIVEN = ("tuned", "tuning")
+"""Parameters: these the user may have asked for, an infinite one too."""
+MOST_TEXT, MOST_WARNINGS = 1 << 16, 20
 
 
 class BadLine(ValueError):
@@ -39,11 +45,36 @@ def measured_from_plain(plain: object) -> Measured:
     ValueError says what is wrong with it, since any code may have run in that process.
     """
     try:
-        return _MEASURED.validate_json(json.dumps(plain), strict=True)
+        measured = _MEASURED.validate_json(json.dumps(plain), strict=True)
+        _check_numbers(asdict(measured), "")
+        return _cut(measured)
     except ValidationError as error:
         raise ValueError(_first_problem(error)) from None
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
+
+
+def _check_numbers(value: object, place: str) -> None:
+    """ValueError for a number that nothing can be reckoned with; `place` is where it stands."""
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            _check_numbers(inside, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list | tuple):
+        for inside in value:
+            _check_numbers(inside, place)
+    elif isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER and not place.startswith(GIVEN):
+        raise ValueError(f"{place}: expected a number that is finite, and below {LARGEST_NUMBER:g}")
+
+
+def _cut(measured: Measured) -> Measured:
+    """The same with its texts cut to what anybody would read."""
+    return replace(
+        measured,
+        message=measured.message[:MOST_TEXT],
+        traceback=measured.traceback[-MOST_TEXT:],
+        output=measured.output[-MOST_TEXT:],
+        warnings=tuple(text[:MOST_TEXT] for text in measured.warnings[:MOST_WARNINGS]),
+    )
 
 
 def _first_problem(error: ValidationError) -> str:

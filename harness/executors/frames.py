@@ -39,6 +39,11 @@ MOST_BYTES: Mapping[bytes, int] = {
 """How large a frame of each kind may be: whoever says that more is coming is not listened to."""
 
 
+def most_bytes_of(blob_bytes: int) -> dict[bytes, int]:
+    """The same, where bytes that go with an answer may be so many."""
+    return {**MOST_BYTES, BLOB: blob_bytes}
+
+
 @dataclass(frozen=True)
 class ProcessEnd:
     """What the supervisor says of the process that it watched."""

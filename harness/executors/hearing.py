@@ -46,8 +46,7 @@ class RunningJob:
     end: ProcessEnd | None = None
 
     def __post_init__(self) -> None:
-        limits = {**frames.MOST_BYTES, frames.BLOB: self.job.blob_bytes}
-        self.words = frames.FrameReader(limits)
+        self.words = frames.FrameReader(frames.most_bytes_of(self.job.blob_bytes))
 
     @property
     def overdue_at(self) -> float:

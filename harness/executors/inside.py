@@ -35,8 +35,11 @@ def be_the_job(job: Job, results: int, output: int, folder: str) -> NoReturn:
     os.close(output)
 
     job_pid = os.getpid()
+    most_bytes = frames.most_bytes_of(job.blob_bytes)
 
     def say(tag: bytes, content: bytes) -> None:
+        if len(content) > most_bytes[tag]:
+            raise ValueError(f"an answer of {len(content):,} bytes is more than the {most_bytes[tag]:,} that are taken")
         if os.getpid() == job_pid:  # a child that the job forked may come along here as well
             write_all(results, frames.pack(tag, content))
 

@@ -9,7 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,8 +19,12 @@ from harness.errors import HarnessError
 from harness.executors import frames
 
 SLOW_SECONDS, HOPELESS_SECONDS = 5.0, 900.0
-ATTEMPTS = 3
-"""How often a server that ends is started again before that is taken for an error."""
+MOST_STARTS, MOST_OWN_ENDS = 12, 3
+"""How often a server is started that somebody kills before it serves, and one that ends by itself, which is broken."""
+LONGEST_PAUSE = 2.0
+"""Seconds before it is started again: a machine that kills for want of memory may need a moment."""
+MOST_DEATHS = 2
+"""How often a server may die over the import of a module before that is taken for the module's doing."""
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -50,6 +56,8 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
+        self._deaths: Counter[str] = Counter()
+        """By module: how often the process ended while it imported it."""
 
     def start(self) -> None:
         """Start the process; it imports its modules while the host goes on."""
@@ -72,11 +80,16 @@ class ForkServer:
 
     def hand_over(self, channel: socket.socket, purpose: bytes = frames.FOR_JOB) -> None:
         """Have a supervisor forked for the job that comes through this channel, or a server for a group of jobs."""
-        for _ in range(ATTEMPTS):
+        own_ends = 0
+        for start in range(MOST_STARTS):
             try:
                 self._send(channel, purpose)
                 return
             except OSError:  # somebody killed the server, or the one that should fork it: a new one serves as well
+                own_ends += self._has_ended_by_itself()
+                if own_ends == MOST_OWN_ENDS:
+                    break
+                time.sleep(min(0.02 * 2**start, LONGEST_PAUSE))
                 self.restart()
         raise HarnessError("the fork server did not start; its message, if it had one, stands above")
 
@@ -98,6 +111,13 @@ class ForkServer:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
         self._process = self.pid = None
+
+    def _has_ended_by_itself(self) -> bool:
+        if self._process is None:
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout=1) >= 0  # what a signal ended has a code below 0
+        return False
 
     def restart(self) -> None:
         """A new process in the place of one that is gone or does not answer."""
@@ -134,6 +154,9 @@ class ForkServer:
             if not data and not module:
                 raise ConnectionResetError("the fork server ended before it imported anything")
             if not data:
+                self._deaths[module] += 1
+                if self._deaths[module] < MOST_DEATHS:
+                    raise ConnectionResetError(f"the fork server ended while it imported {module}")
                 return _Unfit(module, "ended the process that imported it")
             for tag, content in reader.feed(data):
                 if tag == frames.RESULT:

@@ -33,7 +33,7 @@ from harness.trials.trial import TrialJob
 from harness.trials.tune import tune
 from harness.wording import in_a_line
 
-MESSAGE_LENGTH = 400
+MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
 
 Send = Callable[[str], None]
 
@@ -68,7 +68,8 @@ def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
 def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
     line = in_a_line(text, MESSAGE_LENGTH)
-    return Measured(status=status, message=f"during {phase}: {line}", traceback=traceback.format_exc())
+    trace = traceback.format_exc()[-TRACEBACK_LENGTH:]  # its end names the line
+    return Measured(status=status, message=f"during {phase}: {line}", traceback=trace)
 
 
 def _as_file(ranking: Ranking) -> bytes:
