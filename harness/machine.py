@@ -11,9 +11,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from harness.system import SYSTEM
-from harness.wording import counted
+from harness.wording import counted, in_a_line
 
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
+MOST_LETTERS = 200
+"""Of a name that a file gives."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,11 @@ def read_machine(facts: object) -> Machine | None:
         return None
     cores, memory_bytes = facts.get("cores"), facts.get("memory_bytes")
     return Machine(
-        id=facts["id"],
-        processor=str(facts.get("processor") or ""),
+        id=in_a_line(facts["id"], MOST_LETTERS),
+        processor=in_a_line(str(facts.get("processor") or ""), MOST_LETTERS),
         cores=cores if isinstance(cores, int) else None,
         memory_bytes=memory_bytes if isinstance(memory_bytes, int) else None,
-        system=str(facts.get("system") or ""),
+        system=in_a_line(str(facts.get("system") or ""), MOST_LETTERS),
     )
 
 

@@ -28,6 +28,10 @@ class BadLine(ValueError):
     """A line that is not a whole and unchanged record."""
 
 
+class NewerLine(ValueError):
+    """A record that a newer harness wrote: whole, and not for this one to judge."""
+
+
 _RECORD = TypeAdapter(Record)
 _MEASURED = TypeAdapter(Measured)
 
@@ -80,7 +84,7 @@ def _cut(measured: Measured) -> Measured:
 def _first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}"
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def to_line(record: Record) -> str:
@@ -90,7 +94,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str) -> Record:
-    """The record in a line; BadLine says what is wrong with it."""
+    """The record in a line; BadLine says what is wrong with it, NewerLine that it is beyond this harness."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
@@ -101,8 +105,10 @@ def from_line(line: str) -> Record:
     if f"{zlib.crc32(body.encode(errors='replace')):08x}" != content.pop("crc32"):
         raise BadLine("changed since it was written (checksum)")
     written_in = content.get("format", 0)
-    if not isinstance(written_in, int) or written_in > FORMAT:
-        raise BadLine(f"written by a newer harness (format {written_in})")
+    if not isinstance(written_in, int):
+        raise BadLine(f"its format is no number: {written_in!r}")
+    if written_in > FORMAT:
+        raise NewerLine(f"a record of format {written_in}, and this harness knows formats up to {FORMAT}")
     try:
         if written_in == 1:
             content = _from_first_format(content)

@@ -12,6 +12,7 @@ import click
 
 from harness import __version__
 from harness.cli.options import data_home_option
+from harness.cli.streams import set_up_streams
 from harness.errors import HarnessError
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
@@ -68,6 +69,8 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """The command's entry: errors become one line and an exit code, unless --debug asks for the traceback."""
+    check_platform(sys.platform)
+    set_up_streams()
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
@@ -89,6 +92,12 @@ def main() -> NoReturn:
             traceback.print_exc()
         click.echo(f"harness: unexpected {type(error).__name__}: {error} (--debug shows where)", err=True)
         sys.exit(UNEXPECTED)
+
+
+def check_platform(platform: str) -> None:
+    """Say so at once where nothing would work: trials are forked, and results folders locked, as POSIX does it."""
+    if platform in ("win32", "cygwin"):
+        sys.exit("harness: Windows is not supported: use Linux or macOS, or the Windows Subsystem for Linux (WSL)")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

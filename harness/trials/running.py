@@ -19,6 +19,7 @@ from harness.trials.building import build_learner, extra_arguments, seed_shared_
 from harness.trials.clock import Clock
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
+    check_files_left,
     compute_scores,
     count_edges,
     count_empty,
@@ -31,7 +32,7 @@ from harness.trials.parts import Parts, load_parts
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
 from harness.trials.tune import tune
-from harness.wording import in_a_line
+from harness.wording import in_a_line, well_formed
 
 MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
 
@@ -68,7 +69,7 @@ def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
 def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
     line = in_a_line(text, MESSAGE_LENGTH)
-    trace = traceback.format_exc()[-TRACEBACK_LENGTH:]  # its end names the line
+    trace = well_formed(traceback.format_exc()[-TRACEBACK_LENGTH:])  # its end names the line
     return Measured(status=status, message=f"during {phase}: {line}", traceback=trace)
 
 
@@ -114,6 +115,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         answer = ask(learner, parts, trial.depth, rank)
     peak_bytes = SYSTEM.read_peak()
     parts.check_unchanged(before)
+    check_files_left()
     send("measure")
     assessed = _assess(learner, parts, answer, fit, rank, predict)
     disagreement = tell_disagreement(predicted, answer)
