@@ -43,6 +43,8 @@ def find_file(path: str) -> Path:
     place = Path(path).expanduser()
     if not place.exists():
         raise DataError(f"{path}: there is no such file or folder (looked in {Path.cwd()})")
+    if not place.is_file() and not place.is_dir():  # whoever reads a pipe may wait for ever
+        raise DataError(f"{path}: neither a file nor a folder, but a pipe or a device: write its content to a file")
     return place
 
 

@@ -23,6 +23,8 @@ ATTEMPTS = 3
 SPARE_FILES = 100
 """Files that the host itself has open, or will have."""
 CLOSE_SECONDS = 5.0
+LONGEST_WAIT = 3600.0
+"""Seconds: a selector takes no number that is too large."""
 
 
 class LocalExecutor:
@@ -150,7 +152,7 @@ class LocalExecutor:
     def _patience(self) -> float | None:
         """How long to wait until something must have been heard; None for as long as it takes."""
         overdue_at = min(running.overdue_at for running in self._running.values())
-        return None if overdue_at == float("inf") else max(0.0, overdue_at - time.monotonic())
+        return None if overdue_at == float("inf") else min(max(0.0, overdue_at - time.monotonic()), LONGEST_WAIT)
 
     def _end_overdue(self, selector: selectors.BaseSelector) -> Iterator[tuple[Job, JobEnd]]:
         """Kill what is not ended by its supervisor; what no server has begun is handed to a new one."""

@@ -16,7 +16,7 @@ from harness.errors import SpecError
 from harness.experiment.explaining import explain
 from harness.experiment.learner_ref import learner_refs
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
-from harness.expression import Expression, parse
+from harness.expression import MOST_NESTED, Expression, parse
 from harness.wording import counted
 
 RawTable = dict[str, Any]
@@ -26,6 +26,8 @@ Entries = tuple[Entry[LearnerSpec], ...] | tuple[Entry[DatasetSpec], ...]
 
 def read_file(path: Path) -> RawTable:
     """The raw content of an experiment file."""
+    if path.exists() and not path.is_file():  # whoever reads a pipe may wait for ever
+        raise SpecError("not a file, but a folder, a pipe or a device", culprit=str(path))
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -41,6 +43,7 @@ def build(raw: Mapping[str, Any], source: str, catalog: Catalog | None = None) -
 
     With a catalog, what wraps another thing is known, and `bag(base=pa)` is read as `bag(pa)`.
     """
+    _check_depth(raw, source)
     try:
         experiment = Experiment.model_validate(dict(raw))
     except ValidationError as error:
@@ -54,6 +57,21 @@ def build(raw: Mapping[str, Any], source: str, catalog: Catalog | None = None) -
     except SpecError as error:
         raise error.within(source) from None
     return experiment
+
+
+def _check_depth(raw: object, source: str) -> None:
+    """SpecError for what is nested more deeply than anybody writes: it could be read, and nothing done with it."""
+    level = [raw]
+    for _ in range(MOST_NESTED):
+        inside: list[object] = []
+        for value in level:
+            if isinstance(value, Mapping):
+                inside += value.values()
+            elif isinstance(value, list | tuple):
+                inside += value
+        level = inside
+    if level:
+        raise SpecError(f"nested more than {MOST_NESTED} deep", culprit=source, next_step="write it flatter")
 
 
 def _with_wrapped(experiment: Experiment, catalog: Catalog) -> Experiment:

@@ -19,6 +19,12 @@ def find_file_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
     file = Path(path).expanduser()
     if not file.exists():
         raise DataError(f"data set {path!r}: there is no such file or folder (nor a data set of that name)")
+    if not file.is_file() and not file.is_dir():  # whoever reads a pipe may wait for ever
+        raise DataError(
+            "neither a file nor a folder, but a pipe or a device",
+            culprit=f"data set {path!r}",
+            next_step="write its content to a file",
+        )
     formats = [entry for entry in catalog.datasets if entry.spec.opens]
     by_ending = [entry for entry in formats if ending_of(file) in entry.spec.opens]
     if len(by_ending) == 1:
