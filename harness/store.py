@@ -82,7 +82,7 @@ def read_ranks(folder: Path, key: str) -> bytes | None:
 def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
     path = folder / RECORDS
     if path.exists() and not path.is_file():  # whoever reads a pipe may wait for ever
-        raise StoreError("not a file, but a folder, a pipe or a device", culprit=str(path))
+        raise StoreError(f"{path} cannot be read: it is no file, but a directory, a pipe or a device")
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:

@@ -38,7 +38,7 @@ def _use_data_home(ctx: click.Context, _: click.Parameter, value: Path | None) -
     if value is None:
         return
     before = os.environ.get(HOME_VARIABLE)
-    os.environ[HOME_VARIABLE] = str(value.expanduser().absolute())
+    os.environ[HOME_VARIABLE] = os.path.abspath(os.path.expanduser(value))
 
     def restore() -> None:
         if before is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,7 +27,7 @@ Entries = tuple[Entry[LearnerSpec], ...] | tuple[Entry[DatasetSpec], ...]
 
 def read_file(path: Path) -> RawTable:
     """The raw content of an experiment file."""
-    if path.exists() and not path.is_file():  # whoever reads a pipe may wait for ever
+    if os.path.exists(path) and not path.is_file():  # whoever reads a pipe may wait for ever
         raise SpecError("not a file, but a folder, a pipe or a device", culprit=str(path))
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -34,7 +35,7 @@ def read_file(path: Path) -> RawTable:
         raise SpecError(f"{path}: there is no such file (nor an experiment of that name)") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: cannot be read: {error}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError too
         raise SpecError(f"{path}: not valid TOML: {error}") from error
 
 

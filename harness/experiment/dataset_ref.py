@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -59,7 +60,7 @@ def read_dataset(text: str) -> Expression:
     try:
         expression = parse(text)
     except SpecError:
-        if is_file(text) and Path(text).exists():
+        if is_file(text) and os.path.exists(text):
             return Expression(text)
         raise
     if len(expression.positional) > 1:

@@ -210,7 +210,9 @@ def test_a_field_of_a_later_release_is_passed_over():
 
 
 def test_a_newer_format_is_refused_and_named():
-    with pytest.raises(NewerLine, match=f"a record of format {FORMAT + 1}, and this harness knows formats up to {FORMAT}"):
+    with pytest.raises(
+        NewerLine, match=f"a record of format {FORMAT + 1}, and this harness knows formats up to {FORMAT}"
+    ):
         from_line(signed(content_of(SMALL) | {"format": FORMAT + 1}))
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -205,45 +204,46 @@ def test_a_bad_record_written_by_hand_is_named_left_out_of_reading_and_put_aside
 # -- what somebody does to the folder while a run writes to it -------------------------------------------------------
 
 
-def test_records_that_are_deleted_during_a_run_are_written_anew(tmp_path):
-    with (
-        pytest.warns(UserWarning, match="records.jsonl was taken away during the run: written anew, with all 2 records"),
-        open_store(tmp_path) as store,
-    ):
+def run_and_lose_records(folder, *later, instead=None):
+    """A run that keeps two trials, loses their records, finds another file `instead`, and keeps `later` ones."""
+    with open_store(folder) as store:
         store.append(record(0))
         store.append(record(1))
-        (tmp_path / "records.jsonl").unlink()
-        store.append(record(2))
+        (folder / "records.jsonl").unlink()
+        if instead is not None:
+            (folder / "records.jsonl").write_text(instead)
+        for each in later:
+            store.append(each)
+
+
+def test_records_that_are_deleted_during_a_run_are_written_anew(tmp_path):
+    with pytest.warns(UserWarning, match="jsonl was taken away during the run: written anew, with all 2 records"):
+        run_and_lose_records(tmp_path, record(2))
     assert keys(tmp_path) == ["k0", "k1", "k2"]
 
 
 def test_records_that_are_deleted_after_the_last_trial_are_written_anew(tmp_path):
-    with pytest.warns(UserWarning, match="written anew, with all 1 record"), open_store(tmp_path) as store:
-        store.append(record(0))
-        (tmp_path / "records.jsonl").unlink()
-    assert keys(tmp_path) == ["k0"]
+    with pytest.warns(UserWarning, match="written anew, with all 2 records"):
+        run_and_lose_records(tmp_path)
+    assert keys(tmp_path) == ["k0", "k1"]
 
 
 def test_a_file_put_in_the_place_of_the_records_is_kept_aside(tmp_path):
-    with pytest.warns(UserWarning, match="written anew"), open_store(tmp_path) as store:
-        store.append(record(0))
-        (tmp_path / "records.jsonl").unlink()
-        (tmp_path / "records.jsonl").write_text("somebody's own\n")
-        store.append(record(1))
-    assert keys(tmp_path) == ["k0", "k1"]
+    with pytest.warns(UserWarning, match="written anew"):
+        run_and_lose_records(tmp_path, record(2), instead="somebody's own\n")
+    assert keys(tmp_path) == ["k0", "k1", "k2"]
     assert (tmp_path / "damaged.jsonl").read_text() == "somebody's own\n"
 
 
 def test_a_folder_that_is_deleted_during_a_run_ends_it_and_nothing_is_called_safe(tmp_path):
-    with (
-        pytest.raises(StoreError, match="was removed during the run, with 1 record in it") as refused,
-        open_store(tmp_path / "out") as store,
-    ):
+    with open_store(tmp_path / "out") as store:
         store.append(record(0))
-        shutil.rmtree(tmp_path / "out")
-        store.append(record(1))
+        (tmp_path / "out").rename(tmp_path / "gone")
+        with pytest.raises(StoreError, match="was removed during the run, with 1 record in it") as refused:
+            store.append(record(1))
+        (tmp_path / "gone").rename(tmp_path / "out")
     assert "safe" not in str(refused.value)
-    assert not (tmp_path / "out").exists()
+    assert keys(tmp_path / "out") == ["k0"]
 
 
 @pytest.mark.parametrize("name", ["lock", "records.jsonl", "ranks"])

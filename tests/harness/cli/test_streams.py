@@ -79,7 +79,7 @@ def test_a_closed_standard_error_costs_a_run_nothing(harness, tmp_path):
 
 @pytest.mark.parametrize("platform", ["win32", "cygwin"])
 def test_windows_gets_a_clear_message(platform):
-    with pytest.raises(SystemExit, match="Windows is not supported: use Linux or macOS, or .*WSL"):
+    with pytest.raises(SystemExit, match=r"Windows is not supported: use Linux or macOS, or .*WSL"):
         check_platform(platform)
 
 
