@@ -58,7 +58,7 @@ def _read_facts(folder: Path) -> dict[str, object]:
     """What the file of machines holds; nothing where there is none that can be read."""
     try:
         facts = json.loads((folder / MACHINES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return facts if isinstance(facts, dict) else {}
 

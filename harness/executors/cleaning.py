@@ -48,6 +48,9 @@ def reap() -> dict[int, int]:
 
 def remove_folder(folder: str) -> None:
     """Remove a folder with all that is in it, also where its owner may not write; what cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)  # most leave nothing, and this is quick
+        return
     shutil.rmtree(folder, ignore_errors=True)
     if os.path.isdir(folder) and not os.path.islink(folder):
         for below, _, _ in os.walk(folder):

@@ -25,19 +25,18 @@ class SharedMemory:
 
     def look(self, pids: Sequence[int]) -> int:
         """Look for what the job's processes hold; gives the bytes of all that is the job's."""
-        now = SYSTEM.list_shared()
         unknown = set()
-        for name, mark in now.items():
-            is_new = self._before.get(name) != mark and self._own.get(name) != mark
-            if is_new and self._looks[name] < MOST_LOOKS:
+        for name in SYSTEM.list_shared() - self._before - self._own.keys():
+            if self._looks[name] < MOST_LOOKS:
                 unknown.add(name)
         if unknown:
             self._looks.update(unknown)
             for name in unknown & SYSTEM.held_shared(pids):
-                self._own[name] = now[name]
+                mark = SYSTEM.identify_shared(name)
+                if mark is not None:
+                    self._own[name] = mark
         return SYSTEM.size_shared(self._own)
 
     def remove(self) -> None:
-        """Remove what is the job's."""
-        now = SYSTEM.list_shared()
-        SYSTEM.remove_shared({name for name, mark in self._own.items() if now.get(name) == mark})
+        """Remove what is the job's, and still what it was."""
+        SYSTEM.remove_shared({name for name, mark in self._own.items() if SYSTEM.identify_shared(name) == mark})

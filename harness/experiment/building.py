@@ -28,7 +28,7 @@ Entries = tuple[Entry[LearnerSpec], ...] | tuple[Entry[DatasetSpec], ...]
 def read_file(path: Path) -> RawTable:
     """The raw content of an experiment file."""
     if os.path.exists(path) and not path.is_file():  # whoever reads a pipe may wait for ever
-        raise SpecError("not a file, but a folder, a pipe or a device", culprit=str(path))
+        raise SpecError(f"{path}: cannot be read: it is no file, but a directory, a pipe or a device")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -40,8 +40,11 @@ class System(Protocol):
     def cpu_seconds_below(self, pid: int) -> float:
         """Processor time so far of all processes below this one that still run."""
 
-    def list_shared(self) -> dict[str, int]:
-        """Names of shared memory that this user has on the machine, with what tells two of one name apart."""
+    def list_shared(self) -> set[str]:
+        """Names of all shared memory on the machine: asked at every look, so nothing else is asked of each."""
+
+    def identify_shared(self, name: str) -> int | None:
+        """What tells this user's shared memory from another of that name; None where it is gone or another user's."""
 
     def held_shared(self, pids: Iterable[int]) -> set[str]:
         """Names of shared memory that some processes have open or mapped."""

@@ -114,16 +114,18 @@ def read_peak() -> int | None:
 # -- shared memory ---------------------------------------------------------------------------------------------------
 
 
-def list_shared() -> dict[str, int]:
-    user = os.geteuid()
-    found: dict[str, int] = {}
-    with contextlib.suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
-        for entry in entries:
-            with contextlib.suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
-                if status.st_uid == user:
-                    found[entry.name] = status.st_ino
-    return found
+def list_shared() -> set[str]:
+    with contextlib.suppress(OSError):
+        return set(os.listdir(SHARED_MEMORY))
+    return set()
+
+
+def identify_shared(name: str) -> int | None:
+    try:
+        status = os.lstat(os.path.join(SHARED_MEMORY, name))
+    except OSError:
+        return None
+    return status.st_ino if status.st_uid == os.geteuid() else None
 
 
 def held_shared(pids: Iterable[int]) -> set[str]:

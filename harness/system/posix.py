@@ -103,9 +103,13 @@ def read_peak() -> int | None:
 # -- shared memory ---------------------------------------------------------------------------------------------------
 
 
-def list_shared() -> dict[str, int]:
+def list_shared() -> set[str]:
     """POSIX has no list of it."""
-    return {}
+    return set()
+
+
+def identify_shared(name: str) -> int | None:
+    return None
 
 
 def held_shared(pids: Iterable[int]) -> set[str]:

@@ -272,7 +272,7 @@ def test_a_link_where_a_file_is_about_to_be_replaced_is_not_followed(tmp_path):
 
 def test_damaged_machines_are_no_obstacle(tmp_path):
     fill(tmp_path, 1)
-    for text in ("{", "[1]", "\xff"):
+    for text in ("{", "[1]", "\xff", "[" * 100_000):
         (tmp_path / "machine.json").write_bytes(text.encode("latin-1"))
         assert read_machines(tmp_path) == {}
     with open_store(tmp_path) as store:

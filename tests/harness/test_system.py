@@ -70,7 +70,7 @@ def test_the_plain_version_finds_what_lost_its_parent_and_stayed_in_its_group(tm
 
 def test_the_plain_version_says_nothing_of_what_it_cannot_know():
     assert (posix.reset_peak(), posix.read_peak(), posix.processor_ticks()) == (None, None, None)
-    assert (posix.list_shared(), posix.held_shared([os.getpid()]), posix.size_shared(["x"])) == ({}, set(), 0)
+    assert (posix.list_shared(), posix.held_shared([os.getpid()]), posix.size_shared(["x"])) == (set(), set(), 0)
     assert posix.cpu_seconds_below(os.getpid()) == 0.0
     assert posix.count_threads() >= 1
 
