@@ -31,6 +31,8 @@ from harness.trials.trial import Trial, TrialJob
 
 CLOCK_SLACK, START_SLACK = 0.05, 5.0
 """Seconds by which two clocks may differ, and that a process may take to start, send its ranks and end."""
+NPY_HEADS_BYTES = 1 << 16
+"""More than the heads of a file of arrays take."""
 TRIAL_TARGET = f"{run_trial_job.__module__}:{run_trial_job.__name__}"
 
 
@@ -149,7 +151,14 @@ def run_trials(
 
     def job_of(trial: Trial) -> Job:
         payload = TrialJob(trial=trial, metrics=calls, time_single_rows=time_single_rows, threads=conditions.threads)
-        return Job(TRIAL_TARGET, payload, conditions.timeout_seconds, conditions.memory_bytes, trial.code_group)
+        return Job(
+            TRIAL_TARGET,
+            payload,
+            conditions.timeout_seconds,
+            conditions.memory_bytes,
+            blob_bytes=most_rank_bytes(trial),
+            group=trial.code_group,
+        )
 
     def on_phase(job: Job, phase: str) -> None:
         trial = job.payload.trial
@@ -181,6 +190,13 @@ def run_trials(
             if told not in noticed:  # once is enough, the foot of the table counts them
                 noticed.add(told)
                 progress.say(f"warning: {told}")
+
+
+def most_rank_bytes(trial: Trial) -> int:
+    """How much a trial's ranks and places can take: two numbers of four bytes for each rank of every row there is."""
+    header = read_header(Path(trial.data_folder))
+    rows = header.rows if header else 0
+    return NPY_HEADS_BYTES + 2 * 4 * rows * trial.depth
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -168,8 +169,8 @@ def _records(lines: Iterator[str], name: str, mark: str, before: int) -> Iterato
 
 
 def _check_names(name: str, columns: Sequence[str]) -> None:
-    for column in columns:
-        if column and columns.count(column) > 1:
+    for column, times in Counter(columns).items():
+        if column and times > 1:
             raise DataError(f"{name}: two columns are called {column!r}: rename one")
 
 

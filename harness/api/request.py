@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -74,7 +75,7 @@ def _table_at(raw: RawTable, source: str, *keys: str) -> RawTable:
 def experiment_path(name: str, catalog: Catalog) -> Path:
     """The file of an experiment: the one named, or that of a registered one."""
     path = Path(name)
-    if path.suffix == ".toml" or path.exists():
+    if path.suffix == ".toml" or os.path.exists(path):
         return path
     try:
         entry = catalog.experiment(name)

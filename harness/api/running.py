@@ -15,7 +15,7 @@ from harness.errors import DataError, HarnessError
 from harness.executors import paths_of
 from harness.executors.base import Executor, Workplace
 from harness.experiment.building import build
-from harness.experiment.pairs import tell_incompatible
+from harness.experiment.pairs import check_size, tell_incompatible
 from harness.experiment.plan import key_of, plan
 from harness.experiment.resolve import Resolved, resolve
 from harness.experiment.schema import Experiment
@@ -81,7 +81,9 @@ class RunInterrupted(KeyboardInterrupt):
 
 def read_experiment(raw: RawExperiment, session: Session) -> Resolved:
     """An experiment with every name looked up, before any work."""
-    return resolve(build(raw.table, raw.source, session.catalog), session.catalog)
+    resolved = resolve(build(raw.table, raw.source, session.catalog), session.catalog)
+    check_size(resolved)
+    return resolved
 
 
 def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:

@@ -12,9 +12,12 @@ import click
 
 from harness import __version__
 from harness.cli.options import data_home_option
+from harness.cli.streams import set_up_streams
 from harness.errors import HarnessError
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
+MOST_LETTERS = 8_000
+"""Of an error."""
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
     "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
@@ -68,6 +71,8 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """The command's entry: errors become one line and an exit code, unless --debug asks for the traceback."""
+    check_platform(sys.platform)
+    set_up_streams()
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
@@ -82,13 +87,27 @@ def main() -> NoReturn:
     except HarnessError as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"harness: {error}", err=True)
+        click.echo(f"harness: {shortened(str(error))}", err=True)
         sys.exit(BAD_INPUT)
     except Exception as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"harness: unexpected {type(error).__name__}: {error} (--debug shows where)", err=True)
+        told = shortened(f"unexpected {type(error).__name__}: {error}")
+        click.echo(f"harness: {told} (--debug shows where)", err=True)
         sys.exit(UNEXPECTED)
+
+
+def shortened(text: str) -> str:
+    """An error as anybody would read it: what was given may be of any length, and stands in the message."""
+    if len(text) <= MOST_LETTERS:
+        return text
+    return f"{text[: MOST_LETTERS // 2]} [...] {text[-MOST_LETTERS // 2 :]}"
+
+
+def check_platform(platform: str) -> None:
+    """Say so at once where nothing would work: trials are forked, and results folders locked, as POSIX does it."""
+    if platform in ("win32", "cygwin"):
+        sys.exit("harness: Windows is not supported: use Linux or macOS, or the Windows Subsystem for Linux (WSL)")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import api
-from harness.cli.options import OneName, plugin_options
+from harness.cli.options import FilePath, OneName, plugin_options
 from harness.figures.kinds import FIGURE_KINDS
 from harness.figures.styles import DEFAULT_STYLE, FIGURE_STYLES
 
@@ -29,7 +29,7 @@ def _style_help() -> str:
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=FilePath())
 @click.option("--kind", type=click.Choice(list(FIGURE_KINDS)), required=True, help="What to draw.")
 @click.option("--metric", type=OneName("metrics"), help="What to measure by.  [default: r1; scaling: train]")
 @click.option("--x", "across", help=_x_help())
@@ -41,7 +41,7 @@ def _style_help() -> str:
 @click.option(
     "--out",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="Files to write: .png, .svg or .pdf.  [default: RESULTS/KIND.png and .svg]",
 )
 @plugin_options

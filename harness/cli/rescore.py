@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import api
-from harness.cli.options import NameList, plugin_options
+from harness.cli.options import FilePath, NameList, plugin_options
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=FilePath())
 @click.option(
     "--metrics", required=True, type=NameList("metrics"), help="What to compute: r3,macro_f1,'mrr(depth=10)'."
 )

@@ -10,7 +10,7 @@ import click
 from tabulate import tabulate
 
 from harness import api
-from harness.cli.options import NameList, OneName, plugin_options
+from harness.cli.options import FilePath, NameList, OneName, plugin_options
 from harness.cli.showing import end_code, show_table
 from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
@@ -65,7 +65,7 @@ FILE_KEYS = (
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
-@click.option("--out", type=click.Path(path_type=Path), help="Results folder.  [default: results/NAME, by content]")
+@click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME, by content]")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
 @click.option("--rerun", type=NameList("learners"), help="Run all trials of these learners again.")
 @click.option(
@@ -76,7 +76,7 @@ FILE_KEYS = (
     metavar="[TIME]",
     help="Before each trial, wait until nothing else is at work: for 10m at most, or for this time.",
 )
-@click.option("--reuse", multiple=True, type=click.Path(path_type=Path), help="Take finished trials from this folder.")
+@click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
 def run(

@@ -9,7 +9,7 @@ import click
 
 from harness import api
 from harness.cli.format_option import format_option
-from harness.cli.options import NameList, plugin_options
+from harness.cli.options import FilePath, NameList, plugin_options
 from harness.cli.showing import show_table
 from harness.errors import HarnessError
 from harness.stats import SPREADS, TESTS
@@ -23,7 +23,7 @@ SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=FilePath())
 @format_option
 @click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
 @click.option("--by", type=click.Choice(list(ROW_HEADINGS)), default="dataset", show_default=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+MOST_BLOB_BYTES = 2**24
 JobStatus = Literal["ok", "timeout", "memory", "crash"]
 
 
@@ -20,6 +21,8 @@ class Job:
     payload: Any
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
+    blob_bytes: int = MOST_BLOB_BYTES
+    """The most that it may give back as bytes."""
     group: str = ""
     """Whose code it runs: jobs of different groups share nothing that was imported ahead."""
 

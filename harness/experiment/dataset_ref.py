@@ -7,6 +7,8 @@ is looked up later; here it is decided what each data set goes by in tables.
 from __future__ import annotations
 
 import itertools
+import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -18,6 +20,10 @@ from harness.params import Params
 from harness.split import Split
 
 PACKINGS = (".gz", ".bz2", ".xz", ".zst")
+
+
+MOST_POINTS = 10_000
+"""Of a grid: more than anybody has the time to run."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ def read_dataset(text: str) -> Expression:
     try:
         expression = parse(text)
     except SpecError:
-        if is_file(text) and Path(text).exists():
+        if is_file(text) and os.path.exists(text):
             return Expression(text)
         raise
     if len(expression.positional) > 1:
@@ -87,6 +93,11 @@ def spread_grid(ref: DatasetRef) -> Iterator[DatasetRef]:
     if not grid:
         yield ref
         return
+    points = math.prod(map(len, grid.values()))
+    if points > MOST_POINTS:
+        raise SpecError(
+            f"data set '{ref.label}': a grid of {points:,} data sets, more than {MOST_POINTS:,}: list fewer"
+        )
     named_by_itself = ref.label.text == name_of(ref.source, ref.params, ref.wrapped)
     for combination in itertools.product(*grid.values()):
         chosen = dict(zip(grid, combination, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness.contract import LearnerSpec
 from harness.errors import SpecError
 from harness.experiment.resolve import Resolved, ResolvedDataset, ResolvedLearner
+from harness.experiment.schema import MOST_TRIALS
 from harness.label import Label, grid_label
 from harness.params import Params
 from harness.signature import REQUIRED
@@ -40,6 +42,20 @@ def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> li
             trouble = _incompatible(learner.spec_with(params), header, dataset.representation)
             pairs.append(Pair(learner, label, params, dataset.name, trouble))
     return pairs
+
+
+def check_size(resolved: Resolved) -> None:
+    """SpecError where there are more trials than can be planned: before any of them is."""
+    total = 0
+    for dataset in resolved.datasets:
+        for learner in resolved.learners:
+            grid = _grid(_params_on(learner, dataset.name))
+            total += math.prod(map(len, grid.values())) * resolved.experiment.trials
+    if total > MOST_TRIALS:
+        raise SpecError(
+            f"{total:,} trials, and at most {MOST_TRIALS:,} can be run at a time",
+            next_step="ask for fewer trials, or for a smaller grid of parameters",
+        )
 
 
 def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:
@@ -74,15 +90,24 @@ def _incompatible(spec: LearnerSpec, header: Header, representation: str) -> str
 
 def _set_ups(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[Label, dict[str, Any]]]:
     """Every combination of the parameters that were given as lists, labelled by those parameters."""
-    params = {**learner.ref.params, **learner.ref.by_dataset.get(dataset, {})}
+    params = _params_on(learner, dataset)
     _check_complete(learner, params)
-    grid = {name: value for name, value in params.items() if isinstance(value, list)}
+    grid = _grid(params)
     for name, values in grid.items():
         if not values:
             raise SpecError(f"learner {learner.ref.label!r}: the list of values for {name!r} is empty")
     for combination in itertools.product(*grid.values()):
         chosen = dict(zip(grid, combination, strict=True))
         yield grid_label(learner.ref.label, chosen), {**params, **chosen}
+
+
+def _params_on(learner: ResolvedLearner, dataset: str) -> dict[str, Any]:
+    return {**learner.ref.params, **learner.ref.by_dataset.get(dataset, {})}
+
+
+def _grid(params: Params) -> dict[str, list[Any]]:
+    """The parameters that were given as lists."""
+    return {name: value for name, value in params.items() if isinstance(value, list)}
 
 
 def _check_complete(learner: ResolvedLearner, params: Params) -> None:

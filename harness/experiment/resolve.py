@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -172,7 +173,7 @@ def _find_dataset(name: str, catalog: Catalog) -> Entry[DatasetSpec]:
         return catalog.dataset(name)
     except UnknownName as error:
         here = Path(name)
-        if not here.exists():
+        if not os.path.exists(here):
             raise
         what = "folder" if here.is_dir() else "file"
         raise UnknownName(f"{error}; there is a {what} of that name here: to read it, write ./{name}") from None

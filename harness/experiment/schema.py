@@ -25,12 +25,16 @@ from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_da
 from harness.experiment.units import parse_duration, parse_memory
 from harness.expression import parse, split_list
 from harness.figures.kinds import FIGURE_KINDS
-from harness.label import plain_label
+from harness.label import first_repeated, plain_label
 from harness.split import Split, parse_split
 
 DEFAULT_DATASETS = ("icd10cm",)
 DEFAULT_TRIALS = 7
 """With fewer the default test cannot tell the best of three learners from the others, whatever the values."""
+MOST_TRIALS = 100_000
+"""Of one learner, and of all together: more than anybody means to run, and more than can be planned at once."""
+MOST_CANDIDATES = 10_000
+"""More combinations than anybody means to fit."""
 DEFAULT_SPLIT = "holdout:0.1"
 NAME_PATTERN, LINE_PATTERN = r"^[\w.-]+$", r"^[^\x00-\x1f\x7f]+$"
 
@@ -188,7 +192,7 @@ class TuneTable(FileTable):
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     metric: str = "r1"
     search: Literal["grid", "random"] = "grid"
-    candidates: Annotated[StrictInt, Field(ge=1)] | None = None
+    candidates: Annotated[StrictInt, Field(ge=1, le=MOST_CANDIDATES)] | None = None
     seconds: Annotated[Seconds | None, Field(alias="time")] = None
 
     @model_validator(mode="after")
@@ -210,7 +214,7 @@ class Experiment(FileTable):
     datasets: Annotated[
         tuple[Annotated[DatasetTable, _reading(_dataset_table)], ...], _reading(split_list), Field(min_length=1)
     ] = tuple(DatasetTable(name=name) for name in DEFAULT_DATASETS)
-    trials: Annotated[StrictInt, Field(ge=1)] = DEFAULT_TRIALS
+    trials: Annotated[StrictInt, Field(ge=1, le=MOST_TRIALS)] = DEFAULT_TRIALS
     seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
@@ -270,8 +274,7 @@ def kept_datasets(groups: DatasetGroups, left_out: tuple[str, ...]) -> tuple[Dat
             kept += [ref for ref in group if ref.label.text not in left_out]
     if not kept:
         raise SpecError("leave_out leaves no data set")
-    names = [ref.label.text for ref in kept]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpecError(f"data set {name!r} stands twice in datasets: give one a label, as in other=NAME")
+    twice = first_repeated(ref.label.text for ref in kept)
+    if twice is not None:
+        raise SpecError(f"data set {twice!r} stands twice in datasets: give one a label, as in other=NAME")
     return tuple(kept)

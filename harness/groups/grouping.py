@@ -41,7 +41,7 @@ def flat_first(lines: Iterable[Line]) -> list[Line]:
 
 
 def _place_of_kind(line: Line) -> int:
-    return KINDS.index(line.kind)
+    return KINDS.index(line.kind) if line.kind in KINDS else len(KINDS)  # a record by hand may say anything
 
 
 def _one_a_seed(records: Iterable[Record]) -> tuple[Record, ...]:

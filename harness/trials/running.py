@@ -13,11 +13,13 @@ import numpy as np
 from harness.contract import AfterPass, Learner, Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
+from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
 from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
-from harness.trials.clock import Clock, read_peak, reset_peak
+from harness.trials.clock import Clock
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
+    check_files_left,
     compute_scores,
     count_edges,
     count_empty,
@@ -30,9 +32,9 @@ from harness.trials.parts import Parts, load_parts
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
 from harness.trials.tune import tune
-from harness.wording import in_a_line
+from harness.wording import in_a_line, well_formed
 
-MESSAGE_LENGTH = 400
+MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
 
 Send = Callable[[str], None]
 
@@ -67,7 +69,8 @@ def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
 def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
     line = in_a_line(text, MESSAGE_LENGTH)
-    return Measured(status=status, message=f"during {phase}: {line}", traceback=traceback.format_exc())
+    trace = well_formed(traceback.format_exc()[-TRACEBACK_LENGTH:])  # its end names the line
+    return Measured(status=status, message=f"during {phase}: {line}", traceback=trace)
 
 
 def _as_file(ranking: Ranking) -> bytes:
@@ -100,7 +103,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
-    base_bytes = reset_peak()
+    base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():
         learner.fit(parts.train.X, parts.train.y, **extra)
@@ -110,8 +113,9 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         predicted = ask_one_label(learner, parts, predict)
         send("rank")
         answer = ask(learner, parts, trial.depth, rank)
-    peak_bytes = read_peak()
+    peak_bytes = SYSTEM.read_peak()
     parts.check_unchanged(before)
+    check_files_left()
     send("measure")
     assessed = _assess(learner, parts, answer, fit, rank, predict)
     disagreement = tell_disagreement(predicted, answer)
