@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Generic, Literal, TypeVar
 
 from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
 from harness.errors import AmbiguousName, UnknownName
+from harness.suggestions import nearest
 
 Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
 PluginStatus = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
@@ -80,7 +80,7 @@ def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Sp
     if called:
         near = [f"{entry.origin.distribution}:{bare}" for entry in called]
     else:
-        near = get_close_matches(bare, sorted({entry.spec.name for entry in entries}), n=3)
+        near = nearest(bare, sorted({entry.spec.name for entry in entries}))
     raise _unknown(what, name, near, entries)
 
 

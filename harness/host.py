@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -25,6 +24,7 @@ from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport
 from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
 from harness.errors import HarnessError, UnknownName
 from harness.spec_fields import Fields
+from harness.suggestions import nearest
 
 GROUP = "harness"
 STRICT_VARIABLE = "HARNESS_STRICT_PLUGINS"
@@ -158,7 +158,7 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
     """What pluggy's own `check_pending` refuses, in words that say what to write instead."""
     for name, hook in vars(manager.hook).items():
         if not hook.has_spec() and not all(impl.optionalhook for impl in hook.get_hookimpls()):
-            near = get_close_matches(name, SPEC_OF_HOOK, n=1)
+            near = nearest(name, SPEC_OF_HOOK, most=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             module = getattr(plugin, "__name__", type(plugin).__name__)
             raise HarnessError(f"unknown hook {name!r} in {module!r}: {hint}the hooks are {', '.join(SPEC_OF_HOOK)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from harness.api.session import Session
@@ -16,6 +15,7 @@ from harness.executors.base import Job, Workplace
 from harness.experiment.dataset_ref import is_file, parse_dataset
 from harness.experiment.importable import find_learner
 from harness.experiment.resolve import resolve_dataset
+from harness.suggestions import nearest
 
 CHECK_TARGET = f"{run_check_job.__module__}:{run_check_job.__name__}"
 
@@ -62,7 +62,7 @@ def _unknown(name: str, catalog: Catalog) -> UnknownName:
     known = {entry.spec.name: "learner" for entry in catalog.learners}
     known |= {entry.spec.name: "data set" for entry in catalog.datasets}
     known |= {entry.spec.name: "metric" for entry in catalog.metrics}
-    near = [f"{found} (a {known[found]})" for found in get_close_matches(name, known, n=3)]
+    near = [f"{found} (a {known[found]})" for found in nearest(name, known)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return UnknownName(
         f"there is no learner, data set or metric {name!r}; {hint}`harness check` takes one that `harness list "

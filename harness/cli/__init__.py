@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 import warnings
@@ -71,8 +72,12 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
     except click.Abort as error:  # what click makes of Ctrl-C; a run that was interrupted says what is kept
         click.echo(str(error.__cause__ or "") or "interrupted", err=True)
         sys.exit(INTERRUPTED)

@@ -9,7 +9,7 @@ import click
 
 from harness import api
 from harness.cli.format_option import format_option
-from harness.cli.options import NameList, plugin_options
+from harness.cli.options import names_option, plugin_options
 from harness.cli.showing import show_table
 from harness.errors import HarnessError
 from harness.stats import SPREADS, TESTS
@@ -25,7 +25,7 @@ SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @format_option
-@click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
+@names_option("--metrics", kind="metrics", help="Columns, in this order.")
 @click.option("--by", type=click.Choice(list(ROW_HEADINGS)), default="dataset", show_default=True)
 @click.option("--mixed-machines", is_flag=True, help="Show times even where machines or threads differ.")
 @click.option("--test", type=click.Choice(list(TESTS)), default="sign", show_default=True, help=TEST_HELP)

@@ -20,13 +20,15 @@ RESULT = b"R"
 """From the job or the server: the answer, JSON."""
 WORDS = b"W"
 """From the supervisor: bytes of the job's own frames as they came, whole or not; the first says that it is there."""
+COMPILING = b"C"
+"""From the server: something that it imports has to be compiled first."""
 PID = b"I"
 """From a server that another one forked: which process it is."""
 END = b"E"
 """From the supervisor: how the process ended, JSON."""
 FOR_JOB, FOR_GROUP = b"j", b"g"
 """What a channel is handed over to a server for: one job, or another server for a group of them."""
-_TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, PID, END})
+_TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, COMPILING, PID, END})
 
 
 @dataclass(frozen=True)

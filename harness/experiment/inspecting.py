@@ -11,13 +11,13 @@ import importlib
 import inspect
 import json
 import sys
-from difflib import get_close_matches
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from harness.errors import HarnessError, SpecError, UnknownName
+from harness.suggestions import nearest
 
 
 def look_at(module: str, attribute: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def look_at(module: str, attribute: str) -> dict[str, Any]:
 
 def _missing(target: str, module: ModuleType, attribute: str) -> UnknownName:
     names = [name for name, value in vars(module).items() if _is_learner(value)]
-    near = get_close_matches(attribute, names, n=3)
+    near = nearest(attribute, names)
     hint = f"did you mean {' or '.join(near)}?" if near else f"its learners: {', '.join(names) or 'none'}"
     return UnknownName(f"learner {target!r}: module {module.__name__!r} has no {attribute!r}; {hint}")
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
 
 
+NO_TAXONOMY = "has no taxonomy, which the learner needs"
+
+
 @dataclass(frozen=True)
 class Pair:
     """A learner with its parameters, and a data set that it is meant to run on."""
@@ -38,6 +41,8 @@ def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> li
             continue
         for label, params in _set_ups(learner, dataset.name):
             trouble = _incompatible(learner.spec_with(params), header, dataset.representation)
+            if trouble == NO_TAXONOMY:
+                trouble += _ways_to_a_taxonomy(learner, dataset)
             pairs.append(Pair(learner, label, params, dataset.name, trouble))
     return pairs
 
@@ -68,8 +73,18 @@ def _incompatible(spec: LearnerSpec, header: Header, representation: str) -> str
     if header.negative and representation != "binary" and "nonnegative" in spec.needs:
         return f"has negative values (representation {representation!r}), which the learner forbids"
     if header.taxonomy_depth is None and "taxonomy" in spec.needs:
-        return "has no taxonomy, which the learner needs"
+        return NO_TAXONOMY
     return ""
+
+
+def _ways_to_a_taxonomy(learner: ResolvedLearner, dataset: ResolvedDataset) -> str:
+    """How a data set or a learner comes by one, as far as they take a parameter for it."""
+    ways = ["labels that are paths (Food/Bakery) give one"]
+    if "taxonomy" in dataset.params:
+        ways.append(f"so does a file of the tree, {dataset.ref.source}(taxonomy=FILE)")
+    if "taxonomy" in learner.defaults:
+        ways.append(f"{learner.ref.name}(taxonomy=...) makes its own, see `harness explain {learner.ref.name}`")
+    return f" ({'; '.join(ways)})"
 
 
 def _set_ups(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[Label, dict[str, Any]]]:

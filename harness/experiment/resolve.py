@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from harness.expression import Expression, parse
 from harness.metric import find_metric
 from harness.params import Params
 from harness.signature import REQUIRED, parameters_of
+from harness.suggestions import nearest
 
 MINIMUM_DEPTH = 10
 """Ranks kept a row, so that metrics thought of later can be computed without training again."""
@@ -239,7 +239,7 @@ def check_params(culprit: str, given: Params, known: Params) -> None:
     """SpecError for a parameter that is not there, or a value that cannot be written down."""
     for name, value in given.items():
         if name not in known:
-            near = get_close_matches(name, known, n=2)
+            near = nearest(name, known, most=2)
             hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
             raise SpecError(f"{culprit} has no parameter {name!r}; {hint}")
         if not _is_plain(value):

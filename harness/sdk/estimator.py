@@ -69,6 +69,10 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
             return {"random_state": rules.seed(self.random_state)}
         return {}
 
+    def check_params(self) -> None:
+        """Raise ValueError for the first parameter that `fit` would refuse: the host asks before any training."""
+        self._check_parameters()
+
     # -- learning
 
     def _begin(self, X: Matrix, y: ArrayLike) -> tuple[csr_array, Labels]:

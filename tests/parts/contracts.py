@@ -24,7 +24,7 @@ LAYERS = [
     "harness.catalog | harness.hooks",
     "harness.contract",
     "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
-    "harness.errors | harness.params | harness.processes | harness.wording",
+    "harness.errors | harness.params | harness.processes | harness.suggestions | harness.wording",
 ]
 PUBLIC = ("contract", "errors", "hooks", "sdk")
 """What plugins may build on, beside the names at the top of `harness`, which come from here."""
