@@ -14,6 +14,8 @@ Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
 PluginStatus = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
 THINGS = ("learners", "datasets", "metrics", "experiments")
 """What a catalog lists, by the names of its fields."""
+MOST_BROKEN = 3
+"""As many plugins are told of with a name that is not found."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class PluginReport:
     origin: Origin
     status: PluginStatus
     reason: str = ""
+    seconds: float = 0.0
+    """What finding out took: importing it and asking its hooks, which every command waits for."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +60,28 @@ class Catalog:
     plugins: tuple[PluginReport, ...] = ()
 
     def learner(self, name: str) -> Entry[LearnerSpec]:
-        return find_entry("learner", name, self.learners)
+        return self._find("learner", name, self.learners)
 
     def dataset(self, name: str) -> Entry[DatasetSpec]:
-        return find_entry("data set", name, self.datasets)
+        return self._find("data set", name, self.datasets)
 
     def metric(self, name: str) -> Entry[MetricSpec]:
-        return find_entry("metric", name, self.metrics)
+        return self._find("metric", name, self.metrics)
 
     def experiment(self, name: str) -> Entry[ExperimentSpec]:
-        return find_entry("experiment", name, self.experiments)
+        return self._find("experiment", name, self.experiments)
+
+    def _find(self, what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
+        """The entry of a name; where there is none, a broken plugin may be why, and its reason is told as well."""
+        try:
+            return find_entry(what, name, entries)
+        except UnknownName as unknown:
+            error = unknown
+        broken = [report for report in self.plugins if report.status == "broken"]
+        for report in broken[:MOST_BROKEN]:
+            origin = report.origin
+            error = error.adding(f"plugin {origin.plugin!r} of {origin} may bring it but is broken: {report.reason}")
+        raise error
 
 
 def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:

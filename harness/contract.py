@@ -57,6 +57,8 @@ class LearnerSpec:
     """What the learner's paper uses, for the parameters that it names a value of: shown beside the defaults."""
     wraps: str = ""
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
+    deterministic: bool = True
+    """Whether two fits with one `random_state` are the same; where they are not, no check asks for it."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)
@@ -68,6 +70,7 @@ class LearnerSpec:
         fields.sequences("preload")
         fields.mapping("parameters", optional=True)
         fields.params("paper_params", self.parameters)
+        fields.flags("deterministic")
 
 
 @dataclass(frozen=True, kw_only=True)

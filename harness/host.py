@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pluggy
 
 from harness import hooks
-from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport
+from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport, PluginStatus
 from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
 from harness.errors import HarnessError, UnknownName
 from harness.spec_fields import Fields
@@ -57,14 +58,16 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
         if origin.plugin in blocked or origin.distribution in blocked:
             reports.append(PluginReport(origin, "disabled", "by --disable-plugin"))
             continue
+        started = perf_counter()
         try:
             found = _collect(candidate)
         except (Exception, SystemExit) as error:
-            reports.append(PluginReport(origin, "broken", _reason(error)))
+            reports.append(PluginReport(origin, "broken", _reason(error), perf_counter() - started))
             continue
         for hook, specs in found.items():
             entries[hook] += [Entry(spec, origin) for spec in specs]
-        reports.append(PluginReport(origin, "ok" if any(found.values()) else "no hooks"))
+        status: PluginStatus = "ok" if any(found.values()) else "no hooks"
+        reports.append(PluginReport(origin, status, seconds=perf_counter() - started))
     _check_disabled(blocked, reports)
     catalog = Catalog(
         learners=tuple(entries["harness_learners"]),

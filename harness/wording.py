@@ -1,4 +1,4 @@
-"""How counts are worded: "1 trial", "2 trials", "1,918 classes"."""
+"""How counts are worded: "1 trial", "2 trials", "1,918 classes"; and texts of any origin made fit to be printed."""
 
 
 def counted(count: int | str, one: str, many: str | None = None) -> str:
@@ -19,3 +19,12 @@ def in_a_line(text: str, most: int) -> str:
     """A text as one line, cut where it gets too long."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most]}..."
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal would obey: only lines and tabs are left of all control characters."""
+    letters = []
+    for letter in text:
+        harmless = letter.isprintable() or letter in "\n\t"
+        letters.append(letter if harmless else "\N{REPLACEMENT CHARACTER}")
+    return "".join(letters)

@@ -19,6 +19,7 @@ BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
     "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
+    "show": ("harness.cli.show:show", "Show one learner's trials: parameters, tuning, tracebacks, output."),
     "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
     "compare": ("harness.cli.compare:compare", "Compare two results folders: the first is before, the second after."),
     "plot": ("harness.cli.plot:plot", "Draw a figure of one or more results folders."),

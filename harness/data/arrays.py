@@ -64,14 +64,19 @@ def folder_of(entry: Entry[DatasetSpec], params: Params) -> Path:
     return parsed_root() / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def call_stamp(target: str, params: Params) -> Any:
+    """What a stamp says; it gets the loader's parameters, with their defaults, if it takes any."""
+    stamp = import_target(target)
+    takes_parameters = bool(inspect.signature(stamp).parameters)
+    return stamp(**params) if takes_parameters else stamp()
+
+
 def _stamp_of(spec: DatasetSpec, params: Params) -> str:
-    """What the loader says of its raw content, which may depend on the parameters: they are given if it takes any."""
+    """What the loader says of its raw content, which may depend on the parameters."""
     if spec.stamp is None:
         return ""
-    stamp = import_target(spec.stamp)
-    takes_parameters = bool(inspect.signature(stamp).parameters)
     try:
-        return str(stamp(**params) if takes_parameters else stamp())
+        return str(call_stamp(spec.stamp, params))
     except DataError as error:
         is_brought = bool(spec.files or spec.obtain)
         if not is_brought or params.get("source") is not None or raw_folder(spec.name).exists():

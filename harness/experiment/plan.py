@@ -109,7 +109,7 @@ def _trial(
         params=params,
         code=_code(learner, params),
         code_group=code_group(learner.chain_with(params)),
-        blueprint=_blueprint(learner, params),
+        blueprint=blueprint_of(learner, params),
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,
         dataset=dataset.name,
@@ -204,12 +204,12 @@ def _written(value: Any) -> str:
 # -- blueprints ------------------------------------------------------------------------------------------------------
 
 
-def _blueprint(learner: ResolvedLearner, params: Params) -> Blueprint:
+def blueprint_of(learner: ResolvedLearner, params: Params) -> Blueprint:
     """How to build a learner: the one that it wraps, and estimators among its parameters, are blueprints in it."""
     built = {name: _as_blueprints(value) for name, value in params.items()}
     wrapped = learner.wrapped_with(params)
     if wrapped is not None:
-        built[learner.entry.spec.wraps] = _blueprint(wrapped, wrapped.ref.params)
+        built[learner.entry.spec.wraps] = blueprint_of(wrapped, wrapped.ref.params)
     return Blueprint(learner.entry.spec.load, built)
 
 
