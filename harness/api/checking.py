@@ -30,7 +30,7 @@ ALL_SECONDS = 600.0
 class Checked:
     """A thing that can be checked: what it is, where it comes from, and how it is set up."""
 
-    kind: Literal["learner", "data set", "metric"]
+    kind: Literal["learner", "data set", "metric", "experiment"]
     entry: Entry[Any]
     params: Mapping[str, Any] = field(default_factory=dict)
     """What a learner is set up with, otherwise than by default."""
@@ -48,7 +48,7 @@ class CheckResult:
 
 
 def find_checked(text: str, catalog: Catalog) -> Checked:
-    """What a text names: a data set (also a file), a metric, or a learner (also module:Class), with its parameters."""
+    """What a text names: a data set (also a file), a metric, an experiment, or a learner (also module:Class)."""
     if is_file(text):
         return _find_dataset(text, catalog)
     expression = parse(text)
@@ -57,6 +57,8 @@ def find_checked(text: str, catalog: Catalog) -> Checked:
         return _find_dataset(text, catalog)
     if any(entry.spec.name == name for entry in catalog.metrics):
         return Checked("metric", find_metric(text, catalog))
+    if any(entry.spec.name == name for entry in catalog.experiments):
+        return Checked("experiment", catalog.experiment(name))
     try:
         return _find_learner(expression, catalog)
     except UnknownName:
@@ -117,8 +119,8 @@ def run_checks(
     finally:
         executor.close()
     for name in names:
-        end = CheckEnd("failed", f"not run: the checks before took over {all_seconds:g} s")
-        yield CheckResult(name, end, follows="" if name == names[0] else names[0])
+        not_run = CheckEnd("failed", f"not run: the checks before took over {all_seconds:g} s")
+        yield CheckResult(name, not_run, follows="" if name == names[0] else names[0])
 
 
 def _until(stop: float, jobs: list[Job]) -> Iterator[Job]:

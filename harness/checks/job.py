@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from harness.checks import dataset_checks, learner_checks, metric_checks
+from harness.checks import dataset_checks, experiment_checks, learner_checks, metric_checks
 from harness.checks.blame import own_line, whole_traceback
 from harness.checks.check import Check, CheckFailed, NotApplicable
-from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
 
-CheckedSpec = LearnerSpec | DatasetSpec | MetricSpec
+CheckedSpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ def checks_for(spec: CheckedSpec, params: Mapping[str, Any]) -> list[Check]:
         return learner_checks(spec, **params)
     if isinstance(spec, DatasetSpec):
         return dataset_checks(spec)
+    if isinstance(spec, ExperimentSpec):
+        return experiment_checks(spec)
     return metric_checks(spec)
 
 
@@ -66,8 +68,14 @@ def _run(check: Check, spec: CheckedSpec) -> CheckEnd:
 
 
 def _failed(error: Exception, reason: str, spec: CheckedSpec) -> CheckEnd:
-    target = spec.compute if isinstance(spec, MetricSpec) else spec.load
     where = ""
     with contextlib.suppress(Exception):  # a module that cannot be imported is what the error itself is about
-        where = own_line(error, target)
+        where = own_line(error, _target_of(spec))
     return CheckEnd("failed", reason, where, whole_traceback(error))
+
+
+def _target_of(spec: CheckedSpec) -> str:
+    """Where its author's code is."""
+    if isinstance(spec, MetricSpec):
+        return spec.compute
+    return spec.resource if isinstance(spec, ExperimentSpec) else spec.load

@@ -34,6 +34,7 @@ COMMANDS = {
     ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
     "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
+    "new": ("harness.cli.new:new", "Write a new package for a learner, a data set, a metric or an experiment."),
     "check": ("harness.cli.check:check", "Run the conformance suite on a learner, a data set or a metric."),
     "completion": (
         "harness.cli.completion:completion",

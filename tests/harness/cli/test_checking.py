@@ -144,9 +144,9 @@ def test_a_learner_that_hangs_is_stopped_and_so_is_the_suite(check):
     assert any(line.startswith("FAIL  ranks in the promised shape: timeout: killed") for line in lines_of(ended))
     ended = check("good", "--within", "1ms")
     assert ended.returncode == 1
-    lines = lines_of(ended)
-    assert lines[1] == "FAIL  names its parameters: not run: the checks before took over 0.001 s"
-    assert "hence takes an empty row: by the cause of 'names its parameters'" in lines
+    (late,) = [line for line in lines_of(ended) if line.startswith("FAIL")]
+    assert late.endswith(": not run: the checks before took over 0.001 s")
+    assert any(line.startswith("hence takes an empty row: by the cause of") for line in lines_of(ended))
 
 
 def test_expressions_are_checked_as_they_are_set_up(check):
