@@ -47,6 +47,14 @@ class OVRPerceptron(OnlineClassifier):
     w_k -= x. Classes are ranked by <w_k, x> / ||w_k||, 0 where w_k is 0. All classes learn from the first instance on,
     those of later batches from theirs.
 
+    When to use
+    -----------
+    To compare with KDD 2008, whose baseline it is; every class sees every row, so time grows with the classes.
+
+    References
+    ----------
+    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
+
     Parameters
     ----------
     passes : the most times that training goes through the data; a pass without an error is the last.
