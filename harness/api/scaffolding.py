@@ -1,6 +1,6 @@
 """A new package for a learner, a data set, a metric or an experiment: ready to install, and passing its checks.
 
-What is written stands in `harness/templates`, a folder for each kind beside what all have in common. `_module_` in the
+What is written stands in `templates`, a folder for each kind beside what all have in common. `_module_` in the
 name of a file, and `$name` and the like in its text, are what differs from package to package.
 """
 
@@ -62,7 +62,7 @@ def new_package(kind: str, name: str, folder: Path | None = None, catalog: Catal
     if place.exists():
         raise HarnessError(f"{place} is there already: nothing is overwritten, choose another folder with --out")
     words = _words_for(name, chosen)
-    templates = resources.files("harness") / "templates"
+    templates = resources.files("harness.api") / "templates"
     files = {}
     for source in (COMMON, kind):
         for path, text in _texts_below(templates / source):

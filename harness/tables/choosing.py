@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from functools import partial
 
 from harness.contract import MetricSpec
-from harness.errors import HarnessError
+from harness.errors import HarnessError, UnknownName
 from harness.expression import parse_value, split_list
 from harness.groups import Line
 from harness.suggestions import nearest
 from harness.tables.marks import mark_best
 
 FindMetric = Callable[[str], MetricSpec]
-FIELDS: dict[str, Callable[[Line], tuple[str, ...]]] = {
-    "learner": lambda line: (line.label, line.title, line.set_up.learner, line.family),
-    "dataset": lambda line: (line.dataset, line.dataset_family),
-    "kind": lambda line: (line.kind,),
-    "representation": lambda line: (line.prepared.representation,),
-    "split": lambda line: (str(line.prepared.split),),
-}
-"""What a line is asked for by name; each may go by several words."""
+FIELDS = ("learner", "dataset", "kind", "representation", "split")
+"""What a line is asked for by name."""
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
@@ -56,26 +51,37 @@ def keep_lines(lines: Sequence[Line], conditions: Iterable[Condition], find_metr
     """The lines that meet all conditions; HarnessError where none does."""
     kept = list(lines)
     for condition in conditions:
-        meets = _reader(condition, lines, find_metric)
-        kept = [line for line in kept if meets(line)]
+        meets = _question(condition, lines, find_metric)
+        kept = list(filter(meets, kept))
         if not kept:
             told = f"{condition.field}{condition.sign}{condition.value}"
             raise HarnessError(f"where {told} leaves no line of these results")
     return kept
 
 
-def _reader(condition: Condition, lines: Sequence[Line], find_metric: FindMetric) -> Callable[[Line], bool]:
+def _question(condition: Condition, lines: Sequence[Line], find_metric: FindMetric) -> Callable[[Line], bool]:
     """How a line is asked whether it meets the condition: by a field, a parameter that any has, or a metric."""
     name = condition.field
     if name in FIELDS:
-        return lambda line: _fits(condition, FIELDS[name](line))
+        return partial(_fits_words, condition)
     if any(name in line.params for line in lines):
-        return lambda line: name in line.params and _fits_value(condition, line.params[name])
+        return partial(_fits_parameter, condition)
     try:
-        metric = find_metric(name).name
-    except HarnessError:
+        return partial(_fits_mean, condition, find_metric(name).name)
+    except UnknownName:
         raise _unknown(name, lines) from None
-    return lambda line: _fits_mean(condition, line, metric)
+
+
+def _words_of(line: Line, field: str) -> tuple[str, ...]:
+    """What a line goes by in a field: for some there are several words."""
+    words = {
+        "learner": (line.label, line.title, line.set_up.learner, line.family),
+        "dataset": (line.dataset, line.dataset_family),
+        "kind": (line.kind,),
+        "representation": (line.prepared.representation,),
+        "split": (str(line.prepared.split),),
+    }
+    return words[field]
 
 
 def _unknown(name: str, lines: Sequence[Line]) -> HarnessError:
@@ -87,23 +93,27 @@ def _unknown(name: str, lines: Sequence[Line]) -> HarnessError:
     return HarnessError(f"where {name}: no line has that; {hint}")
 
 
-def _fits(condition: Condition, words: tuple[str, ...]) -> bool:
+def _fits_words(condition: Condition, line: Line) -> bool:
     if condition.sign in COMPARISONS:
         raise HarnessError(f"where {condition.field}{condition.sign}...: words are asked for with = or !=")
-    patterns = split_list(condition.value)
-    found = any(fnmatchcase(word, pattern) for word in words for pattern in patterns)
+    pairs = itertools.product(_words_of(line, condition.field), split_list(condition.value))
+    found = any(itertools.starmap(fnmatchcase, pairs))
     return found == (condition.sign == "=")
 
 
-def _fits_value(condition: Condition, value: Any) -> bool:
+def _fits_parameter(condition: Condition, line: Line) -> bool:
+    """A line that does not have the parameter meets no condition on it."""
+    if condition.field not in line.params:
+        return False
+    value = line.params[condition.field]
     if condition.sign in COMPARISONS:
         is_number = isinstance(value, int | float)
         return is_number and COMPARISONS[condition.sign](value, _number(condition))
-    wanted = [parse_value(item) for item in split_list(condition.value)]
+    wanted = list(map(parse_value, split_list(condition.value)))
     return (value in wanted) == (condition.sign == "=")
 
 
-def _fits_mean(condition: Condition, line: Line, metric: str) -> bool:
+def _fits_mean(condition: Condition, metric: str, line: Line) -> bool:
     if condition.sign not in COMPARISONS:
         raise HarnessError(f"where {condition.field}{condition.sign}...: a mean is asked for with < or >")
     summary = line.summary(metric)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, UnknownName
 from harness.groups import group_records
 from harness.tables.choosing import Condition, keep_lines, parse_condition
 from tabling import R1, TRAIN, foot_of, make_table, titles
@@ -24,7 +24,7 @@ def lines(run_of):
 def find_metric(name):
     known = {"r1": R1, "train": TRAIN}
     if name not in known:
-        raise HarnessError(f"unknown metric {name}")
+        raise UnknownName(f"unknown metric {name}")
     return known[name]
 
 
