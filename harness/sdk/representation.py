@@ -1,8 +1,9 @@
 """Fitted representations in a folder without pickle, and back: chains and unions of them included.
 
 A representation that can be kept has `save(path)`, which writes what was fitted to one file, and a class method
-`load(path)`, which gives it back (`harness.sdk.saving.Saved` has both). A chain is scikit-learn's `Pipeline`, a union its
-`FeatureUnion`; the folder holds one file for each of their members and `representation.json`, which says what is where.
+`load(path)`, which gives it back (`harness.sdk.saving.Saved` has both). A chain is scikit-learn's `Pipeline`, a union
+its `FeatureUnion`; the folder holds one file for each of their members and `representation.json`, which says what is
+where.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from harness.sdk.description import class_name, class_named
 
 PLAN = "representation.json"
-Write, Read = Callable[[Any, Path], None], Callable[[Path], Any]
+Write = Callable[[Any, Path], None]
+Read = Callable[[Path], Any]
 
 
 @runtime_checkable
