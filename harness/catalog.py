@@ -1,4 +1,6 @@
-"""What the plugins brought: every learner, data set, metric and experiment by name, and what became of each plugin."""
+"""What the plugins brought, by name: learners, data sets, metrics, experiments, representations; and what became of
+each plugin.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import AmbiguousName, UnknownName
 from harness.suggestions import nearest
 
-Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
+Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec, RepresentationSpec)
 PluginStatus = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
-THINGS = ("learners", "datasets", "metrics", "experiments")
+THINGS = ("learners", "datasets", "metrics", "experiments", "representations")
 """What a catalog lists, by the names of its fields."""
 MOST_BROKEN = 3
 """As many plugins are told of with a name that is not found."""
@@ -57,6 +59,7 @@ class Catalog:
     datasets: tuple[Entry[DatasetSpec], ...] = ()
     metrics: tuple[Entry[MetricSpec], ...] = ()
     experiments: tuple[Entry[ExperimentSpec], ...] = ()
+    representations: tuple[Entry[RepresentationSpec], ...] = ()
     plugins: tuple[PluginReport, ...] = ()
 
     def learner(self, name: str) -> Entry[LearnerSpec]:
@@ -82,6 +85,9 @@ class Catalog:
             origin = report.origin
             error = error.adding(f"plugin {origin.plugin!r} of {origin} may bring it but is broken: {report.reason}")
         raise error
+
+    def representation(self, name: str) -> Entry[RepresentationSpec]:
+        return self._find("representation", name, self.representations)
 
 
 def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:

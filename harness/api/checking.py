@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, Literal
@@ -30,7 +30,7 @@ ALL_SECONDS = 600.0
 class Checked:
     """A thing that can be checked: what it is, where it comes from, and how it is set up."""
 
-    kind: Literal["learner", "data set", "metric", "experiment"]
+    kind: Literal["learner", "data set", "metric", "experiment", "representation"]
     entry: Entry[Any]
     params: Mapping[str, Any] = field(default_factory=dict)
     """What a learner is set up with, otherwise than by default."""
@@ -48,24 +48,35 @@ class CheckResult:
 
 
 def find_checked(text: str, catalog: Catalog) -> Checked:
-    """What a text names: a data set (also a file), a metric, an experiment, or a learner (also module:Class)."""
+    """What a text names: a data set (also a file), a learner (also module:Class), or what else a plugin brings."""
     if is_file(text):
         return _find_dataset(text, catalog)
     expression = parse(text)
     name = expression.name
-    if any(entry.spec.name == name for entry in catalog.datasets):
+    if _is_named(name, catalog.datasets):
         return _find_dataset(text, catalog)
-    if any(entry.spec.name == name for entry in catalog.metrics):
-        return Checked("metric", find_metric(text, catalog))
-    if any(entry.spec.name == name for entry in catalog.experiments):
+    if _is_named(name, catalog.experiments):
         return Checked("experiment", catalog.experiment(name))
+    if _is_named(name, catalog.representations):
+        return Checked("representation", catalog.representation(name))
+    return _find_metric_or_learner(text, expression, catalog)
+
+
+def _is_named(name: str, entries: Sequence[Entry[Any]]) -> bool:
+    return any(entry.spec.name == name for entry in entries)
+
+
+def _find_metric_or_learner(text: str, expression: Expression, catalog: Catalog) -> Checked:
+    """A learner, unless a metric has that name, or is one of a family by its short name, such as r7."""
+    name = expression.name
+    if not _is_named(name, catalog.metrics):
+        try:
+            return _find_learner(expression, catalog)
+        except UnknownName:
+            if ":" in name:
+                raise
     try:
-        return _find_learner(expression, catalog)
-    except UnknownName:
-        if ":" in name:
-            raise
-    try:
-        return Checked("metric", find_metric(text, catalog))  # one of a family by its short name, such as r7
+        return Checked("metric", find_metric(text, catalog))
     except UnknownName:
         raise _unknown(name, catalog) from None
 

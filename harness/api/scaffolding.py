@@ -1,4 +1,4 @@
-"""A new package for a learner, a data set, a metric or an experiment: ready to install, and passing its checks.
+"""A new package for whatever a plugin brings, a learner or an experiment: ready to install, and passing its checks.
 
 What is written stands in `templates`, a folder for each kind beside what all have in common. `_module_` in the
 name of a file, and `$name` and the like in its text, are what differs from package to package.
@@ -46,6 +46,12 @@ KINDS_OF_PACKAGES: Mapping[str, PackageKind] = {
         "computing.py",
         "metrics",
         "harness run --learners pa --datasets digits --metrics $name",
+    ),
+    "representation": PackageKind(
+        "representation",
+        "transformer.py",
+        "representations",
+        "harness run --learners pa --datasets digits --representation $name",
     ),
     "experiment": PackageKind("experiment", "experiment.toml", "experiments", "harness run $name"),
 }

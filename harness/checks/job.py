@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from harness.checks import dataset_checks, experiment_checks, learner_checks, metric_checks
+from harness.checks import dataset_checks, experiment_checks, learner_checks, metric_checks, representation_checks
 from harness.checks.blame import own_line, whole_traceback
 from harness.checks.check import Check, CheckFailed, NotApplicable
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
-CheckedSpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec
+CheckedSpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec | RepresentationSpec
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ def checks_for(spec: CheckedSpec, params: Mapping[str, Any]) -> list[Check]:
         return dataset_checks(spec)
     if isinstance(spec, ExperimentSpec):
         return experiment_checks(spec)
+    if isinstance(spec, RepresentationSpec):
+        return representation_checks(spec)
     return metric_checks(spec)
 
 

@@ -12,7 +12,6 @@ from tabulate import tabulate
 from harness import api
 from harness.cli.options import OneName, names_option, plugin_options
 from harness.cli.showing import end_code, show_table
-from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
 from harness.experiment.units import parse_duration
@@ -57,9 +56,10 @@ FILE_KEYS = (
     help="Choose a parameter on a validation part of the training rows: pa.C=[0.1,1,10].",
 )
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
-@click.option(
+@names_option(
     "--representation",
-    help=f"{', '.join(REPRESENTATIONS[:-1])} or {REPRESENTATIONS[-1]}.  [default: the data set's own]",
+    kind="representations",
+    help="What learners see of the data, one or several: words,chars(ngrams=2:5).  [default: the data set's own]",
 )
 @click.option(
     "--split", help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K or given[:NAME].  [default: holdout:0.1]"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from harness.signature import import_target
-from harness.trials.building import build_learner
-from harness.trials.trial import Blueprint
+from harness.trials.blueprint import Blueprint, build_estimator
 from harness.wording import in_a_line
 
 LONGEST_REFUSAL = 500
@@ -31,7 +30,7 @@ def _refusal_of(blueprint: Blueprint) -> str:
     except (Exception, SystemExit):
         return ""
     try:
-        _validate(build_learner(blueprint))
+        _validate(build_estimator(blueprint))
     except (ValueError, TypeError) as error:
         return in_a_line(str(error) or type(error).__name__, LONGEST_REFUSAL)
     except Exception:  # no refusal of a value: whatever it is, the trial meets it again and reports it with a traceback
