@@ -24,12 +24,12 @@ LAST_LINES = 20
 
 
 @click.command()
-@click.argument("name", type=OneName("learners", "datasets", "metrics"))
+@click.argument("name", type=OneName("learners", "datasets", "metrics", "representations"))
 @click.option("--timeout", default="60s", show_default=True, help="For each check.")
 @click.option("--within", default="10m", show_default=True, help="For all of them: no check begins later.")
 @plugin_options
 def check(name: str, timeout: str, within: str, session: Session, debug: bool) -> int:
-    """Run the conformance suite on a learner, a data set or a metric.
+    """Run the conformance suite on whatever a plugin brings: a learner, a data set, a metric, ...
 
     A learner may also be module:Class, a data set a file such as ./titles.csv; parameters are set as in 'pa(C=0.1)'.
     Of what fails by one cause, the first check is FAIL, and the others are named as following from it (hence).
