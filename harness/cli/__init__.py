@@ -34,8 +34,14 @@ COMMANDS = {
     ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
     "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
-    "new": ("harness.cli.new:new", "Write a new package for a learner, a data set, a metric or an experiment."),
-    "check": ("harness.cli.check:check", "Run the conformance suite on a learner, a data set or a metric."),
+    "new": (
+        "harness.cli.new:new",
+        "Write a new package for whatever a plugin brings, ready to install.",
+    ),
+    "check": (
+        "harness.cli.check:check",
+        "Run the conformance suite on whatever a plugin brings.",
+    ),
     "completion": (
         "harness.cli.completion:completion",
         'Print a completion script: eval "$(harness completion bash)".',

@@ -29,9 +29,10 @@ LAST_LINES = 20
 @click.option("--within", default="10m", show_default=True, help="For all of them: no check begins later.")
 @plugin_options
 def check(name: str, timeout: str, within: str, session: Session, debug: bool) -> int:
-    """Run the conformance suite on whatever a plugin brings: a learner, a data set, a metric, ...
+    """Run the conformance suite on whatever a plugin brings.
 
-    A learner may also be module:Class, a data set a file such as ./titles.csv; parameters are set as in 'pa(C=0.1)'.
+    NAME is a learner, a data set, a metric, a representation or an experiment. A learner may also be module:Class, a
+    data set a file such as ./titles.csv; parameters are set as in 'pa(C=0.1)'.
     Of what fails by one cause, the first check is FAIL, and the others are named as following from it (hence).
     """
     seconds, all_seconds = _duration(timeout, "--timeout"), _duration(within, "--within")

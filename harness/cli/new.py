@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="DIR", type=click.Path(path_type=Path), help="Where to write it.  [default: ./NAME]")
 @plugin_options
 def new(kind: str, name: str, out: Path | None, session: Session, debug: bool) -> None:
-    """Write a new package with its hook, its tests, a README and a file for CI.
+    """Write a new package for whatever a plugin brings, ready to install.
 
-    It holds a small example that works: `harness check NAME --plugins-dir DIR` passes at once.
+    It has its hook, its tests, a README and a file for CI, and holds a small example that works: `harness check NAME
+    --plugins-dir DIR` passes at once.
     """
     for path in api.new_package(kind, name, out, session.catalog):
         click.echo(f"wrote {path}", err=True)

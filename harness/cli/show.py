@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @click.option("--dataset", help="Only on this data set.")
 @plugin_options
 def show(results: Path, label: str, dataset: str | None, session: Session, debug: bool) -> None:
-    """Show one learner's trials: parameters, tuning, versions; tracebacks and output of those that failed, first.
+    """Show one learner's trials: parameters, tuning, tracebacks, output.
 
-    LABEL is what the learner goes by in the table, such as pa or 'pa(C=0.1)'.
+    Those that failed come first. LABEL is what the learner goes by in the table, such as pa or 'pa(C=0.1)'.
     """
     click.echo(api.read_results([results], session).show(label, dataset), nl=False)
