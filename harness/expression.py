@@ -65,8 +65,8 @@ def _is_estimator_name(name: str) -> bool:
     return ":" in name
 
 
-def split_list(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets and quotes; empty items are dropped."""
+def split_list(text: str, mark: str = ",") -> list[str]:
+    """Split at the commas, or at another mark, that stand outside brackets and quotes; empty items are dropped."""
     items: list[str] = []
     depth, quote, start, escaped = 0, "", 0, False
     for position, character in enumerate(text):
@@ -82,7 +82,7 @@ def split_list(text: str) -> list[str]:
                 raise SpecError(f"brackets more than {MOST_NESTED} deep in {in_a_line(text, MOST_SHOWN)!r}")
         elif character in _CLOSING:
             depth -= 1
-        elif character == "," and depth == 0:
+        elif character == mark and depth == 0:
             items.append(text[start:position])
             start = position + 1
     items.append(text[start:])

@@ -1,6 +1,6 @@
 """The results folder: append-only records, ranks beside them, one writer at a time. Survives kill -9.
 
-experiment.toml   what was asked for, last
+experiment.toml   what was asked for; a run that covers less than is here writes experiment-2.toml, ... beside it
 machine.json      the machines that records refer to
 incompatible.txt  learners that could not run on some of the data of the last run, a line each; where there are any
 records.jsonl     a line per finished trial, synced to disk before the next trial counts
@@ -199,12 +199,14 @@ class Store:
             os.ftruncate(self._handle, size)
             raise
 
-    def describe(self, experiment: str, machine: Machine, incompatible: Sequence[str] = ()) -> None:
-        """Write down what was asked for, on which machine, and what of it cannot run."""
+    def describe(
+        self, experiment: str, machine: Machine, incompatible: Sequence[str] = (), *, file: str = EXPERIMENT
+    ) -> None:
+        """Write down what was asked for, in a file of this name, on which machine, and what of it cannot run."""
         machines = _read_facts(self.folder) | {machine.id: asdict(machine)}
         try:
             replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
-            replace_file(self.folder / EXPERIMENT, experiment.encode())
+            replace_file(self.folder / file, experiment.encode())
             if incompatible:
                 replace_file(self.folder / INCOMPATIBLE, "".join(f"{line}\n" for line in incompatible).encode())
             else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from harness.api.request import Request
     from harness.api.results import Results, open_results, read_results
     from harness.api.running import Plan, RunInterrupted, RunOptions, plan_request, run_request
+    from harness.api.scaffolding import KINDS_OF_PACKAGES, new_package
     from harness.api.session import Session
 
 _HOMES = {
@@ -54,10 +55,13 @@ _HOMES = {
     "RunOptions": "running",
     "plan_request": "running",
     "run_request": "running",
+    "KINDS_OF_PACKAGES": "scaffolding",
+    "new_package": "scaffolding",
     "Session": "session",
 }
 
 __all__ = [
+    "KINDS_OF_PACKAGES",
     "CheckResult",
     "PaperExperiment",
     "Plan",
@@ -73,6 +77,7 @@ __all__ = [
     "find_checked",
     "keep_reproduction",
     "list_papers",
+    "new_package",
     "open_results",
     "plan_request",
     "read_paper",

@@ -13,6 +13,7 @@ from typing import Any
 from harness.catalog import Catalog
 from harness.errors import SpecError, UnknownName
 from harness.experiment.building import RawTable, read_file
+from harness.experiment.learner_groups import expand_groups
 
 NOTHING = "nothing to run: give --learners (`harness list learners`) or an experiment file"
 
@@ -55,6 +56,8 @@ def read_request(request: Request, catalog: Catalog) -> RawExperiment:
     elif not request.given.get("learners"):
         raise SpecError(NOTHING)
     raw |= request.given
+    if "learners" in raw:
+        raw["learners"] = expand_groups(raw["learners"], catalog)
     for target, values in request.settings.items():
         _table_at(raw, source, "set", target).update(values)
     for target, values in request.tune.items():

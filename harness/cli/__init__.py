@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 import warnings
@@ -21,6 +22,7 @@ MOST_LETTERS = 8_000
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
     "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
+    "show": ("harness.cli.show:show", "Show one learner's trials: parameters, tuning, tracebacks, output."),
     "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
     "compare": ("harness.cli.compare:compare", "Compare two results folders: the first is before, the second after."),
     "plot": ("harness.cli.plot:plot", "Draw a figure of one or more results folders."),
@@ -35,7 +37,14 @@ COMMANDS = {
     ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
     "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
-    "check": ("harness.cli.check:check", "Run the conformance suite on a learner, a data set or a metric."),
+    "new": (
+        "harness.cli.new:new",
+        "Write a new package for whatever a plugin brings, ready to install.",
+    ),
+    "check": (
+        "harness.cli.check:check",
+        "Run the conformance suite on whatever a plugin brings.",
+    ),
     "completion": (
         "harness.cli.completion:completion",
         'Print a completion script: eval "$(harness completion bash)".',
@@ -76,8 +85,12 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
     except click.Abort as error:  # what click makes of Ctrl-C; a run that was interrupted says what is kept
         click.echo(str(error.__cause__ or "") or "interrupted", err=True)
         sys.exit(INTERRUPTED)

@@ -9,7 +9,7 @@ import click
 
 from harness import api
 from harness.cli.format_option import format_option
-from harness.cli.options import FilePath, NameList, plugin_options
+from harness.cli.options import FilePath, names_option, plugin_options
 from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.tables.formats import FORMATS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("first", type=FilePath())
 @click.argument("second", type=FilePath())
-@click.option("--metrics", type=NameList("metrics"), help="What to compare.  [default: the columns of a table]")
+@names_option("--metrics", kind="metrics", help="What to compare.  [default: the columns of a table]")
 @click.option("--learners", metavar="LABEL,LABEL", help="This learner of the first with that one of the second.")
 @click.option("--instances", is_flag=True, help="Also McNemar's test on the test rows, from the saved ranks.")
 @format_option

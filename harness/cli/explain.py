@@ -55,11 +55,18 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
     if spec.supports:
         lines.append(f"Takes several labels a row: {'yes' if 'multilabel' in spec.supports else 'no'}.")
+    if not spec.deterministic:
+        lines.append("Two fits with one random_state may differ.")
+    for title, text in (("When to use it", told.use), ("Paper", told.references)):
+        if text:
+            lines += ["", click.wrap_text(f"{title}: {text}", WIDTH)]
     lines += ["", _parameter_table(spec, told), ""]
     if spec.paper_params:
         lines.append("`paper` has the values of its paper; the defaults are chosen on data, see docs/defaults.md.")
     inside = f"{spec.name}(pa)" if spec.wraps else spec.name
-    return [*lines, f"From {entry.origin}. Try it: harness run --learners {inside} --datasets digits"]
+    # What is run on by default has a class tree; the digits, which are quicker, have none.
+    data = "" if "taxonomy" in spec.needs else " --datasets digits"
+    return [*lines, f"From {entry.origin}. Try it: harness run --learners {inside}{data}"]
 
 
 def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WIDTHS = {"parameters": 44, "paper": 24, "summary": 44, "licence": 44}
 """Columns that are folded."""
+SLOW_SECONDS = 0.5
+"""From so long an import on, a plugin is told of by name."""
 
 
 @click.command("list")
@@ -79,10 +81,18 @@ def plugins(as_json: bool, session: Session, debug: bool) -> None:
             "distribution": report.origin.distribution,
             "version": report.origin.version,
             "status": report.status,
+            "seconds": round(report.seconds, 3) if as_json else f"{report.seconds:.2f}",
             "reason": report.reason,
         }
         rows.append(row)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
-    else:
-        click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+        return
+    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+    for report in session.catalog.plugins:
+        if report.seconds > SLOW_SECONDS:
+            click.echo(
+                f"\nplugin {report.origin.plugin!r} of {report.origin} takes {report.seconds:.1f} s to import, which "
+                "every command waits for: keep the learners in modules of their own, which only trials import",
+                err=True,
+            )

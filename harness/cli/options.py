@@ -111,6 +111,15 @@ class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         return items
 
 
+def names_option(*declarations: str, kind: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that takes names separated by commas, and may stand several times: what is given adds up."""
+    return click.option(*declarations, type=NameList(kind), multiple=True, callback=_together, **more)
+
+
+def _together(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    return ",".join(values) or None
+
+
 class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only
     """One name of any of some kinds, completed from the catalog."""
 

@@ -65,5 +65,7 @@ def plot(
     opened = api.read_results(results, session)
     drawing = opened.plot(kind, metric=metric, x=across, datasets=datasets, learners=learners)
     for path in out or [results[0] / f"{kind}.{form}" for form in DEFAULT_FILES]:
+        was_there = path.exists()
         drawing.save(path, style=style)
-        click.echo(f"wrote {path}", err=True)
+        instead = " in the place of the one that was there; --out names another file" if was_there else ""
+        click.echo(f"wrote {path}{instead}", err=True)

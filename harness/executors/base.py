@@ -60,7 +60,7 @@ class Executor(Protocol):
     """Where jobs run. It is told the workplace before the first of them, and closed after the last."""
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Settle what jobs find; `on_slow` is called once where that takes long, as it does while kernels compile."""
+        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first."""
 
     def run(
         self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None

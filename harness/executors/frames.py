@@ -21,6 +21,8 @@ RESULT = b"R"
 """From the job or the server: the answer, JSON."""
 WORDS = b"W"
 """From the supervisor: bytes of the job's own frames as they came, whole or not."""
+COMPILING = b"C"
+"""From the server: something that it imports has to be compiled first."""
 PID = b"I"
 """From a server that another one forked, and from a supervisor: which process it is."""
 END = b"E"
@@ -33,6 +35,7 @@ MOST_BYTES: Mapping[bytes, int] = {
     BLOB: 2**24,
     RESULT: 2**24,
     WORDS: 2**20,
+    COMPILING: 1_000,
     PID: 20,
     END: 2**20,
 }

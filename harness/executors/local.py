@@ -61,7 +61,7 @@ class LocalExecutor:
             self._settle()
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Settle what jobs find; `on_slow` is called once where a server's imports take long."""
+        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first."""
         self._on_slow = on_slow
         can_stay = self._first is not None and not self._is_settled and workplace.threads == self._workplace.threads
         self._workplace, self._is_settled = workplace, True

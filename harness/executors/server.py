@@ -18,6 +18,7 @@ import contextlib
 import gc
 import importlib
 import json
+import logging
 import os
 import secrets
 import selectors
@@ -31,6 +32,37 @@ from harness.executors.bell import Bell
 from harness.executors.cleaning import kill_tree, reap, remove_folder
 from harness.executors.supervisor import supervise
 from harness.system import SYSTEM
+
+COMPILERS_LOG = "harness.sdk.kernels.compiling"
+"""Where it is told, under INFO, that a kernel is compiled."""
+
+
+class _TellOnce(logging.Handler):
+    """Passes on to the host that something is compiled: once, for it takes long however much it is."""
+
+    def __init__(self, control: socket.socket) -> None:
+        super().__init__(logging.INFO)
+        self.control = control
+
+    def emit(self, record: logging.LogRecord) -> None:
+        stop_listening(self)
+        self.control.sendall(frames.pack(frames.COMPILING, b""))
+
+
+def listen_to_compiler(control: socket.socket) -> logging.Handler:
+    """Have the host told when something is compiled, until `stop_listening`."""
+    handler = _TellOnce(control)
+    log = logging.getLogger(COMPILERS_LOG)
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    return handler
+
+
+def stop_listening(handler: logging.Handler) -> None:
+    """What the jobs themselves compile is in their own clock's care."""
+    log = logging.getLogger(COMPILERS_LOG)
+    log.setLevel(logging.NOTSET)
+    log.removeHandler(handler)
 
 
 def preload(modules: list[str], control: socket.socket) -> str | None:
@@ -51,7 +83,9 @@ def serve(control: socket.socket) -> None:
         return
     setup = json.loads(told)
     sys.path[:0] = [path for path in setup["path"] if path not in sys.path]
+    handler = listen_to_compiler(control)
     threaded = preload(setup["preload"], control)
+    stop_listening(handler)
     control.sendall(frames.pack_json(frames.RESULT, threaded))
     if threaded is not None:
         return

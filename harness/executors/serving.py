@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from harness.errors import HarnessError
 from harness.executors import frames
 
-SLOW_SECONDS, HOPELESS_SECONDS = 5.0, 900.0
+HOPELESS_SECONDS = 900.0
 MOST_STARTS, MOST_OWN_ENDS = 12, 3
 """How often a server is started that somebody kills before it serves, and one that ends by itself, which is broken."""
 LONGEST_PAUSE = 2.0
@@ -49,6 +49,7 @@ class ForkServer:
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self.on_slow: Callable[[], None] | None = None
+        """Called when something that it imports is compiled first."""
         self.pid: int | None = None
         """Of its process, once that is known and while there is one."""
         self._begin = begin
@@ -140,17 +141,12 @@ class ForkServer:
         """Wait while the server imports its modules; gives the first that must not be among them, and why."""
         assert self._control is not None
         reader, module = frames.FrameReader(), ""
-        self._control.settimeout(SLOW_SECONDS)
+        self._control.settimeout(HOPELESS_SECONDS)
         while True:
             try:
                 data = self._control.recv(1 << 16)
             except TimeoutError:
-                if self._control.gettimeout() == HOPELESS_SECONDS:
-                    return _Unfit(module, f"takes over {HOPELESS_SECONDS:g} s to import")
-                if self.on_slow:
-                    self.on_slow()
-                self._control.settimeout(HOPELESS_SECONDS)
-                continue
+                return _Unfit(module, f"takes over {HOPELESS_SECONDS:g} s to import")
             if not data and not module:
                 raise ConnectionResetError("the fork server ended before it imported anything")
             if not data:
@@ -165,6 +161,9 @@ class ForkServer:
                     return _Unfit(threaded, "starts threads when imported") if threaded else None
                 if tag == frames.PID:
                     self.pid = int(content)
+                elif tag == frames.COMPILING:
+                    if self.on_slow:
+                        self.on_slow()
                 else:
                     module = content.decode()
 

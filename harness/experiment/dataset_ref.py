@@ -28,7 +28,7 @@ MOST_POINTS = 10_000
 
 @dataclass(frozen=True)
 class DatasetRef:
-    """A data set to run on; representation and split None mean the data set's and the experiment's own."""
+    """A data set to run on; without representations or split, the data set's and the experiment's own."""
 
     source: str
     """The registered name, or the file."""
@@ -37,7 +37,7 @@ class DatasetRef:
     params: Params = field(default_factory=dict)
     wrapped: str | None = None
     """The data set that it is made from, as it is written, where it stands without the name of a parameter."""
-    representation: str | None = None
+    representations: tuple[str, ...] = ()
     split: Split | None = None
 
 

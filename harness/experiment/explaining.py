@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from harness.experiment.schema import (
@@ -16,6 +15,7 @@ from harness.experiment.schema import (
     LearnerTable,
     TuneTable,
 )
+from harness.suggestions import nearest
 from harness.wording import in_a_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _allowed_keys(parts: tuple[int | str, ...]) -> str:
     if len(parts) > 1:
         table = _TABLES.get(str(parts[0]), Experiment)
     allowed = [field.alias or name for name, field in table.model_fields.items()]
-    near = get_close_matches(str(parts[-1]), allowed, n=1)
+    near = nearest(str(parts[-1]), allowed, most=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}allowed here: {', '.join(allowed)}"
 

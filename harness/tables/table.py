@@ -13,10 +13,12 @@ from harness.errors import HarnessError
 from harness.groups import Line, flat_first, rivals_by_data
 from harness.machine import Machine
 from harness.stats import SPREADS, Spread, Summary
+from harness.tables.choosing import best_lines, sorted_lines
 from harness.tables.foot import list_conditions, notes_on, tell_conditions
 from harness.tables.formats import find_format
 from harness.tables.marks import Marks, mark_best
 from harness.tables.render_html import table_fragment
+from harness.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd  # at run time only where a frame is asked for
@@ -90,12 +92,15 @@ def make_table(
     machines: Mapping[str, Machine] | None = None,
     test: str = "sign",
     spread: str = "sd",
+    sort: MetricSpec | None = None,
+    best: MetricSpec | None = None,
     notes: Sequence[str] = (),
 ) -> Table:
-    """The comparison table of some lines with these columns.
+    """The comparison table of some lines with these columns; by `sort`, or flat learners before trees.
 
-    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come
-    last in its foot: what a reader must know and no record can tell.
+    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. With
+    `best`, only lines are shown that are the best by it or cannot be told from it; marks compare all. `notes` come last
+    in its foot: what a reader must know and no record can tell.
     """
     lines = list(lines)
     if not lines:
@@ -111,7 +116,11 @@ def make_table(
             columns = tuple(metric for metric in columns if not metric.timed)
     marks = mark_best(flat_first(lines), columns, test)
     foot += [f"{chosen_spread.words}{marks.words}.", *notes_on(lines, columns, machines), *notes]
-    groups = _group_rows(flat_first(lines), columns, marks, by, chosen_spread)
+    shown = flat_first(lines) if sort is None else sorted_lines(lines, sort)
+    if best is not None:
+        shown = best_lines(shown, best, test)
+        foot.append(f"Shown: the best by {best.title or best.name}, {len(shown)} of {counted(len(lines), 'line')}.")
+    groups = _group_rows(shown, columns, marks, by, chosen_spread)
     return Table(columns, row_heading, groups, tuple(foot))
 
 

@@ -29,6 +29,14 @@ class CrammerSinger(LinearMachine):
     The defaults are chosen on validation parts (docs/defaults.md): on short texts, where rows of several classes are
     alike, no number of sweeps comes within tol, and 30 are enough. Cai and Hofmann have C=1.
 
+    When to use
+    -----------
+    Accuracy first with few or some hundred classes; all classes are in one problem, which takes its time.
+
+    References
+    ----------
+    Crammer and Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2001.
+
     Parameters
     ----------
     C : the price of a loss.

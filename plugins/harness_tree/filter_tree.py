@@ -18,6 +18,14 @@ class FilterTree(StaticTree):
 
     The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
 
+    When to use
+    -----------
+    Prediction in logarithmic time with a reduction that has a regret bound.
+
+    References
+    ----------
+    Beygelzimer, Langford and Ravikumar, Error-correcting tournaments, ALT 2009.
+
     Parameters
     ----------
     loss : "hinge", "absolute", "squared" or "logistic".

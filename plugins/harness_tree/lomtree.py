@@ -44,6 +44,14 @@ class LOMtree(TreeLearner, BatchLearner):
     pure splits. Beyond T nodes a leaf with many instances outside its main class is split at the expense of the
     smallest leaf. The class of a leaf is the most frequent one in it.
 
+    When to use
+    -----------
+    Very many classes without a tree of their own, and time that grows with the logarithm of their number.
+
+    References
+    ----------
+    Choromanska and Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+
     Parameters
     ----------
     T : the most inner nodes; None stands for four times the number of classes. Below their number less one, some

@@ -25,6 +25,14 @@ class OAA(BatchLearner):
 
     The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
 
+    When to use
+    -----------
+    To compare with the flat baseline of the paper of LOMtree; time grows with the classes.
+
+    References
+    ----------
+    Choromanska and Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+
     Parameters
     ----------
     loss : "hinge", "absolute", "squared" or "logistic".

@@ -17,6 +17,14 @@ class RandomTree(StaticTree):
 
     The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
 
+    When to use
+    -----------
+    To see what a learned tree is worth: the same time as `lomtree`, without learning where classes belong.
+
+    References
+    ----------
+    Choromanska and Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+
     Parameters
     ----------
     loss : "hinge", "absolute", "squared" or "logistic".

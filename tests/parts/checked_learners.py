@@ -140,6 +140,26 @@ class Remembers(Good):
         return self
 
 
+class DrawsWithoutASeed(Good):
+    """A little noise, never the same: what nobody can repeat, and remembers nothing."""
+
+    chance = np.random.default_rng(5)
+
+    def fit(self, X, y, after_pass=None):
+        super().fit(X, y, after_pass)
+        self.sums_ = self.sums_ + self.chance.normal(0, 2, self.sums_.shape)
+        return self
+
+
+class RemembersAndDraws(Remembers):
+    """Noise, and a memory beside it."""
+
+    def fit(self, X, y, after_pass=None):
+        super().fit(X, y, after_pass)
+        self.sums_ = self.sums_ + DrawsWithoutASeed.chance.normal(0, 2, self.sums_.shape)
+        return self
+
+
 class InventsClasses(Good):
     def fit(self, X, y, after_pass=None):
         super().fit(X, y, after_pass)

@@ -266,7 +266,7 @@ def test_a_pair_that_cannot_run_is_told_twice_and_costs_the_others_nothing(harne
     crowd = os.cpu_count() + 1
     ended = harness("run", *words, "--threads", crowd, "--plugins-dir", folder)
     (folder / "trained").unlink()
-    told = "learner 'treelike' cannot run on data set 'good': it has no taxonomy, which the learner needs; leave one"
+    told = "learner 'treelike' cannot run on data set 'good': it has no taxonomy, which the learner needs (labels"
     assert ended.returncode == 1
     assert f"warning: {told}" in ended.stderr.partition("1 trial to run")[0]
     assert told in ended.stdout.partition("Mean ±")[2]

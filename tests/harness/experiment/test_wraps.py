@@ -8,7 +8,7 @@ from harness.catalog import Catalog, Entry
 from harness.errors import SpecError, UnknownName
 from harness.experiment.pairs import tell_incompatible
 from harness.expression import Expression
-from harness.trials.trial import Blueprint
+from harness.trials.blueprint import Blueprint
 
 BAG = learner(
     "bag",
