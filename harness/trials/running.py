@@ -34,7 +34,7 @@ from harness.trials.outcome import Costs, Ranking, make_outcome
 from harness.trials.parts import Parts, load_parts
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
-from harness.trials.tune import tune
+from harness.trials.tune import settle, tune
 from harness.wording import in_a_line, well_formed
 
 MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
@@ -89,11 +89,13 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     trial = job.trial
     load, imported, warm, fit, predict, rank = Clock(), Clock(), Clock(), Clock(), Clock(), Clock()
     warned: list[str] = []
+    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
+    if tuned and trial.tuning_plan:
+        trial = settle(trial, trial.tuning_plan, tuned.params)
     send("load")
     with load.running():
         parts = load_parts(trial)
-    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
-    blueprint = trial.blueprint.with_params(tuned.params) if tuned else trial.blueprint
+    blueprint = trial.blueprint
     send("import")
     with imported.running():
         learner = build_estimator(blueprint)
@@ -152,6 +154,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         rank_seconds=rank.wall,
         rank_cpu_seconds=rank.cpu,
         load_seconds=load.wall,
+        represent_seconds=parts.represent_seconds,
+        represent_cpu_seconds=parts.represent_cpu_seconds,
         import_seconds=imported.wall,
         warmup_seconds=warm.wall,
         peak_bytes=peak_bytes,
