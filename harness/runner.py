@@ -137,6 +137,7 @@ def run_trials(
     specs = list(metrics)
     calls = tuple(call_of(spec) for spec in specs)
     time_single_rows = any(spec.single for spec in specs)
+    find_confidence = any(spec.confidence for spec in specs)
     circumstances = Circumstances(
         threads=conditions.threads,
         jobs=conditions.jobs,
@@ -148,7 +149,13 @@ def run_trials(
     noticed: set[str] = set()
 
     def job_of(trial: Trial) -> Job:
-        payload = TrialJob(trial=trial, metrics=calls, time_single_rows=time_single_rows, threads=conditions.threads)
+        payload = TrialJob(
+            trial=trial,
+            metrics=calls,
+            time_single_rows=time_single_rows,
+            find_confidence=find_confidence,
+            threads=conditions.threads,
+        )
         return Job(TRIAL_TARGET, payload, conditions.timeout_seconds, conditions.memory_bytes, trial.code_group)
 
     def on_phase(job: Job, phase: str) -> None:

@@ -13,6 +13,7 @@ from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
 from harness.api.preparing import preparer
 from harness.api.request import published_path
+from harness.api.risk import risk_reader
 from harness.api.session import Session, make_session
 from harness.contract import Labels, MetricSpec
 from harness.errors import HarnessError, StoreError
@@ -153,9 +154,9 @@ class Results:
         datasets: Names | None = None,
         learners: Names | None = None,
     ) -> Drawing:
-        """A figure, which shows itself in a notebook and has `save(path)`: curve, sweep, scaling, pareto, cd or bar."""
+        """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
         chosen = _only(_only(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
-        return make_drawing(kind, group_records(chosen), self._find_metric, metric=metric, x=x)
+        return make_drawing(kind, group_records(chosen), self._find_metric, risk_reader(self), metric=metric, x=x)
 
     def _find_metric(self, name: str) -> MetricSpec:
         return find_metric(name, self.session.catalog).spec

@@ -12,6 +12,8 @@ from scipy.sparse import issparse
 from harness.contract import Ranks
 from harness.errors import ContractError
 
+KEPT_SCORES = 2
+"""Of how many classes a row the scores are kept: the first, and the second for the gap between them."""
 BLOCK_VALUES = 4_000_000
 """Scores held at once: a block of rows, never a full rows x classes matrix for many classes."""
 
@@ -23,6 +25,8 @@ class Scored:
     ranks: np.ndarray
     places: np.ndarray | None
     """The rank of each listed class with ties at their worst: how many classes score as much; None without ties."""
+    scores: np.ndarray
+    """What the first two classes of each row score."""
 
 
 def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
@@ -110,6 +114,7 @@ def worst_places(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 def _rank_scores(learner: Any, method: str, X: Any, k: int) -> Scored:
     parts, places = [np.empty((0, k), np.int32)], [np.empty((0, k), np.int32)]
+    best = [np.empty((0, KEPT_SCORES))]
     for block in _blocks(X, _class_count(learner)):
         scores = getattr(learner, method)(block)
         if isinstance(scores, list):
@@ -121,11 +126,19 @@ def _rank_scores(learner: Any, method: str, X: Any, k: int) -> Scored:
             raise ContractError(f"{method} gave shape {scores.shape}, expected rows x classes_")
         if np.isnan(scores).any():
             raise ContractError(f"{method} gave NaN")
-        parts.append(top_k(scores, k))
+        ranked = top_k(scores, max(k, KEPT_SCORES))
+        parts.append(ranked[:, :k])
         places.append(worst_places(scores, parts[-1]))
+        best.append(_listed(scores, ranked[:, :KEPT_SCORES]))
     ranks, worst = np.concatenate(parts), np.concatenate(places)
     tied = (worst != np.where(ranks >= 0, np.arange(1, k + 1), 0)).any()
-    return Scored(ranks, worst if tied else None)
+    return Scored(ranks, worst if tied else None, np.concatenate(best))
+
+
+def _listed(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """What the listed classes score, 0 beside pads."""
+    taken = np.take_along_axis(scores.astype(np.float64), np.maximum(ranks, 0), axis=1)
+    return np.where(ranks >= 0, taken, 0.0)
 
 
 def _from_predict(predicted: Any, rows: int, k: int, n_classes: int) -> np.ndarray:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from harness.contract import AfterPass, Learner, Outcome
 from harness.errors import ContractError
@@ -16,6 +13,7 @@ from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
 from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
 from harness.trials.clock import Clock, read_peak, reset_peak
+from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
     compute_scores,
@@ -27,6 +25,7 @@ from harness.trials.measure import (
 )
 from harness.trials.outcome import Costs, Ranking, make_outcome
 from harness.trials.parts import Parts, load_parts
+from harness.trials.rank_files import ranking_to_bytes
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
 from harness.trials.tune import tune
@@ -40,7 +39,7 @@ Send = Callable[[str], None]
 def run_trial_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: what was measured, in plain values, and the ranks as a .npy file's bytes."""
     measured, ranking = _run_guarded(job, send)
-    return measured_as_plain(measured), None if ranking is None else _as_file(ranking)
+    return measured_as_plain(measured), None if ranking is None else ranking_to_bytes(ranking)
 
 
 def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
@@ -68,14 +67,6 @@ def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
     line = in_a_line(text, MESSAGE_LENGTH)
     return Measured(status=status, message=f"during {phase}: {line}", traceback=traceback.format_exc())
-
-
-def _as_file(ranking: Ranking) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, ranking.ranks)
-    if ranking.places is not None:  # behind the ranks: who reads one array reads these
-        np.save(buffer, ranking.places)
-    return buffer.getvalue()
 
 
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
@@ -120,6 +111,11 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
+    ranking = answer.ranking
+    if job.find_confidence:
+        send("calibrate")
+        ranking = replace(ranking, confidence=find_confidence(trial, blueprint, ranking))
+        outcome = replace(outcome, confidence=ranking.confidence)
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
         status="ok",
@@ -154,7 +150,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     )
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
-    return measured, answer.ranking
+    return measured, ranking
 
 
 @dataclass(frozen=True)
