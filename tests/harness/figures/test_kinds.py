@@ -101,7 +101,7 @@ def test_metric_and_x_are_those_asked_for_or_the_kinds_own(lines, kind, asked, a
 @pytest.mark.parametrize(
     ("kind", "asked", "told"),
     [
-        ("pie", {}, "figure of kind 'pie': expected one of curve, sweep, scaling, pareto, cd, bar"),
+        ("pie", {}, "figure of kind 'pie': expected one of curve, sweep, scaling, pareto, cd, bar, coverage"),
         ("bar", {"x": "train"}, "--x train: a figure of kind 'bar' has no x to choose"),
         ("scaling", {"x": "colour"}, "--x colour: expected one of classes, examples, features"),
     ],
