@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import ContractError
-from harness.trials.ranking import KEPT_SCORES, Scored, force
+from harness.trials.ranking import (
+    KEPT_SCORES,
+    Scored,
+    as_classes,
+    force,
+    listed_scores,
+    rank_positions,
+    score_blocks,
+    scoring_method,
+    top_k,
+)
 
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -26,6 +36,34 @@ def first_scores(learner: Any, X: Any, given: Any) -> NDArray[np.float32] | None
     if ranks.shape[1] < KEPT_SCORES:
         ranks = force(learner.rank(X, KEPT_SCORES))
     return as_kept(ask_scores(learner, X, ranks[:, :KEPT_SCORES]))
+
+
+def rank_with_scores(
+    learner: Any, X: Any, k: int, n_classes: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+    """The k best classes of each row, as class positions, and what each of them scores, where the learner tells."""
+    method = None if hasattr(learner, "rank") else scoring_method(learner)
+    if method is None:
+        given, by = rank_positions(learner, X, k)
+        scores = ask_scores(learner, X, given) if hasattr(learner, "scores") and by == "rank" else None
+        return as_classes(learner, given, by, X.shape[0], k, n_classes), scores
+    ranks, listed = [np.empty((0, k), np.int32)], [np.empty((0, k))]
+    for block in score_blocks(learner, method, X):
+        ranks.append(top_k(block, k))
+        listed.append(listed_scores(block, ranks[-1]))
+    return as_classes(learner, np.concatenate(ranks), method, X.shape[0], k, n_classes), np.concatenate(listed)
+
+
+def all_scores(learner: Any, X: Any) -> NDArray[np.float64] | None:
+    """The score of every class in `classes_`, rows x classes; None where the learner does not tell."""
+    if hasattr(learner, "scores"):
+        every = np.arange(len(learner.classes_), dtype=np.int32)
+        return np.asarray(learner.scores(X, np.tile(every, (X.shape[0], 1))), dtype=np.float64)
+    method = scoring_method(learner)
+    if method is None:
+        return None
+    blocks = list(score_blocks(learner, method, X))
+    return np.concatenate(blocks).astype(np.float64) if blocks else np.empty((0, len(learner.classes_)))
 
 
 def ask_scores(learner: Any, X: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
