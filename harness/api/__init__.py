@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
+    from harness.api.best import Best
+    from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
+    from harness.api.model import Model, load_model
+    from harness.api.predicting import Predicted, PredictionRequest, predict_rows
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -34,7 +38,16 @@ _HOMES = {
     "find_checked": "checking",
     "run_checks": "checking",
     "choose_columns": "columns",
+    "Best": "best",
+    "FitRequest": "fitting",
+    "fit": "fitting",
+    "fit_request": "fitting",
     "run": "front",
+    "Model": "model",
+    "load_model": "model",
+    "Predicted": "predicting",
+    "PredictionRequest": "predicting",
+    "predict_rows": "predicting",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -58,9 +71,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "Best",
     "CheckResult",
+    "FitRequest",
+    "Model",
     "PaperExperiment",
     "Plan",
+    "Predicted",
+    "PredictionRequest",
     "Reproduction",
     "Request",
     "Results",
@@ -71,10 +89,14 @@ __all__ = [
     "choose_progress",
     "default_out",
     "find_checked",
+    "fit",
+    "fit_request",
     "keep_reproduction",
     "list_papers",
+    "load_model",
     "open_results",
     "plan_request",
+    "predict_rows",
     "read_paper",
     "read_results",
     "reopen_paper",

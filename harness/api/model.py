@@ -15,9 +15,16 @@ from harness.api.answering import Answers, NamedClassifier
 from harness.contract import Taxonomy
 from harness.errors import ModelError
 from harness.models.calibration import calibrator_from_plain
-from harness.models.folder import ClassNames, read_classes, read_manifest
+from harness.models.folder import (
+    ClassNames,
+    new_folder,
+    read_classes,
+    read_manifest,
+    write_classes,
+    write_manifest,
+)
 from harness.models.manifest import Manifest, Part
-from harness.models.saving import load_estimator
+from harness.models.saving import load_estimator, save_estimator
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,10 @@ class Model:
         """Shares of all classes that add up to 1; that of the best one is the confidence."""
         return self.classifier.predict_proba(self._seen(rows))
 
+    def save(self, folder: str | PathLike[str]) -> Manifest:
+        """Keep it in a new folder; gives its manifest with the checksums of the files."""
+        return save_model(self, Path(folder))
+
     def as_pipeline(self) -> Any:
         """A scikit-learn pipeline of the representation and the classifier, fitted already."""
         from sklearn.pipeline import Pipeline  # noqa: PLC0415 (only who wants one waits for it)
@@ -90,6 +101,17 @@ def _as_texts(rows: Any) -> Sequence[str]:
         if not isinstance(text, str):
             raise ModelError(f"row {row} is {text!r}, expected a text: this model was fitted on texts")
     return texts
+
+
+def save_model(model: Model, folder: Path) -> Manifest:
+    """Keep a model in a new folder, which is there when all of it is written; gives its manifest with the checksums."""
+    manifest = model.manifest
+    with new_folder(folder) as place:
+        save_estimator(model.classifier.learner, place / manifest.learner.file)
+        if manifest.representation is not None:
+            save_estimator(model.representation, place / manifest.representation.file)
+        write_classes(place, ClassNames(model.classes, model.taxonomy))
+        return write_manifest(place, manifest)
 
 
 def load_model(folder: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Model:

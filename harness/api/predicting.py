@@ -62,7 +62,7 @@ class Predicted:
 
 
 OnBatch = Callable[[Predicted, float | None], None]
-"""Told after each batch: what became of the rows so far, and which share of the source they are, where that is known."""
+"""Told after each batch: what became of the rows so far, and the share of the source that they are, where known."""
 
 
 def predict_rows(model: Model, asked: PredictionRequest, on_batch: OnBatch) -> Predicted:

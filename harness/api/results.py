@@ -9,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from harness.api.best import Best, find_best
 from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
 from harness.api.preparing import preparer
@@ -194,6 +195,10 @@ class Results:
                 totals.changed + found.changed, totals.kept + found.kept, totals.failed + found.failed, trouble
             )
         return totals
+
+    def best(self, metric: str = "r1", *, dataset: str | None = None) -> Best:
+        """The learner, as set up, with the best mean of a metric on a data set: `results.best("r1").fit(data)`."""
+        return find_best(self, self._find_metric(metric), dataset)
 
     def failures(self) -> list[Failure]:
         """The trials that failed, each with its message, traceback and the end of what it printed."""
