@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from harness.abilities import AfterPass, Learner
 from harness.contract import (
-    AfterPass,
     Dataset,
     DatasetSpec,
     ExperimentSpec,
-    Learner,
     LearnerSpec,
     MetricSpec,
     Outcome,
     RawFile,
+    RepresentationSpec,
     Taxonomy,
 )
 from harness.errors import HarnessError
@@ -43,6 +43,7 @@ __all__ = [
     "Model",
     "Outcome",
     "RawFile",
+    "RepresentationSpec",
     "Results",
     "Taxonomy",
     "__version__",

@@ -1,4 +1,6 @@
-"""What the plugins brought: every learner, data set, metric and experiment by name, and what became of each plugin."""
+"""What the plugins brought, by name: learners, data sets, metrics, experiments, representations; and what became of
+each plugin.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +9,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Generic, Literal, TypeVar
 
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import AmbiguousName, UnknownName
 
-Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
+Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec, RepresentationSpec)
 PluginStatus = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
-THINGS = ("learners", "datasets", "metrics", "experiments")
+THINGS = ("learners", "datasets", "metrics", "experiments", "representations")
 """What a catalog lists, by the names of its fields."""
 
 
@@ -53,6 +55,7 @@ class Catalog:
     datasets: tuple[Entry[DatasetSpec], ...] = ()
     metrics: tuple[Entry[MetricSpec], ...] = ()
     experiments: tuple[Entry[ExperimentSpec], ...] = ()
+    representations: tuple[Entry[RepresentationSpec], ...] = ()
     plugins: tuple[PluginReport, ...] = ()
 
     def learner(self, name: str) -> Entry[LearnerSpec]:
@@ -66,6 +69,9 @@ class Catalog:
 
     def experiment(self, name: str) -> Entry[ExperimentSpec]:
         return find_entry("experiment", name, self.experiments)
+
+    def representation(self, name: str) -> Entry[RepresentationSpec]:
+        return find_entry("representation", name, self.representations)
 
 
 def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:

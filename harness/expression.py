@@ -62,8 +62,8 @@ def _is_estimator_name(name: str) -> bool:
     return ":" in name
 
 
-def split_list(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets and quotes; empty items are dropped."""
+def split_list(text: str, mark: str = ",") -> list[str]:
+    """Split at the commas, or at another mark, that stand outside brackets and quotes; empty items are dropped."""
     items: list[str] = []
     depth, quote, start, escaped = 0, "", 0, False
     for position, character in enumerate(text):
@@ -77,7 +77,7 @@ def split_list(text: str) -> list[str]:
             depth += 1
         elif character in _CLOSING:
             depth -= 1
-        elif character == "," and depth == 0:
+        elif character == mark and depth == 0:
             items.append(text[start:position])
             start = position + 1
     items.append(text[start:])

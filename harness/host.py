@@ -22,18 +22,19 @@ import pluggy
 
 from harness import hooks
 from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import HarnessError, UnknownName
 from harness.spec_fields import Fields
 
 GROUP = "harness"
 STRICT_VARIABLE = "HARNESS_STRICT_PLUGINS"
-AnySpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec
+AnySpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec | RepresentationSpec
 SPEC_OF_HOOK: Mapping[str, type[AnySpec]] = {
     "harness_learners": LearnerSpec,
     "harness_datasets": DatasetSpec,
     "harness_metrics": MetricSpec,
     "harness_experiments": ExperimentSpec,
+    "harness_representations": RepresentationSpec,
 }
 
 # -- loading ---------------------------------------------------------------------------------------------------------
@@ -71,6 +72,7 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
         datasets=tuple(entries["harness_datasets"]),
         metrics=tuple(entries["harness_metrics"]),
         experiments=tuple(entries["harness_experiments"]),
+        representations=tuple(entries["harness_representations"]),
         plugins=tuple(reports),
     )
     return _strictly(_with_conflicts(catalog))

@@ -231,7 +231,7 @@ def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDatas
 
 def rebuild_outcome(record: Record, data: Dataset, ranking: Ranking) -> Outcome:
     """What the trial knew when it ended, as far as metrics can see."""
-    train, test = draw_split(record.split, data.X.shape[0], record.seed, data.splits, data.y)
+    train, test = draw_split(record.split, data.rows, record.seed, data.splits, data.y)
     costs = Costs(
         fit_seconds=record.fit_seconds or 0.0,
         fit_cpu_seconds=record.fit_cpu_seconds or 0.0,

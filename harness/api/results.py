@@ -208,7 +208,7 @@ class Results:
     def ranked(self, record: Record) -> Ranked:
         """The saved ranks of a finished trial with the rows and labels that they belong to."""
         data = dataset_opener(self.session.catalog, preparer(self.session))(record)
-        _, rows = draw_split(record.split, data.X.shape[0], record.seed, data.splits, data.y)
+        _, rows = draw_split(record.split, data.rows, record.seed, data.splits, data.y)
         ranking = ranks_of(self.folder_of[record.key], record)
         return Ranked(rows, data.y[rows], ranking.ranks, data.class_names)
 

@@ -12,7 +12,6 @@ from tabulate import tabulate
 from harness import api
 from harness.cli.options import NameList, OneName, plugin_options
 from harness.cli.showing import end_code, show_table
-from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
 from harness.experiment.units import parse_duration
@@ -55,7 +54,8 @@ FILE_KEYS = (
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
 @click.option(
     "--representation",
-    help=f"{', '.join(REPRESENTATIONS[:-1])} or {REPRESENTATIONS[-1]}.  [default: the data set's own]",
+    type=NameList("representations"),
+    help="What learners see of the data, one or several: words,chars(ngrams=2:5).  [default: the data set's own]",
 )
 @click.option(
     "--split", help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K or given[:NAME].  [default: holdout:0.1]"

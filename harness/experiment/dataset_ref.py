@@ -22,7 +22,7 @@ PACKINGS = (".gz", ".bz2", ".xz", ".zst")
 
 @dataclass(frozen=True)
 class DatasetRef:
-    """A data set to run on; representation and split None mean the data set's and the experiment's own."""
+    """A data set to run on; without representations or split, the data set's and the experiment's own."""
 
     source: str
     """The registered name, or the file."""
@@ -31,7 +31,7 @@ class DatasetRef:
     params: Params = field(default_factory=dict)
     wrapped: str | None = None
     """The data set that it is made from, as it is written, where it stands without the name of a parameter."""
-    representation: str | None = None
+    representations: tuple[str, ...] = ()
     split: Split | None = None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.contract import LearnerSpec
 from harness.errors import SpecError
+from harness.experiment.representations import Representation, tell_unfit
 from harness.experiment.resolve import Resolved, ResolvedDataset, ResolvedLearner
 from harness.label import Label, grid_label
 from harness.params import Params
@@ -26,6 +27,8 @@ class Pair:
     label: Label
     params: Params
     dataset: str
+    representation: Representation | None
+    """What the learner sees of the data; None for the texts as they are."""
     trouble: str = ""
     """What about the data the learner cannot take; such a pair has no trials."""
 
@@ -37,9 +40,16 @@ def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> li
         if learner.ref.on is not None and dataset.name not in learner.ref.on:
             continue
         for label, params in _set_ups(learner, dataset.name):
-            trouble = _incompatible(learner.spec_with(params), header, dataset.representation)
-            pairs.append(Pair(learner, label, params, dataset.name, trouble))
+            spec = learner.spec_with(params)
+            for seen in _seen_by(spec, dataset):
+                trouble = _incompatible(spec, header, seen)
+                pairs.append(Pair(learner, label, params, dataset.name, seen, trouble))
     return pairs
+
+
+def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset) -> tuple[Representation | None, ...]:
+    """The representations of a data set that a learner meets: none, once, where it takes texts as they are."""
+    return (None,) if "text" in spec.needs else dataset.representations
 
 
 def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:
@@ -61,15 +71,25 @@ def _tell(label: str, datasets: Sequence[str], trouble: str) -> str:
     )
 
 
-def _incompatible(spec: LearnerSpec, header: Header, representation: str) -> str:
+def _incompatible(spec: LearnerSpec, header: Header, seen: Representation | None) -> str:
     """Why this learner cannot take this data at all, from what is known before any training."""
     if header.multilabel and "multilabel" not in spec.supports:
         return "has several labels a row, and the learner takes one"
-    if header.negative and representation != "binary" and "nonnegative" in spec.needs:
-        return f"has negative values (representation {representation!r}), which the learner forbids"
+    unfit = _unfit(spec, header, seen)
+    if unfit:
+        return unfit
     if header.taxonomy_depth is None and "taxonomy" in spec.needs:
         return "has no taxonomy, which the learner needs"
     return ""
+
+
+def _unfit(spec: LearnerSpec, header: Header, seen: Representation | None) -> str:
+    """Why the learner cannot take what it would see of the data."""
+    if seen is None:
+        return "" if header.text_bytes is not None else "has no texts, which the learner needs"
+    if "nonnegative" in spec.needs and seen.may_be_negative(header.negative):
+        return f"has negative values (representation {seen.name!r}), which the learner forbids"
+    return tell_unfit(seen, header)
 
 
 def _set_ups(learner: ResolvedLearner, dataset: str) -> Iterator[tuple[Label, dict[str, Any]]]:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
 from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
+from harness.experiment.parameters import as_blueprints, as_declared
+from harness.experiment.representations import TEXTS, Representation, find_representation, plan_representation
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner, code_group
 from harness.experiment.schema import Experiment
-from harness.expression import Expression
 from harness.metric import call_of
 from harness.params import Params
 from harness.signature import read_floats
 from harness.split import ONE_LABEL, Split
+from harness.trials.blueprint import Blueprint
 from harness.trials.splitting import draw_split
-from harness.trials.trial import Blueprint, Trial, TuningPlan
+from harness.trials.trial import RepresentationPlan, Trial, TuningPlan
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
@@ -86,10 +89,11 @@ def _trial(
         params = {**params, "random_state": seed}
     curves = resolved.experiment.curves
     tuning = _tuning_plan(learner, pair.label.text, seed, resolved)
+    seen = _seen(pair, header, resolved)
     decisive = {
         **_identity(learner, params),
         "data": header.fingerprint,
-        "representation": dataset.representation,
+        "representation": seen.identity,
         "split": str(split),
         "seed": seed,
         "depth": depth,
@@ -118,7 +122,8 @@ def _trial(
         dataset_params=dict(dataset.ref.params),
         data_folder=header.folder,
         fingerprint=header.fingerprint,
-        representation=dataset.representation,
+        representation=seen.name,
+        representing=seen.plan,
         split=split,
         number=number,
         seed=seed,
@@ -126,6 +131,26 @@ def _trial(
         curves=curves,
         tuning_plan=tuning,
     )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a learner sees of the data: what that is called, how it is made, and what tells it from another."""
+
+    name: str
+    plan: RepresentationPlan
+    identity: list[Any]
+
+
+def _seen(pair: Pair, header: Header, resolved: Resolved) -> _Seen:
+    if pair.representation is None:
+        return _Seen(TEXTS, RepresentationPlan(None, takes_text=True), [])
+    counting: Representation | None = None
+    identity = pair.representation.identity
+    if header.counting:
+        counting = find_representation(header.counting, resolved.catalog)
+        identity = [*identity, counting.identity]
+    return _Seen(pair.representation.name, plan_representation(pair.representation, header, counting), identity)
 
 
 def _tuning_plan(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> TuningPlan | None:
@@ -157,17 +182,8 @@ def _identity(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
         "distribution": origin.distribution,
         "version": origin.version,
         "code": learner.code,
-        "params": _as_declared(whole, read_floats(spec.load)),
+        "params": as_declared(whole, read_floats(spec.load)),
     }
-
-
-def _as_declared(params: Params, floats: frozenset[str]) -> dict[str, Any]:
-    """The parameters with numbers as the learner declares them, so that C=1 and C=1.0 are one trial."""
-    declared = dict(params)
-    for name in floats & params.keys():
-        if type(params[name]) is int:
-            declared[name] = float(params[name])
-    return declared
 
 
 def _code(learner: ResolvedLearner, params: Params) -> str:
@@ -206,20 +222,11 @@ def _written(value: Any) -> str:
 
 def _blueprint(learner: ResolvedLearner, params: Params) -> Blueprint:
     """How to build a learner: the one that it wraps, and estimators among its parameters, are blueprints in it."""
-    built = {name: _as_blueprints(value) for name, value in params.items()}
+    built = {name: as_blueprints(value) for name, value in params.items()}
     wrapped = learner.wrapped_with(params)
     if wrapped is not None:
         built[learner.entry.spec.wraps] = _blueprint(wrapped, wrapped.ref.params)
     return Blueprint(learner.entry.spec.load, built)
-
-
-def _as_blueprints(value: Any) -> Any:
-    if isinstance(value, Expression):
-        params = {name: _as_blueprints(inner) for name, inner in value.params.items()}
-        return Blueprint(value.name, params)
-    if isinstance(value, list | tuple):
-        return type(value)(map(_as_blueprints, value))
-    return value
 
 
 # -- repeats ---------------------------------------------------------------------------------------------------------

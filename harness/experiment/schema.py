@@ -19,9 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from harness.contract import Representation
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
+from harness.experiment.representation_ref import parse_representation
 from harness.experiment.units import parse_duration, parse_memory
 from harness.expression import parse, split_list
 from harness.figures.kinds import FIGURE_KINDS
@@ -88,7 +88,17 @@ def _read_split(value: object) -> Split:
         raise ValueError(str(error)) from None
 
 
+def _read_representation(text: str) -> str:
+    """A representation in the words of tables: written one way, however it was spaced."""
+    try:
+        return str(parse_representation(text))
+    except SpecError as error:
+        raise ValueError(str(error)) from None
+
+
 SplitValue = Annotated[Split, PlainValidator(_read_split)]
+RepresentationText = Annotated[str, AfterValidator(_read_representation)]
+Representations = Annotated[tuple[RepresentationText, ...], _reading(split_list)]
 LabelText = Annotated[str, Field(pattern=LINE_PATTERN)]
 Seconds = Annotated[float, PlainValidator(parse_duration)]
 
@@ -116,7 +126,7 @@ class DatasetTable(FileTable):
     params: dict[str, Any] = {}
     wrapped: str | None = None
     """The data set that it is made from, as it is written."""
-    representation: Representation | None = None
+    representation: Representations = ()
     split: SplitValue | None = None
 
     @model_validator(mode="after")
@@ -217,7 +227,7 @@ class Experiment(FileTable):
     timeout_seconds: Annotated[Seconds | None, Field(alias="timeout")] = None
     memory_bytes: Annotated[Annotated[int, PlainValidator(parse_memory)] | None, Field(alias="memory")] = None
     metrics: Annotated[tuple[str, ...], _reading(split_list), Field(min_length=1)] | None = None
-    representation: Representation | None = None
+    representation: Representations = ()
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     curves: bool = False
     tune: TuneTable | None = None
@@ -249,7 +259,7 @@ def dataset_groups(experiment: Experiment) -> DatasetGroups:
             label=plain_label(name),
             params=params,
             wrapped=table.wrapped,
-            representation=table.representation or experiment.representation,
+            representations=table.representation or experiment.representation,
             split=table.split,
         )
         groups[name] = (*groups.get(name, ()), *spread_grid(ref))

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from harness.contract import AfterPass
+from harness.abilities import AfterPass
 from harness.sdk import archive, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.index import IndexClassifier

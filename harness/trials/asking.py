@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.contract import Learner
+from harness.abilities import Learner
 from harness.trials.clock import Clock
 from harness.trials.outcome import Ranking, known_depth
 from harness.trials.parts import Parts

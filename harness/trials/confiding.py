@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from harness.models.calibration import calibrate
 from harness.split import Split
 from harness.trials.asking import ask
-from harness.trials.building import build_learner, extra_arguments, seed_shared_chance
+from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.building import extra_arguments, seed_shared_chance
 from harness.trials.clock import Clock
 from harness.trials.outcome import Ranking, first_is_true
 from harness.trials.parts import load_validation_parts
-from harness.trials.trial import Blueprint, Trial
+from harness.trials.trial import Trial
 
 HELD_OUT = Split("holdout", 0.2)
 
@@ -23,7 +24,7 @@ def find_confidence(trial: Trial, blueprint: Blueprint, ranking: Ranking) -> NDA
     A row that ranks no class has none.
     """
     parts = load_validation_parts(trial, HELD_OUT)
-    learner = build_learner(blueprint)
+    learner = build_estimator(blueprint)
     seed_shared_chance(trial.seed)
     learner.fit(parts.train.X, parts.train.y, **extra_arguments(learner, trial, parts.taxonomy))
     held_out = ask(learner, parts, 1, Clock()).ranking

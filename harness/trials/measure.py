@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from harness.contract import HasIndexBytes, HasIndexSize, Labels, Learner, Outcome
+from harness.abilities import HasIndexBytes, HasIndexSize, Learner
+from harness.contract import Labels, Outcome
 from harness.metric import MetricCall
 from harness.signature import import_target
 from harness.trials.ranking import force
@@ -88,10 +89,17 @@ def count_unseen(y: Labels, counts: NDArray[np.int64]) -> int:
 
 
 def count_empty(X: Any) -> int:
-    """Rows without a feature."""
+    """Rows without a feature, or without text."""
     if issparse(X):
         return int((np.diff(X.indptr) == 0).sum())
+    if X.ndim == 1:
+        return int((X == "").sum())
     return int((~X.any(axis=1)).sum())
+
+
+def count_features(X: Any) -> int | None:
+    """Columns; None where rows are texts."""
+    return int(X.shape[1]) if X.ndim > 1 else None
 
 
 @dataclass(frozen=True)

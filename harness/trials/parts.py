@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from harness.contract import Labels, Taxonomy
+from harness.contract import Dataset, Labels, Taxonomy
 from harness.data.arrays import open_dataset
 from harness.errors import ContractError
 from harness.split import Split
-from harness.trials.represent import represent
+from harness.trials.represent import Represented, as_text_array, represent, rows_for
 from harness.trials.splitting import draw_split
 from harness.trials.trial import Trial
 
@@ -24,7 +24,7 @@ class TrainingPart:
     """Rows as a learner sees them, and their labels."""
 
     X: Any
-    """A sparse matrix, or a dense array where the learner wants one."""
+    """A sparse matrix; where the learner wants them, a dense array or an array of texts."""
     y: Labels
 
 
@@ -52,31 +52,32 @@ class Parts:
 def load_parts(trial: Trial) -> Parts:
     """Open the data, split it, represent both parts."""
     data = open_dataset(Path(trial.data_folder))
-    train, test = draw_split(trial.split, data.X.shape[0], trial.seed, data.splits, data.y)
-    return _prepared(trial, data.X, data.y, (train, test), len(data.class_names), data.taxonomy)
+    return _prepared(trial, data, draw_split(trial.split, data.rows, trial.seed, data.splits, data.y))
 
 
 def load_validation_parts(trial: Trial, split: Split) -> Parts:
     """The training rows alone, parted once more: what tuning trains on and what it judges by. No test row is in it."""
     data = open_dataset(Path(trial.data_folder))
-    train, _ = draw_split(trial.split, data.X.shape[0], trial.seed, data.splits, data.y)
-    X, y = data.X[train], data.y[train]
-    return _prepared(trial, X, y, draw_split(split, X.shape[0], trial.seed, {}), len(data.class_names), data.taxonomy)
+    train, _ = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
+    fitted, judging = draw_split(split, len(train), trial.seed, {})
+    return _prepared(trial, data, (train[fitted], train[judging]))
 
 
-def _prepared(
-    trial: Trial,
-    X: csr_array,
-    y: Labels,
-    rows: tuple[np.ndarray, np.ndarray],
-    n_classes: int,
-    taxonomy: Taxonomy | None,
-) -> Parts:
-    train, test = rows
-    X_train, X_test = represent(trial.representation, X[train], X[test])
+def _prepared(trial: Trial, data: Dataset, parted: tuple[np.ndarray, np.ndarray]) -> Parts:
+    train, test = parted
+    rows = rows_for(data, trial.representing.takes_text)
+    if trial.representing.blueprint is None:
+        seen = Represented(as_text_array(rows[train]), as_text_array(rows[test]))
+    else:
+        seen = represent(trial.representing.blueprint, rows[train], data.y[train], rows[test])
     if trial.wants_dense:
-        X_train, X_test = X_train.toarray(), X_test.toarray()
-    return Parts(TrainingPart(X_train, y[train]), TrainingPart(X_test, y[test]), n_classes, taxonomy)
+        seen = Represented(seen.train.toarray(), seen.test.toarray())
+    return Parts(
+        TrainingPart(seen.train, data.y[train]),
+        TrainingPart(seen.test, data.y[test]),
+        len(data.class_names),
+        data.taxonomy,
+    )
 
 
 def checksum(value: Any) -> int:
@@ -84,4 +85,6 @@ def checksum(value: Any) -> int:
     if issparse(value):
         value = csr_array(value)
         return zlib.crc32(value.indptr, zlib.crc32(value.indices, zlib.crc32(value.data)))
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return zlib.crc32("\0".join(value).encode("utf-8", "surrogatepass"))
     return zlib.crc32(np.ascontiguousarray(value).data)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.contract import Ranks
+from harness.abilities import Ranks
 from harness.errors import ContractError
 
 SCORING = ("decision_function", "predict_proba")

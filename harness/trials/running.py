@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.contract import AfterPass, Learner, Outcome
+from harness.abilities import AfterPass, Learner
+from harness.contract import Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
-from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
+from harness.trials.blueprint import build_estimator
+from harness.trials.building import extra_arguments, seed_shared_chance, takes, warm_up
 from harness.trials.clock import Clock, read_peak, reset_peak
 from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
@@ -19,6 +21,7 @@ from harness.trials.measure import (
     compute_scores,
     count_edges,
     count_empty,
+    count_features,
     count_unseen,
     measure_index,
     time_single_rows,
@@ -81,7 +84,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     blueprint = trial.blueprint.with_params(tuned.params) if tuned else trial.blueprint
     send("import")
     with imported.running():
-        learner = build_learner(blueprint)
+        learner = build_estimator(blueprint)
     extra = extra_arguments(learner, trial, parts.taxonomy)
     send("warm-up")
     with warm.running(), heed_warnings([]):
@@ -124,7 +127,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         n_train=outcome.n_train,
         n_test=parts.test.X.shape[0],
         n_classes=outcome.n_classes,
-        n_features=parts.train.X.shape[1],
+        n_features=count_features(parts.train.X),
         unseen_test_rows=count_unseen(parts.test.y, outcome.train_class_counts),
         empty_test_rows=count_empty(parts.test.X),
         ranked_by=answer.ranked_by,

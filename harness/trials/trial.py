@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.contract import Direction
 from harness.metric import MetricCall
 from harness.params import Params
 from harness.record import TrialNames
 from harness.split import Split
+from harness.trials.blueprint import Blueprint
 
 
 @dataclass(frozen=True)
-class Blueprint:
-    """How to build an estimator: what to import, and its parameters, of which some may be estimators themselves."""
+class RepresentationPlan:
+    """What is made of the data's rows before a learner sees them, fitted on the training part of the trial."""
 
-    load: str
-    params: Params
-
-    def with_params(self, params: Params) -> Blueprint:
-        """The same estimator with some parameters set otherwise."""
-        return replace(self, params={**self.params, **params})
+    blueprint: Blueprint | None
+    """None where the learner gets the texts as they are."""
+    takes_text: bool
+    """Whether it is fitted on texts; if not, on rows of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +40,7 @@ class Trial(TrialNames):
     blueprint: Blueprint
     code_group: str = ""
     """Whose code runs in it: only trials of one group share what is imported ahead."""
+    representing: RepresentationPlan
     wants_dense: bool
     wants_taxonomy: bool
     data_folder: str

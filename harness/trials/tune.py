@@ -12,7 +12,8 @@ from harness.errors import ContractError
 from harness.params import Params
 from harness.record import Candidate
 from harness.trials.asking import ask
-from harness.trials.building import build_learner, extra_arguments, seed_shared_chance
+from harness.trials.blueprint import build_estimator
+from harness.trials.building import extra_arguments, seed_shared_chance
 from harness.trials.clock import Clock
 from harness.trials.measure import compute_scores
 from harness.trials.outcome import Costs, make_outcome
@@ -51,7 +52,7 @@ def _judge(trial: Trial, plan: TuningPlan, params: Params, parts: Parts) -> Cand
     """A candidate's score on the validation part, or why it has none; and what fitting it took."""
     fit, rank = Clock(), Clock()
     try:
-        learner = build_learner(trial.blueprint.with_params(params))
+        learner = build_estimator(trial.blueprint.with_params(params))
         seed_shared_chance(trial.seed)
         with fit.running():
             learner.fit(parts.train.X, parts.train.y, **extra_arguments(learner, trial, parts.taxonomy))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
-from harness.contract import AfterPass
+from harness.abilities import AfterPass
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances, Labels

@@ -22,11 +22,11 @@ LAYERS = [
     "harness.machine | harness.quiet | harness.record | harness.home | harness.host | harness.code | harness.stats",
     "harness.signature",
     "harness.catalog | harness.hooks",
-    "harness.contract",
+    "harness.contract | harness.abilities",
     "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
     "harness.errors | harness.params | harness.processes | harness.wording",
 ]
-PUBLIC = ("contract", "errors", "hooks", "sdk")
+PUBLIC = ("abilities", "contract", "errors", "hooks", "sdk")
 """What plugins may build on, beside the names at the top of `harness`, which come from here."""
 
 

@@ -1,0 +1,52 @@
+"""Representations as the user names them: `words`, `chars(ngrams=2:5)`, `words+chars`, `truncated-svd(chars, d=100)`.
+
+What stands first in the brackets comes before: its output is what the outer one is fitted on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from harness.errors import SpecError
+from harness.expression import Expression, parse, split_list
+from harness.params import Params
+
+
+@dataclass(frozen=True)
+class StepRef:
+    """One representation by its name, with its parameters and what comes before it, if anything does."""
+
+    name: str
+    params: Params = field(default_factory=dict)
+    before: RepresentationRef | None = None
+
+    def __str__(self) -> str:
+        positional = () if self.before is None else (str(self.before),)
+        text = str(Expression(self.name, None, self.params, positional))
+        return text.removesuffix("()")
+
+
+@dataclass(frozen=True)
+class RepresentationRef:
+    """One representation, or several side by side: `words+chars` has the columns of both."""
+
+    beside: tuple[StepRef, ...]
+
+    def __str__(self) -> str:
+        return "+".join(map(str, self.beside))
+
+
+def parse_representation(text: str) -> RepresentationRef:
+    """The representation that a text names."""
+    steps = tuple(_parse_step(part) for part in split_list(text, "+"))
+    if not steps:
+        raise SpecError(f"cannot read the representation {text!r}: expected a name, such as words or chars(ngrams=2:5)")
+    return RepresentationRef(steps)
+
+
+def _parse_step(text: str) -> StepRef:
+    expression = parse(text)
+    if len(expression.positional) > 1 or expression.label:
+        raise SpecError(f"cannot read the representation {text!r}: expected name(parameter=value)")
+    before = expression.positional[0] if expression.positional else None
+    return StepRef(expression.name, expression.params, parse_representation(before) if before else None)
