@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.api.best import Best
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
-    from harness.api.best import Best
     from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
     from harness.api.model import Model, load_model

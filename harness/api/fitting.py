@@ -28,7 +28,7 @@ from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import plan
 from harness.machine import describe_versions
 from harness.models.calibration import Calibrated, calibrate, calibrator_to_plain
-from harness.models.manifest import Expected, Manifest, Part, TrainedOn
+from harness.models.manifest import Expected, LearnerFile, Manifest, TrainedOn
 from harness.models.saving import ENDINGS, saved_as
 from harness.trials.confiding import HELD_OUT
 from harness.trials.outcome import first_is_true
@@ -123,7 +123,7 @@ def _only_trial(asked: FitRequest, session: Session) -> Trial:
     trials = plan(resolved, headers)
     if len(trials) != 1:
         raise SpecError(
-            f"a model is made of one learner, set up in one way, on one data set: this is {counted(len(trials), 'set-up')}",
+            f"a model is made of one learner, set up in one way, on one data set: these are {len(trials)}",
             next_step="name one value of each parameter",
         )
     return trials[0]
@@ -152,12 +152,9 @@ def _calibrate(trial: Trial, data: Dataset) -> tuple[Calibrated, Expected]:
 
 
 def _describe(trial: Trial, data: Dataset, pair: FittedPair, calibrated: Calibrated, expected: Expected) -> Manifest:
-    representation = None
-    if trial.representing.blueprint is not None:
-        representation = _part("representation", trial.representation, pair.representation)
     return Manifest(
-        learner=_part("learner", trial.learner, pair.learner),
-        representation=representation,
+        learner=_learner_file(trial.learner, pair.learner),
+        representation=None if pair.representation is None else trial.representation,
         takes_text=pair.takes_text,
         wants_dense=pair.wants_dense,
         data=TrainedOn(
@@ -176,9 +173,8 @@ def _describe(trial: Trial, data: Dataset, pair: FittedPair, calibrated: Calibra
     )
 
 
-def _part(role: str, name: str, estimator: Any) -> Part:
-    kind = type(estimator)
-    how = saved_as(estimator)
-    params = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+def _learner_file(name: str, learner: Any) -> LearnerFile:
+    kind, how = type(learner), saved_as(learner)
+    params = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
     load = f"{kind.__module__}:{kind.__qualname__}"
-    return Part(name=name, load=load, params=params, file=f"{role}{ENDINGS[how]}", saved_as=how)
+    return LearnerFile(name=name, load=load, params=params, file=f"learner{ENDINGS[how]}", saved_as=how)

@@ -23,8 +23,11 @@ from harness.models.folder import (
     write_classes,
     write_manifest,
 )
-from harness.models.manifest import Manifest, Part
-from harness.models.saving import load_estimator, save_estimator
+from harness.models.manifest import Manifest
+from harness.models.saving import load_learner, read_foreign, save_learner, write_foreign
+from harness.sdk.representation import PLAN, load_representation, save_representation
+
+REPRESENTATION = "representation"
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,18 @@ def save_model(model: Model, folder: Path) -> Manifest:
     """Keep a model in a new folder, which is there when all of it is written; gives its manifest with the checksums."""
     manifest = model.manifest
     with new_folder(folder) as place:
-        save_estimator(model.classifier.learner, place / manifest.learner.file)
-        if manifest.representation is not None:
-            save_estimator(model.representation, place / manifest.representation.file)
+        save_learner(model.classifier.learner, place / manifest.learner.file)
+        if model.representation is not None:
+            _save_representation(model.representation, place / REPRESENTATION)
         write_classes(place, ClassNames(model.classes, model.taxonomy))
         return write_manifest(place, manifest)
+
+
+def _save_representation(representation: Any, folder: Path) -> None:
+    try:
+        save_representation(representation, folder, write_foreign)
+    except ValueError as error:
+        raise ModelError(f"the representation cannot be kept: {error}") from error
 
 
 def load_model(folder: str | PathLike[str], *, trusted: Iterable[str] = ()) -> Model:
@@ -123,10 +133,11 @@ def load_model(folder: str | PathLike[str], *, trusted: Iterable[str] = ()) -> M
     place = Path(folder)
     manifest = read_manifest(place)
     try:
-        learner = _load_part(place, manifest.learner, trusted)
+        learner = _load_learner(place, manifest, trusted)
         representation = None
         if manifest.representation is not None:
-            representation = _load_part(place, manifest.representation, trusted)
+            _check_listed(manifest, f"{REPRESENTATION}/{PLAN}")
+            representation = load_representation(place / REPRESENTATION, lambda path: read_foreign(path, trusted))
         calibrator = calibrator_from_plain(manifest.calibrator)
     except ModelError as error:
         raise error.about(f"model {place}") from None
@@ -137,10 +148,16 @@ def load_model(folder: str | PathLike[str], *, trusted: Iterable[str] = ()) -> M
     return Model(manifest, representation, NamedClassifier(learner, classes.names, calibrator), classes.taxonomy)
 
 
-def _load_part(folder: Path, part: Part, trusted: Iterable[str]) -> Any:
-    if part.file not in {path.name for path in folder.iterdir()}:
-        raise ModelError(f"its manifest names {part.file!r}, which is not there")
-    return load_estimator(folder / part.file, part.load, part.saved_as, trusted)
+def _load_learner(folder: Path, manifest: Manifest, trusted: Iterable[str]) -> Any:
+    part = manifest.learner
+    _check_listed(manifest, part.file)
+    return load_learner(folder / part.file, part.load, part.saved_as, trusted)
+
+
+def _check_listed(manifest: Manifest, file: str) -> None:
+    """ModelError for a file that no checksum vouches for."""
+    if file not in manifest.files:
+        raise ModelError(f"its manifest does not list {file!r}")
 
 
 def _check_classes(learner: Any, classes: ClassNames, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 manifest.json         what it is, from which data, what accuracy to expect, and the checksum of each other file
 learner.npz           the learner (learner.skops where it cannot save itself)
-representation.npz    what is made of rows before the learner sees them, where anything is
+representation/       what is made of rows before the learner sees them, where anything is
 classes.json          the class names by position, and the class tree where there is one
 """
 
@@ -58,7 +58,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """Write the manifest of a folder whose other files are all there; gives it with their checksums."""
-    files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
+    files = {path.relative_to(folder).as_posix(): _facts(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     whole = replace(manifest, files=files)
     (folder / MANIFEST).write_text(manifest_to_text(whole), encoding="utf-8")
     return whole
@@ -86,7 +86,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _check_files(folder: Path, files: Mapping[str, FileFacts]) -> None:
     for name, told in files.items():
-        if Path(name).name != name:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
             raise ModelError(f"its manifest names {name!r}, which is outside of the folder")
         try:
             found = _facts(folder / name)

@@ -17,11 +17,11 @@ SavedAs = Literal["archive", "skops"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """A fitted estimator of the model."""
+class LearnerFile:
+    """The fitted learner of a model."""
 
     name: str
-    """What it is called in experiments, as `--learners` and `--representation` take it."""
+    """What it is called in experiments, as `--learners` takes it."""
     load: str
     """"module:Class" of what reads the file."""
     params: Params
@@ -62,9 +62,9 @@ class FileFacts:
 class Manifest:
     """All that a model says of itself."""
 
-    learner: Part
-    representation: Part | None
-    """None where the learner takes rows as they are."""
+    learner: LearnerFile
+    representation: str | None
+    """What it is called in experiments; None where the learner takes rows as they are."""
     takes_text: bool
     """Whether it is asked about texts; if not, about rows of numbers."""
     wants_dense: bool
@@ -110,8 +110,7 @@ def manifest_from_text(text: str) -> Manifest:
 
 def _manifest(plain: Mapping[str, Any]) -> Manifest:
     known = {one.name: plain[one.name] for one in fields(Manifest)}
-    known["learner"] = _built(Part, plain["learner"])
-    known["representation"] = None if plain["representation"] is None else _built(Part, plain["representation"])
+    known["learner"] = _built(LearnerFile, plain["learner"])
     known["data"] = _built(TrainedOn, plain["data"])
     known["expected"] = _built(Expected, plain["expected"])
     known["files"] = {name: _built(FileFacts, facts) for name, facts in plain["files"].items()}

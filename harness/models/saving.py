@@ -20,33 +20,23 @@ def saved_as(estimator: Any) -> SavedAs:
     return "archive" if hasattr(kind, "save") and hasattr(kind, "load") else "skops"
 
 
-def save_estimator(estimator: Any, path: Path) -> None:
-    """Write a fitted estimator; ModelError where it cannot be kept without pickle."""
-    if saved_as(estimator) == "archive":
-        _save_archive(estimator, path)
+def save_learner(learner: Any, path: Path) -> None:
+    """Write a fitted learner; ModelError where it cannot be kept without pickle."""
+    if saved_as(learner) == "skops":
+        write_foreign(learner, path)
         return
-    skops = _import_skops(type(estimator).__name__)
     try:
-        skops.dump(estimator, path)
-    except Exception as error:  # whatever the estimator holds may refuse to be written, in ways of its own
-        raise ModelError(
-            f"{type(estimator).__name__} cannot be kept without pickle: {type(error).__name__}: {error}"
-        ) from error
-
-
-def _save_archive(estimator: Any, path: Path) -> None:
-    try:
-        estimator.save(path)
+        learner.save(path)
     except ValueError as error:
-        raise ModelError(f"{type(estimator).__name__} cannot be kept: {error}") from error
+        raise ModelError(f"{type(learner).__name__} cannot be kept: {error}") from error
 
 
-def load_estimator(path: Path, load: str, kind: SavedAs, trusted: Iterable[str] = ()) -> Any:
-    """Read a fitted estimator; ModelError where the file is damaged, another's, or holds types that nobody trusts."""
+def load_learner(path: Path, load: str, kind: SavedAs, trusted: Iterable[str] = ()) -> Any:
+    """Read a fitted learner; ModelError where the file is damaged, another's, or holds types that nobody trusts."""
     if kind == "archive":
         return _load_archive(path, load)
     if kind == "skops":
-        return _load_skops(path, frozenset(trusted))
+        return read_foreign(path, trusted)
     raise ModelError(f"{path.name} was saved as {kind!r}: expected one of {', '.join(ENDINGS)}")
 
 
@@ -61,11 +51,23 @@ def _load_archive(path: Path, load: str) -> Any:
         raise ModelError(f"{path.name} cannot be read: {error}") from error
 
 
-def _load_skops(path: Path, trusted: frozenset[str]) -> Any:
+def write_foreign(estimator: Any, path: Path) -> None:
+    """Write an estimator that cannot save itself; ModelError where it cannot be kept without pickle."""
+    skops = _import_skops(type(estimator).__name__)
+    try:
+        skops.dump(estimator, path)
+    except Exception as error:  # whatever the estimator holds may refuse to be written, in ways of its own
+        raise ModelError(
+            f"{type(estimator).__name__} cannot be kept without pickle: {type(error).__name__}: {error}"
+        ) from error
+
+
+def read_foreign(path: Path, trusted: Iterable[str]) -> Any:
+    """Read such an estimator; ModelError names the types in it that are neither scikit-learn's nor trusted."""
     skops = _import_skops(path.name)
     try:
         found = frozenset(skops.get_untrusted_types(file=path))
-        unknown = sorted(found - trusted)
+        unknown = sorted(found.difference(trusted))
         if not unknown:
             return skops.load(path, trusted=sorted(found))
     except Exception as error:  # a damaged or foreign file can fail anywhere on the way

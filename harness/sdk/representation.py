@@ -18,7 +18,8 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from harness.sdk.description import class_name, class_named
 
 PLAN = "representation.json"
-Write, Read = Callable[[Any, Path], None], Callable[[Path], Any]
+Write = Callable[[Any, Path], None]
+Read = Callable[[Path], Any]
 
 
 @runtime_checkable

@@ -33,7 +33,10 @@ def rows_for(data: Dataset, takes_text: bool) -> Texts | csr_array:
 def represent(blueprint: Blueprint, train: Any, y: Labels, test: Any) -> Represented:
     """Both parts in a representation that is fitted on the training part; sparse rows of float32."""
     transformer = build_estimator(blueprint)
-    return Represented(checked_representation(fit_transform(transformer, train, y)), checked_representation(transformer.transform(test)))
+    return Represented(
+        checked_representation(fit_transform(transformer, train, y)),
+        checked_representation(transformer.transform(test)),
+    )
 
 
 def fit_transform(transformer: Any, rows: Any, y: Labels) -> Any:
