@@ -22,8 +22,16 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 STDIN = "-"
 LINE_COLUMN = "text"
 """What the only column of plain lines is called."""
-ABSENT = object()
-"""What stands in a column that a row of JSON lines does not have."""
+
+
+class Absent:
+    """What stands in a column that a row of JSON lines does not have; an empty cell in CSV."""
+
+    def __str__(self) -> str:
+        return ""
+
+
+ABSENT = Absent()
 
 
 @dataclass(frozen=True)

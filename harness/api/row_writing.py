@@ -41,7 +41,7 @@ class CsvWriter:
             raise DataError(
                 f"later rows have other columns: {', '.join(columns)}", next_step="write JSON lines: --out FILE.jsonl"
             )
-        self.writer.writerows([["" if value is ABSENT else value for value in row] for row in rows])
+        self.writer.writerows(rows)
 
     def close(self) -> None:
         self.file.flush()
