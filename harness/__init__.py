@@ -1,7 +1,7 @@
 """Honest comparison of flat and tree methods for many-class classification.
 
-`run`, `open_results`, `fit` and `load_model` are for people with data; the specs, `Dataset`, `Outcome` and `hookimpl` are for authors of
-plugins, who find more in `harness.sdk`. Everything else is the host's own business.
+`run`, `open_results`, `fit` and `load_model` are for people with data; the specs, `Dataset`, `Outcome` and `hookimpl`
+are for authors of plugins, who find more in `harness.sdk`. Everything else is the host's own business.
 """
 
 from __future__ import annotations

@@ -64,6 +64,8 @@ class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def answer(self, X: Any, k: int) -> Answers:
         """The k best classes of each row, their scores and the confidence. A row without a feature gets no class."""
+        if not X.shape[0]:  # which many learners refuse
+            return Answers(np.empty((0, k), np.int32), np.empty((0, k)), np.empty(0), self.classes_)
         positions, scores = rank_with_scores(self.learner, X, max(k, KEPT_SCORES), len(self.classes_))
         known = _has_features(X)
         if not known.all():

@@ -94,8 +94,8 @@ def find_best(results: Results, metric: MetricSpec, dataset: str | None) -> Best
         )
     sign = 1 if metric.direction == "higher" else -1
     mean, line = max(judged, key=lambda pair: sign * pair[0])
-    trials = counted(len(line.finished), "trial")
-    told = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials} ({line.finished[0].split}) in {_where(results)}"
+    trials = f"{counted(len(line.finished), 'trial')} ({line.finished[0].split}) in {_where(results)}"
+    told = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
     return Best(line, metric, told, results.session)
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 
 from harness.sdk import archive
 
@@ -242,3 +243,7 @@ class Around(Good):
     def fit(self, X, y, after_pass=None):
         assert self.inner.fit(X, y).rank(X, 1).shape == (X.shape[0], 1)
         return super().fit(X, y, after_pass)
+
+
+class Trusting(DummyClassifier):
+    """One of another package than scikit-learn's, which cannot save itself."""
