@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.abilities import Ranks, Scores
 from harness.errors import ContractError
 from harness.trials.ranking import (
     KEPT_SCORES,
@@ -30,7 +31,7 @@ def first_scores(learner: Any, X: Any, given: Any) -> NDArray[np.float32] | None
     """
     if isinstance(given, Scored):
         return as_kept(given.scores)
-    if not hasattr(learner, "scores"):
+    if not tells_scores(learner):
         return None
     ranks = np.asarray(given)
     if ranks.shape[1] < KEPT_SCORES:
@@ -42,10 +43,10 @@ def rank_with_scores(
     learner: Any, X: Any, k: int, n_classes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
     """The k best classes of each row, as class positions, and what each of them scores, where the learner tells."""
-    method = None if hasattr(learner, "rank") else scoring_method(learner)
+    method = None if isinstance(learner, Ranks) else scoring_method(learner)
     if method is None:
         given, by = rank_positions(learner, X, k)
-        scores = ask_scores(learner, X, given) if hasattr(learner, "scores") and by == "rank" else None
+        scores = ask_scores(learner, X, given) if tells_scores(learner) and by == "rank" else None
         return as_classes(learner, given, by, X.shape[0], k, n_classes), scores
     ranks, listed = [np.empty((0, k), np.int32)], [np.empty((0, k))]
     for block in score_blocks(learner, method, X):
@@ -56,7 +57,7 @@ def rank_with_scores(
 
 def all_scores(learner: Any, X: Any) -> NDArray[np.float64] | None:
     """The score of every class in `classes_`, rows x classes; None where the learner does not tell."""
-    if hasattr(learner, "scores"):
+    if tells_scores(learner):
         every = np.arange(len(learner.classes_), dtype=np.int32)
         return np.asarray(learner.scores(X, np.tile(every, (X.shape[0], 1))), dtype=np.float64)
     method = scoring_method(learner)
@@ -64,6 +65,11 @@ def all_scores(learner: Any, X: Any) -> NDArray[np.float64] | None:
         return None
     blocks = list(score_blocks(learner, method, X))
     return np.concatenate(blocks).astype(np.float64) if blocks else np.empty((0, len(learner.classes_)))
+
+
+def tells_scores(learner: Any) -> bool:
+    """Whether a learner can say what the classes that it ranks score."""
+    return isinstance(learner, Scores)
 
 
 def ask_scores(learner: Any, X: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
