@@ -19,7 +19,7 @@ from harness.api.given_learners import describe_learners
 from harness.api.model import Model, save_model
 from harness.api.preparing import preparer
 from harness.api.request import Request, read_request
-from harness.api.running import read_experiment
+from harness.api.resolving import read_experiment
 from harness.api.session import Session, make_session
 from harness.contract import Dataset
 from harness.data.arrays import open_dataset
