@@ -132,8 +132,12 @@ def run_trials(
     executor: Executor,
     store: Store,
     progress: Progress,
+    noticed: set[str] | None = None,
 ) -> None:
-    """Run the trials; each one's record is in the store before the next one's is."""
+    """Run the trials; each one's record is in the store before the next one's is.
+
+    What was said of a learner stands in `noticed`, so that it is said once.
+    """
     specs = list(metrics)
     calls = tuple(call_of(spec) for spec in specs)
     time_single_rows = any(spec.single for spec in specs)
@@ -146,7 +150,7 @@ def run_trials(
         commit=read_commit(),
     )
     started: dict[str, _Start] = {}
-    noticed: set[str] = set()
+    said = set() if noticed is None else noticed
 
     def job_of(trial: Trial) -> Job:
         payload = TrialJob(
@@ -185,8 +189,8 @@ def run_trials(
         progress.on_record(record)
         for notice in notices_of(record):
             told = f"{record.label} on {record.dataset}: {notice}"
-            if told not in noticed:  # once is enough, the foot of the table counts them
-                noticed.add(told)
+            if told not in said:  # once is enough, the foot of the table counts them
+                said.add(told)
                 progress.say(f"warning: {told}")
 
 

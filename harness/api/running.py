@@ -24,6 +24,7 @@ from harness.machine import describe_machine
 from harness.metric import find_metric
 from harness.progress import Progress
 from harness.record import Record
+from harness.representing import groups_of, represent_shared
 from harness.rescore import dataset_opener, fill_in, tell_curves
 from harness.runner import Conditions, as_planned, pending, prepare_dataset, reuse, run_trials
 from harness.store import Store, open_store, read_ranks, read_records
@@ -153,7 +154,10 @@ def _run_in_store(work: _Work, conditions: Conditions, options: RunOptions) -> N
         progress.say(to_run if todo else "nothing left to run")
         progress.begin(len(todo))
         metrics = [entry.spec for entry in work.resolved.metrics]
-        run_trials(todo, metrics, conditions, work.executor, store, progress)
+        noticed: set[str] = set()
+        for group in groups_of(todo, conditions.jobs):
+            represent_shared(group, work.executor, progress, conditions.jobs)
+            run_trials(group, metrics, conditions, work.executor, store, progress, noticed)
     except KeyboardInterrupt:
         progress.end()
         work.executor.close()

@@ -15,6 +15,7 @@ from harness.experiment.parameters import as_blueprints, as_declared
 from harness.experiment.representations import TEXTS, Representation, find_representation, plan_representation
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner, code_group
 from harness.experiment.schema import Experiment
+from harness.home import represented_folder
 from harness.metric import call_of
 from harness.params import Params
 from harness.signature import read_floats
@@ -124,6 +125,7 @@ def _trial(
         fingerprint=header.fingerprint,
         representation=seen.name,
         representing=seen.plan,
+        represented_folder=_represented_folder(dataset, header, split, seed, seen),
         split=split,
         number=number,
         seed=seed,
@@ -151,6 +153,14 @@ def _seen(pair: Pair, header: Header, resolved: Resolved) -> _Seen:
         counting = find_representation(header.counting, resolved.catalog)
         identity = [*identity, counting.identity]
     return _Seen(pair.representation.name, plan_representation(pair.representation, header, counting), identity)
+
+
+def _represented_folder(dataset: ResolvedDataset, header: Header, split: Split, seed: int, seen: _Seen) -> str:
+    """Where both parts are kept as represented; nowhere where they are texts as they are."""
+    if seen.plan.blueprint is None:
+        return ""
+    name = dataset.entry.spec.name
+    return str(represented_folder(name, header.fingerprint, str(split), seed, _written(seen.identity)))
 
 
 def _tuning_plan(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> TuningPlan | None:

@@ -38,10 +38,9 @@ class RepresentationRef:
 
 def parse_representation(text: str) -> RepresentationRef:
     """The representation that a text names."""
-    steps = tuple(_parse_step(part) for part in split_list(text, "+"))
-    if not steps:
-        raise SpecError(f"cannot read the representation {text!r}: expected a name, such as words or chars(ngrams=2:5)")
-    return RepresentationRef(steps)
+    if text.strip().startswith("+") or text.strip().endswith("+"):
+        raise SpecError(f"cannot read the representation {text!r}: expected a name on both sides of '+'")
+    return RepresentationRef(tuple(_parse_step(part) for part in split_list(text, "+")))
 
 
 def _parse_step(text: str) -> StepRef:

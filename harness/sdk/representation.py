@@ -1,8 +1,9 @@
 """Fitted representations in a folder without pickle, and back: chains and unions of them included.
 
 A representation that can be kept has `save(path)`, which writes what was fitted to one file, and a class method
-`load(path)`, which gives it back (`harness.sdk.saving.Saved` has both). A chain is scikit-learn's `Pipeline`, a union its
-`FeatureUnion`; the folder holds one file for each of their members and `representation.json`, which says what is where.
+`load(path)`, which gives it back (`harness.sdk.saving.Saved` has both). A chain is scikit-learn's `Pipeline`, a union
+its `FeatureUnion`; the folder holds one file for each of their members and `representation.json`, which says what is
+where.
 """
 
 from __future__ import annotations

@@ -144,6 +144,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         rank_seconds=rank.wall,
         rank_cpu_seconds=rank.cpu,
         load_seconds=load.wall,
+        represent_seconds=parts.represent_seconds,
+        represent_cpu_seconds=parts.represent_cpu_seconds,
         import_seconds=imported.wall,
         warmup_seconds=warm.wall,
         peak_bytes=peak_bytes,

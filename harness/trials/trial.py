@@ -41,6 +41,8 @@ class Trial(TrialNames):
     code_group: str = ""
     """Whose code runs in it: only trials of one group share what is imported ahead."""
     representing: RepresentationPlan
+    represented_folder: str = ""
+    """Where both parts are kept as represented, if they are: what several learners see is computed once."""
     wants_dense: bool
     wants_taxonomy: bool
     data_folder: str

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
     "harness.cli",
     "harness.api",
-    "harness.runner | harness.rescore | harness.checks",
+    "harness.runner | harness.rescore | harness.representing | harness.checks",
     "harness.progress | harness.experiment",
     "harness.trials",
     "harness.data | harness.tables | harness.figures | harness.models",

@@ -13,9 +13,9 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import NotFittedError
 
 from built_in import EVERY, OTHERWISE, PLAIN, SPECS, SetUp
+from harness.abilities import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
 from harness.checks import learner_checks, scikit_learn_checks
 from harness.checks.subject import Problem
-from harness.abilities import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
 from harness.contract import Taxonomy
 from problems import parts_of_prototypes
 

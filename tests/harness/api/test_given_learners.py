@@ -27,7 +27,7 @@ from harness.experiment.resolve import resolve_learner
 from harness.experiment.schema import dataset_groups
 from harness.expression import parse
 from harness.host import discover
-from harness.trials.building import build_estimator
+from harness.trials.blueprint import build_estimator
 from harness_committee import Committee
 from harness_index import OOZ
 from harness_prototype import PA

@@ -130,7 +130,7 @@ WORDS = {
     ),
     "bad representation": (
         ["run", "--learners", "tiny", "--representation", "bag"],
-        ["expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf'"],
+        ["unknown representation 'bag'; known: binary, ", "`harness list representations` shows all"],
     ),
     "bad setting": (["run", "--learners", "tiny", "--set", "C=1"], ["--set C=1: expected NAME.PARAM=VALUE"]),
     "idle setting": (
@@ -169,8 +169,8 @@ FILES = {
         "bad.toml: trials: expected a whole number (got 'many')",
     ),
     "wrong table": (
-        "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 'x'",
-        "bad.toml: datasets[0].representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf' (got 'x')",
+        "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 3",
+        "bad.toml: datasets[0].representation: expected a list (got 3)",
     ),
 }
 

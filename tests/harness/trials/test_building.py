@@ -10,9 +10,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from harness import Taxonomy
-from harness.trials.building import build_estimator, extra_arguments, takes, warm_up
+from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.building import extra_arguments, takes, warm_up
 from harness.trials.parts import TrainingPart
-from harness.trials.trial import Blueprint
 from trial_runs import keep_in, texts, trial
 
 SVC = Blueprint("sklearn.svm:LinearSVC", {"C": 0.5})
