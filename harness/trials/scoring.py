@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.abilities import Ranks, Scores
+from harness.abilities import Ranks
 from harness.errors import ContractError
 from harness.trials.ranking import (
     KEPT_SCORES,
@@ -69,7 +69,7 @@ def all_scores(learner: Any, X: Any) -> NDArray[np.float64] | None:
 
 def tells_scores(learner: Any) -> bool:
     """Whether a learner can say what the classes that it ranks score."""
-    return isinstance(learner, Scores)
+    return hasattr(learner, "scores")  # a method may be there for some set-ups only, which a Protocol cannot see
 
 
 def ask_scores(learner: Any, X: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
