@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from represented import represented
 from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
@@ -28,7 +29,6 @@ from harness.machine import describe_machine
 from harness.sdk.kernels.edges import as_edges
 from harness.signature import import_target
 from harness.split import parse_split
-from harness.trials.represent import represent
 from harness.trials.splitting import draw_split
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -59,14 +59,15 @@ LARGE = (30_000, 12_000, 350_000)
 LARGE_CHILD = """
 import json, sys, time
 from harness.signature import import_target
-from harness.trials.represent import represent
+from harness_representations.weights import TfIdf
 from harness.split import parse_split
 from harness.trials.splitting import draw_split
 from harness_synthetic.zipf import make_zipf
 rows, classes, features = map(int, sys.argv[2:])
 data = make_zipf(rows=rows, classes=classes, features=features)
 train, test = draw_split(parse_split("holdout:0.2"), rows, 0, {})
-X, X_test = represent("tfidf", data.X[train], data.X[test])
+weights = TfIdf().fit(data.X[train])
+X, X_test = weights.transform(data.X[train]), weights.transform(data.X[test])
 learner = import_target("harness_svm." + sys.argv[1])(C=1.0, random_state=0)
 extra = {"taxonomy": data.taxonomy} if hasattr(learner, "taxonomy") else {}
 begun = time.perf_counter()
@@ -289,10 +290,9 @@ def all_loss(parts: Parts, W: np.ndarray, _: Any) -> float:
 
 
 def prepare(data: Any, split: str) -> Parts:
-    train, test = data.splits[split] if split else draw_split(parse_split("holdout:0.2"), data.X.shape[0], 0, {})
+    train, test = data.splits[split] if split else draw_split(parse_split("holdout:0.2"), data.rows, 0, {})
     train = np.random.default_rng(0).permutation(train)
-    X = csr_array(data.X, dtype=np.float32)
-    X_train, X_test = represent("tfidf", X[train], X[test])
+    X_train, X_test = represented(data, "tfidf", train, test)
     return Parts(X_train, data.y[train], X_test, data.y[test], data.taxonomy)
 
 

@@ -112,7 +112,7 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
         low, high = read_ngrams(self.ngrams)
         buffer = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
         bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        most = (high - low + 1) * buffer.size
+        most = 2 * (high - low + 1) * buffer.size  # the space between two words belongs to runs of both
         begins, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
         row_bounds = np.zeros(len(texts) + 1, np.int64)
         n = type(self).find(buffer, bounds, low, high, begins, lengths, row_bounds)
