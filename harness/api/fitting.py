@@ -20,7 +20,7 @@ from harness.api.model import Model, save_model
 from harness.api.preparing import preparer
 from harness.api.request import Request, read_request
 from harness.api.resolving import read_experiment
-from harness.api.session import Session, make_session
+from harness.api.session import Session, find_modules_of, make_session
 from harness.contract import Dataset
 from harness.data.arrays import open_dataset
 from harness.errors import ContractError, ModelError, SpecError
@@ -99,6 +99,7 @@ def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say 
     """Fit what is asked for, and keep it in a folder where one is named."""
     if out is not None and out.exists():  # before anything is trained
         raise ModelError("there is something of this name already", culprit=str(out), next_step="choose another --out")
+    find_modules_of(session)
     trial = _only_trial(asked, session)
     data = open_dataset(Path(trial.data_folder))
     try:

@@ -12,6 +12,7 @@ import click
 
 from harness import api
 from harness.api.row_reading import FORMATS
+from harness.api.session import find_modules_of
 from harness.cli.options import plugin_options
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def predict(
 
     A file gets the columns class_1, score_1, ..., and confidence: of rows with .9 about 90% are right.
     """
+    find_modules_of(session)
     opened = api.load_model(model, trusted=trust)
     if rows is not None and not _is_source(rows):
         _show_answer(opened, rows, asked["top"])

@@ -9,6 +9,20 @@ from harness.cli import cli
 from harness.errors import HarnessError
 from small_titles import titles
 
+PLUGIN = """
+from harness import LearnerSpec, hookimpl
+from harness_prototype import PA
+
+
+class MyPA(PA):
+    pass
+
+
+@hookimpl
+def harness_learners():
+    return [LearnerSpec(name="my-pa", load="my_pa:MyPA", parameters={"C": 0.1, "random_state": None})]
+"""
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
@@ -52,6 +66,15 @@ def test_a_file_is_coded_and_what_became_of_it_is_told(place):
     assert "1 have nothing that the model knows" in ended.stderr
     assert (place / "coded.csv").read_text().splitlines()[1].startswith("1,steel welder,21,")
     assert (place / "unsure.csv").read_text().splitlines()[1] == "2,溶接工,,0.0,0.0"
+
+
+def test_a_learner_of_a_plugin_folder_becomes_a_model_too(place):
+    folder = place / "plugins"
+    folder.mkdir()
+    (folder / "my_pa.py").write_text(PLUGIN)
+    words = ("--data", place / "titles.csv", "--representation", "words", "--out", place / "mine")
+    call("fit", "my-pa", *words, "--plugins-dir", folder)
+    assert call("predict", place / "mine", "steel welder", "--plugins-dir", folder).stdout.startswith("21  ")
 
 
 def test_a_name_of_a_file_that_is_not_there_is_no_text(place):
