@@ -24,7 +24,7 @@ CHECK_TARGET = f"{run_check_job.__module__}:{run_check_job.__name__}"
 class Checked:
     """A thing that can be checked: what it is, and where it comes from."""
 
-    kind: Literal["learner", "data set", "metric"]
+    kind: Literal["learner", "data set", "metric", "representation"]
     entry: Entry[Any]
 
 
@@ -49,6 +49,9 @@ def find_checked(name: str, catalog: Catalog) -> Checked:
     for metric in catalog.metrics:
         if metric.spec.name == name:
             return Checked("metric", catalog.metric(name))
+    for representation in catalog.representations:
+        if representation.spec.name == name:
+            return Checked("representation", catalog.representation(name))
     try:
         return Checked("learner", find_learner(name, catalog))
     except UnknownName:
@@ -62,11 +65,13 @@ def _unknown(name: str, catalog: Catalog) -> UnknownName:
     known = {entry.spec.name: "learner" for entry in catalog.learners}
     known |= {entry.spec.name: "data set" for entry in catalog.datasets}
     known |= {entry.spec.name: "metric" for entry in catalog.metrics}
+    known |= {entry.spec.name: "representation" for entry in catalog.representations}
     near = [f"{found} (a {known[found]})" for found in get_close_matches(name, known, n=3)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return UnknownName(
-        f"there is no learner, data set or metric {name!r}; {hint}`harness check` takes one that `harness list "
-        "learners`, `datasets` or `metrics` shows, a classifier as module:Class, or a file of data such as ./titles.csv"
+        f"there is no learner, data set, metric or representation {name!r}; {hint}`harness check` takes one that "
+        "`harness list learners`, `datasets`, `metrics` or `representations` shows, a classifier as module:Class, or a "
+        "file of data such as ./titles.csv"
     )
 
 

@@ -1,4 +1,4 @@
-"""The public conformance suite: what the host expects of a learner, a data set or a metric, as named checks.
+"""The public conformance suite: what the host expects of learners, data sets, metrics and representations.
 
 With pytest, where a check that does not apply is shown as skipped:
 
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.checks import datasets, files, learners, manners, metrics
+from harness.checks import datasets, files, learners, manners, metrics, representations
 from harness.checks.check import Check, CheckFailed, NotApplicable, checks_in
 from harness.checks.estimators import scikit_learn_checks
 from harness.checks.subject import Subject
-from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
 __all__ = [
     "Check",
@@ -26,6 +26,7 @@ __all__ = [
     "dataset_checks",
     "learner_checks",
     "metric_checks",
+    "representation_checks",
     "scikit_learn_checks",
 ]
 
@@ -44,3 +45,8 @@ def dataset_checks(spec: DatasetSpec) -> list[Check]:
 def metric_checks(spec: MetricSpec) -> list[Check]:
     """The checks of a metric."""
     return checks_in(metrics, spec)
+
+
+def representation_checks(spec: RepresentationSpec) -> list[Check]:
+    """The checks of a representation."""
+    return checks_in(representations, spec)

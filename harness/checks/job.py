@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.checks import dataset_checks, learner_checks, metric_checks
+from harness.checks import dataset_checks, learner_checks, metric_checks, representation_checks
 from harness.checks.check import Check, CheckFailed, NotApplicable
-from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
-CheckedSpec = LearnerSpec | DatasetSpec | MetricSpec
+CheckedSpec = LearnerSpec | DatasetSpec | MetricSpec | RepresentationSpec
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ def checks_for(spec: CheckedSpec) -> list[Check]:
         return learner_checks(spec)
     if isinstance(spec, DatasetSpec):
         return dataset_checks(spec)
+    if isinstance(spec, RepresentationSpec):
+        return representation_checks(spec)
     return metric_checks(spec)
 
 

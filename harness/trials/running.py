@@ -31,7 +31,7 @@ from harness.trials.parts import Parts, load_parts
 from harness.trials.rank_files import ranking_to_bytes
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
-from harness.trials.tune import tune
+from harness.trials.tune import settle, tune
 from harness.wording import in_a_line
 
 MESSAGE_LENGTH = 400
@@ -77,11 +77,13 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     trial = job.trial
     load, imported, warm, fit, predict, rank = Clock(), Clock(), Clock(), Clock(), Clock(), Clock()
     warned: list[str] = []
+    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
+    if tuned and trial.tuning_plan:
+        trial = settle(trial, trial.tuning_plan, tuned.params)
     send("load")
     with load.running():
         parts = load_parts(trial)
-    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
-    blueprint = trial.blueprint.with_params(tuned.params) if tuned else trial.blueprint
+    blueprint = trial.blueprint
     send("import")
     with imported.running():
         learner = build_estimator(blueprint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from harness.contract import Direction
 from harness.metric import MetricCall
@@ -10,6 +11,9 @@ from harness.params import Params
 from harness.record import TrialNames
 from harness.split import Split
 from harness.trials.blueprint import Blueprint
+
+REPRESENTATION = "representation"
+"""What a candidate of tuning calls what the learner sees of the data."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,10 @@ class TuningPlan:
     judge: MetricCall
     direction: Direction
     candidates: tuple[Params, ...]
+    """Parameters; the one called `representation`, if there is any, names one of `representations`."""
     seconds: float | None
+    representations: Mapping[str, RepresentationPlan] = field(default_factory=dict)
+    """What the learner may see of the data, where that is to be chosen too."""
 
 
 @dataclass(frozen=True, kw_only=True)

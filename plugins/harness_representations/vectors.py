@@ -21,7 +21,7 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     Parameters
     ----------
-    d : the number of dimensions.
+    d : the number of dimensions, or as many as there are columns where these are fewer.
     random_state : what the randomised search for directions draws from.
     """
 
@@ -37,7 +37,7 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the directions."""
         self._check_parameters()
-        search = TruncatedSVD(n_components=self.d, random_state=self.random_state)
+        search = TruncatedSVD(n_components=min(self.d, X.shape[1]), random_state=self.random_state)
         self.components_ = search.fit(X).components_.astype(np.float32)
         return self
 
@@ -47,7 +47,7 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
-        archive.expect(self.components_.ndim == 2 and len(self.components_) == self.d, "components_")
+        archive.expect(self.components_.ndim == 2 and len(self.components_) <= self.d, "components_")
 
 
 class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

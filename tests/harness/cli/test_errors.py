@@ -147,7 +147,12 @@ WORDS = {
     "no results": (["table", "nowhere"], ["nowhere is not a results folder"]),
     "nothing to check": (
         ["check", "tinny"],
-        ["no learner, data set or metric 'tinny'", "did you mean tiny (a learner)", "module:Class", "./titles.csv"],
+        [
+            "no learner, data set, metric or representation 'tinny'",
+            "did you mean tiny (a learner)",
+            "module:Class",
+            "./titles.csv",
+        ],
     ),
 }
 
