@@ -47,7 +47,8 @@ def predict(
 ) -> None:
     """Say the class of a text, or of every row of a file, by a model.
 
-    ROWS is a text, a file (.csv, .tsv, .jsonl, .parquet, .txt), or - for standard input. A file gets the columns class_1, score_1, ..., and confidence: of rows with .9 about 90% are right.
+    ROWS is a text, a file (.csv, .tsv, .jsonl, .parquet, .txt), or - for standard input.
+    A file gets the columns class_1, score_1, ..., and confidence: of rows with .9 about 90% are right.
     """
     find_modules_of(session)
     opened = api.load_model(model, trusted=trust)

@@ -12,7 +12,7 @@ from harness.contract import Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
-from harness.trials.blueprint import build_estimator
+from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.building import extra_arguments, seed_shared_chance, takes, warm_up
 from harness.trials.clock import Clock, read_peak, reset_peak
 from harness.trials.confiding import find_confidence
@@ -116,11 +116,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
-    ranking = answer.ranking
-    if job.find_confidence:
-        send("calibrate")
-        ranking = replace(ranking, confidence=find_confidence(trial, blueprint, ranking))
-        outcome = replace(outcome, confidence=ranking.confidence)
+    ranking = _calibrated(job, blueprint, answer.ranking, send)
+    outcome = replace(outcome, confidence=ranking.confidence)
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
         status="ok",
@@ -158,6 +155,14 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
     return measured, ranking
+
+
+def _calibrated(job: TrialJob, blueprint: Blueprint, ranking: Ranking, send: Send) -> Ranking:
+    """The ranking with a confidence for each row, where a metric asked for one."""
+    if not job.find_confidence:
+        return ranking
+    send("calibrate")
+    return replace(ranking, confidence=find_confidence(job.trial, blueprint, ranking))
 
 
 @dataclass(frozen=True)
