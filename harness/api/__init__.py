@@ -9,9 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.api.best import Best
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
+    from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
+    from harness.api.model import Model, load_model
+    from harness.api.predicting import Predicted, PredictionRequest, predict_rows
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -35,7 +39,16 @@ _HOMES = {
     "find_checked": "checking",
     "run_checks": "checking",
     "choose_columns": "columns",
+    "Best": "best",
+    "FitRequest": "fitting",
+    "fit": "fitting",
+    "fit_request": "fitting",
     "run": "front",
+    "Model": "model",
+    "load_model": "model",
+    "Predicted": "predicting",
+    "PredictionRequest": "predicting",
+    "predict_rows": "predicting",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -62,9 +75,14 @@ _HOMES = {
 
 __all__ = [
     "KINDS_OF_PACKAGES",
+    "Best",
     "CheckResult",
+    "FitRequest",
+    "Model",
     "PaperExperiment",
     "Plan",
+    "Predicted",
+    "PredictionRequest",
     "Reproduction",
     "Request",
     "Results",
@@ -75,11 +93,15 @@ __all__ = [
     "choose_progress",
     "default_out",
     "find_checked",
+    "fit",
+    "fit_request",
     "keep_reproduction",
     "list_papers",
+    "load_model",
     "new_package",
     "open_results",
     "plan_request",
+    "predict_rows",
     "read_paper",
     "read_results",
     "reopen_paper",

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from harness.api.describing import experiment_file, write_experiment
 from harness.api.request import RawExperiment, Request, read_request
+from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
 from harness.api.session import Session
 from harness.data.arrays import Header
 from harness.errors import DataError, HarnessError
 from harness.executors import paths_of
 from harness.executors.base import Executor, Workplace
-from harness.experiment.building import build
-from harness.experiment.pairs import check_size, tell_incompatible
+from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import key_of, plan
 from harness.experiment.refusing import check_set_ups
-from harness.experiment.resolve import Resolved, resolve
+from harness.experiment.resolve import Resolved
 from harness.experiment.schema import Experiment
 from harness.machine import Machine, describe_machine
 from harness.metric import find_metric
@@ -79,13 +79,6 @@ class RunInterrupted(KeyboardInterrupt):
     def __str__(self) -> str:
         done = counted(self.total, "trial is", "trials are")
         return f"interrupted: {self.kept} of {done} kept in {self.folder}; the same command goes on from there"
-
-
-def read_experiment(raw: RawExperiment, session: Session) -> Resolved:
-    """An experiment with every name looked up, before any work."""
-    resolved = resolve(build(raw.table, raw.source, session.catalog), session.catalog)
-    check_size(resolved)
-    return resolved
 
 
 def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:

@@ -55,12 +55,18 @@ REPRESENT_TARGET = f"{run_represent_job.__module__}:{run_represent_job.__name__}
 
 def represent_data(plan: RepresentationPlan, data: Dataset, parted: Parted) -> Represented:
     """Both parts of a data set as a learner sees them."""
-    rows: Any = data.texts if plan.takes_text else data.X
-    assert rows is not None  # a data set that lacks what is taken is refused when trials are planned
+    rows = rows_for(data, plan.takes_text)
     train, test = parted
     if plan.blueprint is None:
         return Represented(as_text_array(rows[train]), as_text_array(rows[test]))
     return represent(plan.blueprint, rows[train], data.y[train], rows[test])
+
+
+def rows_for(data: Dataset, takes_text: bool) -> Any:
+    """What a representation is fitted on: the texts of a data set, or its rows of numbers."""
+    rows = data.texts if takes_text else data.X
+    assert rows is not None  # a data set that lacks what is taken is refused when trials are planned
+    return rows
 
 
 def represent(blueprint: Blueprint, train: Any, y: Labels, test: Any) -> Represented:
@@ -68,8 +74,8 @@ def represent(blueprint: Blueprint, train: Any, y: Labels, test: Any) -> Represe
     clock = Clock()
     transformer = build_estimator(blueprint)  # importing it is not its work
     with clock.running():
-        fitted = _checked(fit_transform(transformer, train, y))
-        applied = _checked(transformer.transform(test))
+        fitted = checked_representation(fit_transform(transformer, train, y))
+        applied = checked_representation(transformer.transform(test))
     return Represented(fitted, applied, clock.wall, clock.cpu)
 
 
@@ -85,7 +91,8 @@ def as_text_array(texts: Texts) -> Any:
     return np.array([*texts, None], dtype=object)[:-1]  # else numpy would make a matrix of texts of one length
 
 
-def _checked(rows: Any) -> csr_array:
+def checked_representation(rows: Any) -> csr_array:
+    """What a representation gave, as sparse rows of float32; ContractError where no learner could take it."""
     try:
         return checked_rows(rows)
     except (DataError, ValueError, TypeError) as error:

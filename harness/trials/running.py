@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from harness.abilities import AfterPass, Learner
 from harness.contract import Outcome
@@ -16,9 +13,10 @@ from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
-from harness.trials.blueprint import build_estimator
+from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.building import extra_arguments, seed_shared_chance, takes, warm_up
 from harness.trials.clock import Clock
+from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
     check_files_left,
@@ -32,6 +30,7 @@ from harness.trials.measure import (
 )
 from harness.trials.outcome import Costs, Ranking, make_outcome
 from harness.trials.parts import Parts, load_parts
+from harness.trials.rank_files import ranking_to_bytes
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
 from harness.trials.tune import settle, tune
@@ -45,7 +44,7 @@ Send = Callable[[str], None]
 def run_trial_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: what was measured, in plain values, and the ranks as a .npy file's bytes."""
     measured, ranking = _run_guarded(job, send)
-    return measured_as_plain(measured), None if ranking is None else _as_file(ranking)
+    return measured_as_plain(measured), None if ranking is None else ranking_to_bytes(ranking)
 
 
 def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
@@ -74,14 +73,6 @@ def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     line = in_a_line(text, MESSAGE_LENGTH)
     trace = well_formed(traceback.format_exc()[-TRACEBACK_LENGTH:])  # its end names the line
     return Measured(status=status, message=f"during {phase}: {line}", traceback=trace)
-
-
-def _as_file(ranking: Ranking) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, ranking.ranks)
-    if ranking.places is not None:  # behind the ranks: who reads one array reads these
-        np.save(buffer, ranking.places)
-    return buffer.getvalue()
 
 
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
@@ -129,6 +120,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
+    ranking = _calibrated(job, blueprint, answer.ranking, send)
+    outcome = replace(outcome, confidence=ranking.confidence)
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
         status="ok",
@@ -165,7 +158,15 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     )
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
-    return measured, answer.ranking
+    return measured, ranking
+
+
+def _calibrated(job: TrialJob, blueprint: Blueprint, ranking: Ranking, send: Send) -> Ranking:
+    """The ranking with a confidence for each row, where a metric asked for one."""
+    if not job.find_confidence:
+        return ranking
+    send("calibrate")
+    return replace(ranking, confidence=find_confidence(job.trial, blueprint, ranking))
 
 
 @dataclass(frozen=True)

@@ -66,4 +66,6 @@ class TrialJob:
     metrics: tuple[MetricCall, ...]
     time_single_rows: bool = False
     """Whether rows are also ranked one at a time, by a clock of their own."""
+    find_confidence: bool = False
+    """Whether a second learner is trained on fewer rows, so that confidence can be calibrated on the others."""
     threads: int = 1

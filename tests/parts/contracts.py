@@ -15,7 +15,7 @@ LAYERS = [
     "harness.runner | harness.rescore | harness.representing | harness.checks",
     "harness.progress | harness.experiment",
     "harness.trials",
-    "harness.data | harness.tables | harness.figures",
+    "harness.data | harness.tables | harness.figures | harness.models",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",
     "harness.record_lines",
