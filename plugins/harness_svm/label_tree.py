@@ -58,10 +58,10 @@ class LabelTree(TopDown):
         fanout: int = 4,
         leaf_classes: int = 100,
         beam: int = 10,
-        C: float = 1.0,
-        tol: float = 0.1,
+        C: float = 2.0,
+        tol: float = 0.3,
         max_sweeps: int = 100,
-        prune: float = 0.01,
+        prune: float = 0.05,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.tree = tree
