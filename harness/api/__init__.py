@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
     from harness.api.front import run
+    from harness.api.paging import find_folders, make_page
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -35,6 +36,8 @@ _HOMES = {
     "run_checks": "checking",
     "choose_columns": "columns",
     "run": "front",
+    "find_folders": "paging",
+    "make_page": "paging",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -71,8 +74,10 @@ __all__ = [
     "choose_progress",
     "default_out",
     "find_checked",
+    "find_folders",
     "keep_reproduction",
     "list_papers",
+    "make_page",
     "open_results",
     "plan_request",
     "read_paper",

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
+from harness.api.paging import make_page
 from harness.api.preparing import preparer
 from harness.api.request import published_path
 from harness.api.session import Session, make_session
@@ -23,6 +24,7 @@ from harness.figures.kinds import make_drawing
 from harness.groups import Line, group_records
 from harness.machine import Machine
 from harness.metric import find_metric
+from harness.page import Page
 from harness.record import Record
 from harness.rescore import Rescored, dataset_opener, ranks_of, rescore, tell_curves
 from harness.store import EXPERIMENT, RECORDS, open_store, read_incompatible, read_machines, read_records
@@ -156,6 +158,10 @@ class Results:
         """A figure, which shows itself in a notebook and has `save(path)`: curve, sweep, scaling, pareto, cd or bar."""
         chosen = _only(_only(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
         return make_drawing(kind, group_records(chosen), self._find_metric, metric=metric, x=x)
+
+    def page(self, *, title: str = "Results", test: str = "sign", mixed_machines: bool = False) -> Page:
+        """All of it to look at in a browser: `results.page().save("report.html")`."""
+        return make_page([self], title=title, test=test, mixed_machines=mixed_machines)
 
     def _find_metric(self, name: str) -> MetricSpec:
         return find_metric(name, self.session.catalog).spec

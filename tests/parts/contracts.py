@@ -15,6 +15,7 @@ LAYERS = [
     "harness.runner | harness.rescore | harness.checks",
     "harness.progress | harness.experiment",
     "harness.trials",
+    "harness.page",
     "harness.data | harness.tables | harness.figures",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",

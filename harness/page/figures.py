@@ -1,0 +1,67 @@
+"""The figures that are drawn as they are: curves, sweeps and scaling, by the panels of `harness plot`; average ranks.
+
+Bars and score against cost are made in the page from the table's own numbers, for any metrics that the reader chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from harness.contract import MetricSpec
+from harness.errors import HarnessError
+from harness.figures.drawing import Panel, Panels, Series
+from harness.figures.kinds import FindMetric, make_drawing
+from harness.figures.panels import SIZES
+from harness.figures.sweep import swept_parameters
+from harness.groups import Line, rank_learners
+from harness.page.content import PageFigure, PageRanks, PageSeries
+from harness.page.rounding import rounded_all
+
+
+def figures_of(lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric: FindMetric) -> Iterable[PageFigure]:
+    """All figures of these kinds and metrics that the lines have anything for."""
+    for kind, x in _kinds_with_x(lines):
+        for metric in metrics:
+            try:
+                drawing = make_drawing(kind, lines, find_metric, metric=metric.name, x=x)
+            except HarnessError:  # these lines have nothing of this kind, which is no trouble here
+                continue
+            if isinstance(drawing, Panels):
+                for panel in drawing.panels:
+                    yield _page_figure(kind, metric, panel)
+
+
+def _kinds_with_x(lines: Sequence[Line]) -> list[tuple[str, str | None]]:
+    """Each kind of figure, once for everything that may stand along its bottom."""
+    found: list[tuple[str, str | None]] = [("curve", None)]
+    found += [("sweep", parameter) for parameter in swept_parameters(lines)]
+    found += [("scaling", size) for size in SIZES]
+    return found
+
+
+def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:
+    return PageFigure(
+        kind=kind,
+        metric=metric.name,
+        title=panel.title,
+        x_title=panel.x_title,
+        x_scale=panel.x_scale,
+        y_scale=panel.y_scale,
+        y_unit=panel.y_unit,
+        series=tuple(map(_page_series, panel.series)),
+    )
+
+
+def _page_series(one: Series) -> PageSeries:
+    numbers = rounded_all(one.x), rounded_all(one.y), rounded_all(one.spread)
+    return PageSeries(one.label, one.kind, one.note, *numbers)
+
+
+def ranks_of_learners(lines: Sequence[Line], metrics: Sequence[MetricSpec]) -> Iterable[PageRanks]:
+    """Average ranks by each metric, where there are learners and data sets enough to rank by it."""
+    for metric in metrics:
+        try:
+            found = rank_learners(lines, metric)
+        except HarnessError:
+            continue
+        yield PageRanks(metric.name, found.ranks, found.difference, found.n_datasets, found.p_value)

@@ -1,0 +1,172 @@
+"""Lines -> a part of the page: its table, verdicts, notes and figures, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+from harness.contract import MetricSpec
+from harness.figures.kinds import FindMetric
+from harness.figures.panels import titled_rivals
+from harness.groups import Line, flat_first, rivals_by_data
+from harness.machine import Machine
+from harness.page.content import Numbers, PageDataset, PageGrid, PageLine, PageMetric, Part
+from harness.page.details import facts_of, failures_of, notices_on, tunings_of
+from harness.page.figures import figures_of, ranks_of_learners
+from harness.page.rounding import rounded_or_none
+from harness.page.verdicts import tell_verdict
+from harness.tables.grid import Grid
+from harness.tables.numbers import plain_numbers
+from harness.tables.table import Row, Table, make_table
+from harness.tables.words import heading_of
+from harness.wording import counted
+
+MEAN_FIGURES = 10
+"""Enough that a mean, rounded again in the page, reads as in the text tables."""
+
+
+@dataclass(frozen=True)
+class PartRequest:
+    """What a part is made of."""
+
+    title: str
+    lines: Sequence[Line]
+    shown: Sequence[MetricSpec]
+    """Columns until the reader chooses others."""
+    more: Sequence[MetricSpec]
+    """What else can be chosen."""
+    machines: Mapping[str, Machine]
+    find_metric: FindMetric
+    published: Sequence[Grid] = ()
+    notes: Sequence[str] = ()
+    test: str = "sign"
+    mixed_machines: bool = False
+
+
+def make_part(asked: PartRequest) -> Part:
+    """The part: rows, marks and notes are those of the table that `harness table` prints of the same lines."""
+    lines = flat_first(asked.lines)
+    table = make_table(
+        lines,
+        [*asked.shown, *asked.more],
+        mixed_machines=asked.mixed_machines,
+        machines=asked.machines,
+        test=asked.test,
+        notes=asked.notes,
+    )
+    shown = [metric for metric in asked.shown if metric in table.columns]
+    datasets = _datasets_of(lines, shown, asked.test)
+    return Part(
+        title=asked.title,
+        headline=_tell_headline(lines),
+        metrics=tuple(map(_page_metric, table.columns)),
+        shown=tuple(map(attrgetter("name"), shown)),
+        datasets=tuple(datasets),
+        lines=tuple(_page_lines(lines, table, asked.machines)),
+        figures=tuple(figures_of(lines, shown, asked.find_metric)),
+        ranks=tuple(ranks_of_learners(lines, shown)),
+        notes=table.foot,
+        published=tuple(map(_page_grid, asked.published)),
+    )
+
+
+def _page_metric(metric: MetricSpec) -> PageMetric:
+    return PageMetric(metric.name, heading_of(metric), metric.summary, metric.unit, metric.direction)
+
+
+def _page_grid(grid: Grid) -> PageGrid:
+    return PageGrid(grid.title, grid.columns, grid.rows, grid.foot)
+
+
+def _tell_headline(lines: Sequence[Line]) -> str:
+    """What was compared on what."""
+    learners, datasets = set(), set()
+    trials = failed = 0
+    for line in lines:
+        learners.add(line.title)
+        datasets.add(line.dataset)
+        trials += len(line.records)
+        failed += len(line.records) - len(line.finished)
+    told = f"{counted(len(learners), 'learner')} on {counted(len(datasets), 'data set')}, {counted(trials, 'trial')}"
+    if not failed:
+        return f"{told}."
+    return f"{told}, {failed:,} of them failed."
+
+
+# -- data sets -------------------------------------------------------------------------------------------------------
+
+
+def _datasets_of(lines: Sequence[Line], shown: Sequence[MetricSpec], test: str) -> list[PageDataset]:
+    """The data sets in the order of tables, each with its verdict: by the first column, and by the first timed one."""
+    timed = [metric for metric in shown[1:] if metric.timed]
+    found = []
+    for title, rivals in titled_rivals(lines):
+        first = rivals[0]
+        verdict: tuple[str, ...] = ()
+        if shown:
+            verdict = tell_verdict(rivals, shown[0], timed[:1], test)
+        found.append(PageDataset(first.dataset, title, first.detail, first.prepared.representation, verdict))
+    return found
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------
+
+
+def _page_lines(lines: Sequence[Line], table: Table, machines: Mapping[str, Machine]) -> Iterable[PageLine]:
+    """A line for each row of the table, in its order: data set by data set."""
+    rows = _rows_by_line(table)
+    for place, rivals in enumerate(rivals_by_data(lines).values()):
+        for line in rivals:
+            row = rows[line.dataset, line.detail, line.title]
+            yield _page_line(line, row, place, table.columns, machines)
+
+
+def _rows_by_line(table: Table) -> dict[tuple[str, str, str], Row]:
+    """The table's rows; no two lines on one data set, as prepared, share a title."""
+    found = {}
+    for group in table.groups:
+        for row in group.rows:
+            found[group.title, group.detail, row.title] = row
+    return found
+
+
+def _page_line(
+    line: Line, row: Row, place: int, columns: Sequence[MetricSpec], machines: Mapping[str, Machine]
+) -> PageLine:
+    means: list[float | None] = []
+    spreads: list[float | None] = []
+    best: list[int] = []
+    failed = ""
+    for position, cell in enumerate(row.cells):
+        mean, _, _ = plain_numbers(cell.summary)
+        means.append(rounded_or_none(mean, MEAN_FIGURES))
+        spreads.append(rounded_or_none(cell.spread))
+        if cell.best:
+            best.append(position)
+        failed = cell.failed  # of a line that has no finished trial, the same in all cells
+    return PageLine(
+        title=line.title,
+        family=line.family,
+        kind=line.kind,
+        dataset=place,
+        trials=row.trials,
+        failed=failed,
+        seeds=tuple(map(attrgetter("seed"), line.finished)),
+        values=tuple(_values_of(line, metric) for metric in columns),
+        means=tuple(means),
+        spreads=tuple(spreads),
+        best=tuple(best),
+        facts=facts_of(line, machines),
+        notices=notices_on(line),
+        failures=failures_of(line),
+        tuning=tunings_of(line),
+    )
+
+
+def _values_of(line: Line, metric: MetricSpec) -> Numbers:
+    """A value for each finished trial; nothing at all where none has one."""
+    by_seed = line.values(metric.name)
+    if not by_seed:
+        return ()
+    return tuple(rounded_or_none(by_seed.get(record.seed)) for record in line.finished)

@@ -1,0 +1,23 @@
+"""Numbers as a page carries them: with as many figures as a reader or a plot can use, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+FIGURES = 5
+
+
+def rounded(value: float, figures: int = FIGURES) -> float:
+    """The number with so many significant figures."""
+    return float(f"{value:.{figures}g}")
+
+
+def rounded_or_none(value: float | None, figures: int = FIGURES) -> float | None:
+    """The same of a number that may be missing."""
+    if value is None:
+        return None
+    return rounded(value, figures)
+
+
+def rounded_all(values: Iterable[float]) -> tuple[float, ...]:
+    return tuple(map(rounded, values))
