@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,13 +22,28 @@ def make_page(
     several: Sequence[Results], *, title: str = "Results", test: str = "sign", mixed_machines: bool = False
 ) -> Page:
     """A page with a part for each of several results, between which the reader chooses."""
-    parts = [_part_of(results, test, mixed_machines) for results in several if results.records]
+    parts = []
+    for part_title, results in zip(_title_parts(several), several, strict=True):
+        if results.records:
+            parts.append(_part_of(results, part_title, test, mixed_machines))
     if not parts:
         raise HarnessError("there are no records to make a page of", next_step="harness run")
     return Page(tuple(parts), title=title)
 
 
-def _part_of(results: Results, test: str, mixed_machines: bool) -> Part:
+def _title_parts(several: Sequence[Results]) -> list[str]:
+    """The folders of each part, as far as they tell parts apart: where all are is not the reader's business."""
+    folders: list[Path] = []
+    for results in several:
+        folders += map(Path.absolute, results.folders)
+    above = os.path.commonpath([folder.parent for folder in folders])
+    titles = []
+    for results in several:
+        titles.append(", ".join(os.path.relpath(folder.absolute(), above) for folder in results.folders))
+    return titles
+
+
+def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> Part:
     shown = results.columns()
     offered, unknown = _offered_metrics(results)
     notes = list(results.incompatible)
@@ -35,7 +51,7 @@ def _part_of(results: Results, test: str, mixed_machines: bool) -> Part:
         notes.append(f"Left out, for no plugin at hand gives them: {', '.join(unknown)}.")
     return make_part(
         PartRequest(
-            title=", ".join(map(str, results.folders)),
+            title=title,
             lines=results.lines(),
             shown=shown,
             more=[metric for metric in offered if metric not in shown],

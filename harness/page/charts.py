@@ -16,6 +16,7 @@ Chart = dict[str, Any]
 """A chart in the language of Vega-Lite."""
 
 _CHOSEN = alt.param(name="chosen", value="")
+_FEW = alt.param(name="few", value=True)
 _LIT = "chosen === '' || datum.learner === chosen || datum.family === chosen"
 
 
@@ -75,10 +76,13 @@ def _series() -> Layers:
     x = alt.X("x:Q", scale=alt.Scale(zero=False, nice=False))
     y = alt.Y("y:Q", scale=alt.Scale(zero=False))
     colour = alt.Color(
-        "learner:N", sort=None, legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=220)
+        "learner:N", sort=None, legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=220, symbolOpacity=1)
     )
+    # Many bands hide each other: of many learners only the chosen one has its band.
+    banded = alt.condition(f"chosen === '' ? few : ({_LIT})", alt.value(0.15), alt.value(0))
+    bands = points.mark_area().encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour, opacity=banded)
     return alt.layer(
-        points.mark_area().encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour, opacity=_lit(0.18)),
+        bands.add_params(_FEW),
         points.mark_line(cursor="pointer").encode(x=x, y=y, color=colour, opacity=_lit()),
         points.mark_point(filled=True, size=36, cursor="pointer").encode(
             x=x, y=y, color=colour, opacity=_lit(), tooltip=_told()

@@ -9,6 +9,7 @@ const FIGURES = {
   ranks: { title: "average ranks over data sets", draw: drawRanks },
 };
 const MOST_NAMED = 30;  // points that have their names beside them
+const MOST_BANDS = 4;
 let chartView = null;
 let drawnLearners = new Set();
 let drawing = 0;
@@ -115,7 +116,7 @@ function drawBars() {
   rows.forEach((row) => { row.low = low; });
   const spec = template("bars", { rows });
   setAxis(spec, "x", metric.title, metric.unit, scale, scale === "log" ? { domainMin: low } : { zero: true });
-  spec.height = { step: 20 };
+  spec.height = 20 * rows.length;
   return { spec, count: rows.length, caption: `${part.datasets[figureDataset()].title}; mean ± standard deviation over trials` };
 }
 
@@ -134,6 +135,7 @@ function drawSeries() {
   const shown = (label) => [label, label.split(" (")[0], label.split("(")[0]].some((name) => names.has(name));
   const points = figure.series.filter((one) => shown(one.label)).flatMap((one) => seriesPoints(one, figure));
   const spec = template("series", { points });
+  spec.params.find((param) => param.name === "few").value = figure.series.length <= MOST_BANDS;
   setAxis(spec, "x", figure.x_title, "count", figure.x_scale);
   setAxis(spec, "y", metricY().title, figure.y_unit, figure.y_scale);
   return { spec, count: points.length, caption: `${figure.title}; bands: ± standard deviation over trials` };
@@ -156,7 +158,7 @@ function drawRanks() {
     high: rank + half, told_x: rank.toFixed(2), told_y: learner }));
   const spec = template("ranks", { rows });
   setAxis(spec, "x", `average rank by ${metricNamed(found.metric).title} (1 is best)`, "share", "linear");
-  spec.height = { step: 34 };
+  spec.height = 34 * rows.length;
   const caption = `${found.n_datasets} data sets, Friedman p = ${found.p_value.toPrecision(2)}, critical difference `
     + `${found.difference.toFixed(2)} (Nemenyi, 5%): learners whose bars overlap cannot be told apart`;
   return { spec, count: rows.length, caption };
@@ -240,7 +242,9 @@ function showFigureControls() {
     controls.push(chooser("on", options, options[figureDataset()][0], (value) => change({ on: value })));
   }
   const metrics = part.metrics.map((metric) => [metric.name, metric.title]);
-  controls.push(chooser("y", metrics, metricY().name, (value) => change({ y: value })));
+  const drawn = new Set((figure === "ranks" ? part.ranks : seriesFigures()).map((one) => one.metric));
+  const up = drawn.size ? metrics.filter(([name]) => drawn.has(name)) : metrics;
+  controls.push(chooser("y", up, metricY().name, (value) => change({ y: value })));
   if (FIGURES[figure].x) controls.push(chooser("x", metrics, metricX().name, (value) => change({ x: value })));
   const titles = ["sweep", "scaling"].includes(figure) ? [...new Set(seriesFigures().map((one) => one.x_title))] : [];
   if (titles.length > 1) {
