@@ -76,7 +76,9 @@ def _series() -> Layers:
     x = alt.X("x:Q", scale=alt.Scale(zero=False, nice=False))
     y = alt.Y("y:Q", scale=alt.Scale(zero=False))
     colour = alt.Color(
-        "learner:N", sort=None, legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=220, symbolOpacity=1)
+        "learner:N",
+        sort=None,
+        legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=220, symbolOpacity=1),
     )
     # Many bands hide each other: of many learners only the chosen one has its band.
     banded = alt.condition(f"chosen === '' ? few : ({_LIT})", alt.value(0.15), alt.value(0))

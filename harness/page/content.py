@@ -114,6 +114,8 @@ class PageRanks:
     difference: float
     n_datasets: int
     p_value: float
+    left_out: tuple[str, ...]
+    """Learners that did not finish on every data set: they would leave nothing to rank the others by."""
 
 
 @dataclass(frozen=True)

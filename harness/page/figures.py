@@ -13,7 +13,7 @@ from harness.figures.drawing import Panel, Panels, Series
 from harness.figures.kinds import FindMetric, make_drawing
 from harness.figures.panels import SIZES
 from harness.figures.sweep import swept_parameters
-from harness.groups import Line, rank_learners
+from harness.groups import Line, Prepared, rank_learners
 from harness.page.content import PageFigure, PageRanks, PageSeries
 from harness.page.rounding import rounded_all
 
@@ -60,8 +60,23 @@ def _page_series(one: Series) -> PageSeries:
 def ranks_of_learners(lines: Sequence[Line], metrics: Sequence[MetricSpec]) -> Iterable[PageRanks]:
     """Average ranks by each metric, where there are learners and data sets enough to rank by it."""
     for metric in metrics:
+        left_out = _not_everywhere(lines, metric)
+        ranked = [line for line in lines if line.title not in left_out]
         try:
-            found = rank_learners(lines, metric)
+            found = rank_learners(ranked, metric)
         except HarnessError:
             continue
-        yield PageRanks(metric.name, found.ranks, found.difference, found.n_datasets, found.p_value)
+        yield PageRanks(metric.name, found.ranks, found.difference, found.n_datasets, found.p_value, tuple(left_out))
+
+
+def _not_everywhere(lines: Sequence[Line], metric: MetricSpec) -> dict[str, None]:
+    """The learners that lack a value on some data set that others have one on."""
+    finished: dict[str, set[Prepared]] = {}
+    everywhere: set[Prepared] = set()
+    for line in lines:
+        on_data = finished.setdefault(line.title, set())
+        if line.values(metric.name):
+            on_data.add(line.prepared)
+            everywhere.add(line.prepared)
+    lacking = [title for title, on_data in finished.items() if on_data < everywhere]
+    return dict.fromkeys(lacking)

@@ -22,9 +22,6 @@ from harness.tables.table import Row, Table, make_table
 from harness.tables.words import heading_of
 from harness.wording import counted
 
-MEAN_FIGURES = 10
-"""Enough that a mean, rounded again in the page, reads as in the text tables."""
-
 
 @dataclass(frozen=True)
 class PartRequest:
@@ -140,8 +137,8 @@ def _page_line(
     failed = ""
     for position, cell in enumerate(row.cells):
         mean, _, _ = plain_numbers(cell.summary)
-        means.append(rounded_or_none(mean, MEAN_FIGURES))
-        spreads.append(rounded_or_none(cell.spread))
+        means.append(mean)  # in full, so that they read as in the text tables
+        spreads.append(cell.spread)
         if cell.best:
             best.append(position)
         failed = cell.failed  # of a line that has no finished trial, the same in all cells

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 FIGURES = 5
 
 
-def rounded(value: float, figures: int = FIGURES) -> float:
-    """The number with so many significant figures."""
-    return float(f"{value:.{figures}g}")
+def rounded(value: float) -> float:
+    """The number with its first significant figures."""
+    return float(f"{value:.{FIGURES}g}")
 
 
-def rounded_or_none(value: float | None, figures: int = FIGURES) -> float | None:
+def rounded_or_none(value: float | None) -> float | None:
     """The same of a number that may be missing."""
     if value is None:
         return None
-    return rounded(value, figures)
+    return rounded(value)
 
 
 def rounded_all(values: Iterable[float]) -> tuple[float, ...]:

@@ -84,10 +84,9 @@ class Opened:
 
     def choose(self, group, label, value):
         """Choose a value in the labelled list of a group of controls."""
-        (select,) = [
-            one for one in self.all(f"#{group} select") if one.get_dom_attribute("data-focus") == f"choose {label}"
-        ]
-        Select(select).select_by_value(value)
+        (select,) = self.all(f"#{group} select[data-focus='choose {label}']")
+        (option,) = [one for one in Select(select).options if one.get_property("value") == value]
+        option.click()
 
     def colour(self, selector, name="background-color"):
         return self.one(selector).value_of_css_property(name)

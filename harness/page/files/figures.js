@@ -159,8 +159,9 @@ function drawRanks() {
   const spec = template("ranks", { rows });
   setAxis(spec, "x", `average rank by ${metricNamed(found.metric).title} (1 is best)`, "share", "linear");
   spec.height = 34 * rows.length;
+  const leftOut = found.left_out.length ? `; left out, not being on all data sets: ${found.left_out.join(", ")}` : "";
   const caption = `${found.n_datasets} data sets, Friedman p = ${found.p_value.toPrecision(2)}, critical difference `
-    + `${found.difference.toFixed(2)} (Nemenyi, 5%): learners whose bars overlap cannot be told apart`;
+    + `${found.difference.toFixed(2)} (Nemenyi, 5%): learners whose bars overlap cannot be told apart${leftOut}`;
   return { spec, count: rows.length, caption };
 }
 

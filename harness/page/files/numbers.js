@@ -14,14 +14,22 @@ function digitsOf(size, unit) {
   return size >= 1 || size === 0 ? 2 : 3;
 }
 
+/** So many digits behind the point, rounded as Python does it: what lies exactly between two goes to the even one. */
+function fixed(value, digits) {
+  const exact = value.toFixed(digits + 40);
+  const above = value.toFixed(digits);
+  const isTie = /^50*$/.test(exact.slice(-40));
+  return isTie && /[13579]$/.test(above) ? exact.slice(0, -40).replace(/\.$/, "") : above;
+}
+
 /** Mean ± spread in a unit; without a spread the mean alone. */
 function sayValue(mean, spread, unit) {
   if (mean === null || mean === undefined) return "-";
   const [scale, suffix] = scaleOf(Math.abs(mean), unit);
   const digits = digitsOf(Math.abs(mean / scale), unit);
-  const said = (mean / scale).toFixed(digits);
+  const said = fixed(mean / scale, digits);
   if (spread === null || spread === undefined) return said + suffix;
-  return `${said} ± ${(spread / scale).toFixed(digits)}${suffix}`;
+  return `${said} ± ${fixed(spread / scale, digits)}${suffix}`;
 }
 
 /** How an axis writes its ticks, as an expression of Vega. */
