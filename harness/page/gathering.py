@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from harness.contract import MetricSpec
@@ -14,11 +14,10 @@ from harness.machine import Machine
 from harness.page.content import Numbers, PageDataset, PageGrid, PageLine, PageMetric, Part
 from harness.page.details import facts_of, failures_of, notices_on, tunings_of
 from harness.page.figures import figures_of, ranks_of_learners
-from harness.page.rounding import rounded_or_none
+from harness.page.rounding import rounded_or_none, shortened
 from harness.page.verdicts import tell_verdict
 from harness.tables.grid import Grid
-from harness.tables.numbers import plain_numbers
-from harness.tables.table import Row, Table, make_table
+from harness.tables.table import Cell, Row, Table, make_table
 from harness.tables.words import heading_of
 from harness.wording import counted
 
@@ -135,10 +134,10 @@ def _page_line(
     spreads: list[float | None] = []
     best: list[int] = []
     failed = ""
-    for position, cell in enumerate(row.cells):
-        mean, _, _ = plain_numbers(cell.summary)
-        means.append(mean)  # in full, so that they read as in the text tables
-        spreads.append(cell.spread)
+    for position, (cell, metric) in enumerate(zip(row.cells, columns, strict=True)):
+        mean, spread = _numbers_in(cell, metric)
+        means.append(mean)
+        spreads.append(spread)
         if cell.best:
             best.append(position)
         failed = cell.failed  # of a line that has no finished trial, the same in all cells
@@ -159,6 +158,14 @@ def _page_line(
         failures=failures_of(line),
         tuning=tunings_of(line),
     )
+
+
+def _numbers_in(cell: Cell, metric: MetricSpec) -> tuple[float | None, float | None]:
+    """Mean and spread, where there are any."""
+    if cell.summary is None:
+        return None, None
+    short = shortened(replace(cell.summary, sd=cell.spread), metric)
+    return short.mean, short.sd
 
 
 def _values_of(line: Line, metric: MetricSpec) -> Numbers:
