@@ -85,15 +85,20 @@ def look_at(path):
 
     driver = start_browser()
     page = Opened(driver, path)
+
+    def open_whole():
+        page.open()
+        page.wait(lambda: page.all("#chart svg"))
+
     opened, sorted_by, filtered = [], [], []
     try:
         for _ in range(TIMES_OPENED):
-            opened.append(seconds_of(page.open))
+            opened.append(seconds_of(open_whole))
             sorted_by.append(seconds_of(lambda: page.press("R1")))
             filtered.append(seconds_of(lambda: page.choose("filters", "data set", "data-7")))
     finally:
         driver.quit()
-    return {"open": min(opened), "sort": min(sorted_by), "filter by data set": min(filtered)}
+    return {"open, the figure drawn": min(opened), "sort": min(sorted_by), "filter by data set": min(filtered)}
 
 
 def seconds_of(do):
@@ -104,19 +109,14 @@ def seconds_of(do):
 
 def tell(path, n_metrics, making, seen):
     size = path.stat().st_size / 1e6
-    lines = [
-        "# A large page",
-        "",
-        "Written by `python benchmarks/page.py --out docs/page-speed.md`.",
-        "",
+    told = (
         f"{LEARNERS} learners on {DATASETS} data sets, {TRIALS} trials each, {n_metrics} metrics: "
-        f"{LEARNERS * DATASETS * TRIALS:,} trials in a file of {size:.1f} MB, made in {making:.0f} s of processor time. "
-        f"In a real Chromium without a window, the best of {TIMES_OPENED}, by the clock, the driver's own time included:",
-        "",
-        "| what | seconds |",
-        "|---|---|",
-        *(f"| {what} | {seconds:.2f} |" for what, seconds in seen.items()),
-    ]
+        f"{LEARNERS * DATASETS * TRIALS:,} trials in a file of {size:.1f} MB, made in {making:.0f} s of processor "
+        f"time.\nIn a real Chromium without a window, the best of {TIMES_OPENED}, by the clock, driver included:"
+    )
+    lines = ["# A large page", "", "Written by `python benchmarks/page.py --out docs/page-speed.md`.", "", told, ""]
+    lines += ["| what | seconds |", "|---|---|"]
+    lines += [f"| {what} | {seconds:.2f} |" for what, seconds in seen.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -15,10 +15,13 @@ import re
 from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError
-from harness.page.content import Page
 from harness.quantities import SUFFIXES
+
+if TYPE_CHECKING:
+    from harness.page.content import Page
 
 SCRIPTS = ("elements", "numbers", "state", "copying", "table", "figures", "details", "start")
 """The page's own scripts, in the order in which they are put together."""

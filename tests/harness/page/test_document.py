@@ -1,9 +1,7 @@
 """The file: one HTML text that holds everything, allows its own scripts by their hashes, and loads nothing."""
 
 import base64
-import gzip
 import hashlib
-import json
 import re
 import subprocess
 import sys
@@ -12,6 +10,7 @@ import pytest
 
 from harness.page import Page
 from html_page import Page as ParsedPage
+from page_file import content_of, scripts_of
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!--[data]-->"
 
@@ -20,15 +19,6 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!-
 def text(part_of, trials_of):
     part = part_of([*trials_of(HOSTILE, 0.9, 1.0), *trials_of("pa", 0.8, 1.0, dataset=HOSTILE)])
     return Page((part,), title=HOSTILE).render()
-
-
-def scripts_of(text):
-    return re.findall(r"<script type=\"([^\"]*)\"[^>]*>(.*?)</script>", text, re.DOTALL)
-
-
-def content_of(text):
-    (packed,) = [script for kind, script in scripts_of(text) if kind == "application/octet-stream"]
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def test_what_is_in_the_page_can_be_read_back(text):
