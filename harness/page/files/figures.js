@@ -8,7 +8,7 @@ const FIGURES = {
   scaling: { title: "by the size of the data", draw: drawSeries },
   ranks: { title: "average ranks over data sets", draw: drawRanks },
 };
-const MOST_NAMED = 30;  // points that have their names beside them
+const MOST_NAMED = 30;  // points that have their names beside them, series that have theirs in a legend
 const MOST_BANDS = 4;
 let chartView = null;
 let drawnLearners = new Set();
@@ -136,6 +136,7 @@ function drawSeries() {
   const points = figure.series.filter((one) => shown(one.label)).flatMap((one) => seriesPoints(one, figure));
   const spec = template("series", { points });
   spec.params.find((param) => param.name === "few").value = figure.series.length <= MOST_BANDS;
+  if (figure.series.length > MOST_NAMED) spec.layer.forEach((layer) => { layer.encoding.color.legend = null; });
   setAxis(spec, "x", figure.x_title, "count", figure.x_scale);
   setAxis(spec, "y", metricY().title, figure.y_unit, figure.y_scale);
   return { spec, count: points.length, caption: `${figure.title}; bands: ± standard deviation over trials` };

@@ -194,6 +194,20 @@ def test_names_are_shown_and_never_run(page):
     page.keep("names")
 
 
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "const s = document.createElement('script'); s.textContent = 'window.hacked = 3'; document.body.append(s)",
+        "document.body.insertAdjacentHTML('beforeend', '<img src=data: onerror=\"window.hacked = 4\">')",
+        "const i = new Image(); i.src = 'http://127.0.0.1:9/x'; document.body.append(i)",
+    ],
+)
+def test_the_policy_stops_what_would_run_or_ask_all_the_same(page, attack):
+    page.run(attack)
+    complaints = page.wait(page.complaints)
+    assert "Content Security Policy" in complaints[0]
+
+
 # -- figures ---------------------------------------------------------------------------------------------------------
 
 
