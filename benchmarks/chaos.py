@@ -28,9 +28,9 @@ from hostile import name_of
 
 from harness.data.arrays import is_whole, read_header
 from harness.errors import HarnessError
-from harness.processes import all_below
 from harness.record import checksum_of
 from harness.store import read_records
+from harness.system import SYSTEM
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "SECURITY.md"
@@ -121,7 +121,7 @@ def keys_in(folder: Path) -> list[str]:
 
 def left_running() -> set[int]:
     """Processes that were started from here and have no parent of ours any more."""
-    own = {os.getpid(), *all_below(os.getpid())}
+    own = {os.getpid(), *SYSTEM.all_below(os.getpid())}
     wanted = f"{MARK}={os.environ[MARK]}".encode()
     found = set()
     for entry in Path("/proc").iterdir():
@@ -180,7 +180,7 @@ def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
             command_of(*options), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         ) as running:
             time.sleep(chance.uniform(0.1, 4.0))
-            below = all_below(running.pid)
+            below = SYSTEM.all_below(running.pid)
             if below:
                 try_kill(chance.choice(below))
             errors = running.communicate()[1]

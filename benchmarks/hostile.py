@@ -86,7 +86,9 @@ class FillsSharedMemory(Harmless):
 
 class LeavesSharedMemory(Harmless):
     def attack(self):
-        Path(f"/dev/shm/left-by-{os.getpid()}").write_bytes(bytes(8 * MEGABYTE))
+        with open(f"/dev/shm/left-by-{os.getpid()}", "wb") as file:
+            file.write(bytes(8 * MEGABYTE))
+            time.sleep(0.3)  # what is let go of at once is nobody's, see SECURITY.md
         os._exit(1)
 
 

@@ -1,19 +1,23 @@
-"""What the plugins brought: every learner, data set, metric and experiment by name, and what became of each plugin."""
+"""What the plugins brought, by name: learners, data sets, metrics, experiments, representations; and what became of
+each plugin.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Generic, Literal, TypeVar
 
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import AmbiguousName, UnknownName
+from harness.suggestions import nearest
 
-Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec)
+Spec = TypeVar("Spec", LearnerSpec, DatasetSpec, MetricSpec, ExperimentSpec, RepresentationSpec)
 PluginStatus = Literal["ok", "no hooks", "broken", "conflict", "disabled"]
-THINGS = ("learners", "datasets", "metrics", "experiments")
+THINGS = ("learners", "datasets", "metrics", "experiments", "representations")
 """What a catalog lists, by the names of its fields."""
+MOST_BROKEN = 3
+"""As many plugins are told of with a name that is not found."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class PluginReport:
     origin: Origin
     status: PluginStatus
     reason: str = ""
+    seconds: float = 0.0
+    """What finding out took: importing it and asking its hooks, which every command waits for."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +59,35 @@ class Catalog:
     datasets: tuple[Entry[DatasetSpec], ...] = ()
     metrics: tuple[Entry[MetricSpec], ...] = ()
     experiments: tuple[Entry[ExperimentSpec], ...] = ()
+    representations: tuple[Entry[RepresentationSpec], ...] = ()
     plugins: tuple[PluginReport, ...] = ()
 
     def learner(self, name: str) -> Entry[LearnerSpec]:
-        return find_entry("learner", name, self.learners)
+        return self._find("learner", name, self.learners)
 
     def dataset(self, name: str) -> Entry[DatasetSpec]:
-        return find_entry("data set", name, self.datasets)
+        return self._find("data set", name, self.datasets)
 
     def metric(self, name: str) -> Entry[MetricSpec]:
-        return find_entry("metric", name, self.metrics)
+        return self._find("metric", name, self.metrics)
 
     def experiment(self, name: str) -> Entry[ExperimentSpec]:
-        return find_entry("experiment", name, self.experiments)
+        return self._find("experiment", name, self.experiments)
+
+    def _find(self, what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
+        """The entry of a name; where there is none, a broken plugin may be why, and its reason is told as well."""
+        try:
+            return find_entry(what, name, entries)
+        except UnknownName as unknown:
+            error = unknown
+        broken = [report for report in self.plugins if report.status == "broken"]
+        for report in broken[:MOST_BROKEN]:
+            origin = report.origin
+            error = error.adding(f"plugin {origin.plugin!r} of {origin} may bring it but is broken: {report.reason}")
+        raise error
+
+    def representation(self, name: str) -> Entry[RepresentationSpec]:
+        return self._find("representation", name, self.representations)
 
 
 def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Spec]:
@@ -80,7 +102,7 @@ def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Sp
     if called:
         near = [f"{entry.origin.distribution}:{bare}" for entry in called]
     else:
-        near = get_close_matches(bare, sorted({entry.spec.name for entry in entries}), n=3)
+        near = nearest(bare, sorted({entry.spec.name for entry in entries}))
     raise _unknown(what, name, near, entries)
 
 

@@ -1,14 +1,13 @@
-"""What a plugin promises and what it gets: four specs for registration, the data that flows, the optional abilities.
+"""What a plugin promises and what it gets: five specs for registration, and the data that flows.
 
-A spec checks itself when it is made. Nothing here imports numpy or a learner at run time, so that listing and shell
-completion stay fast.
+A spec checks itself when it is made. Nothing here imports numpy at run time: listing and completion stay fast.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from harness.params import Params
 from harness.spec_fields import Fields
@@ -23,13 +22,15 @@ Labels = Any
 
 Kind = Literal["flat", "tree", "other"]
 """Flat: every class competes at once. Tree: classes are reached by a path. Other: nobody has said."""
-Need = Literal["nonnegative", "taxonomy", "dense"]
+Need = Literal["nonnegative", "taxonomy", "dense", "text"]
 Ability = Literal["multilabel"]
-Representation = Literal["raw", "binary", "tf", "tfidf", "logtfidf"]
+Takes = Literal["text", "counts"]
+"""What a representation is fitted on: texts, or rows of numbers."""
+Gives = Literal["counts", "vectors", "same"]
+"""Counts are never negative, vectors may be; the same: as what was taken."""
 Direction = Literal["higher", "lower"]
 Unit = Literal["share", "seconds", "bytes", "count"]
 KINDS: tuple[str, ...] = get_args(Kind)
-REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 FACTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
 
 
@@ -57,6 +58,8 @@ class LearnerSpec:
     """What the learner's paper uses, for the parameters that it names a value of: shown beside the defaults."""
     wraps: str = ""
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
+    deterministic: bool = True
+    """Whether two fits with one `random_state` are the same; where they are not, no check asks for it."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)
@@ -68,6 +71,7 @@ class LearnerSpec:
         fields.sequences("preload")
         fields.mapping("parameters", optional=True)
         fields.params("paper_params", self.parameters)
+        fields.flags("deterministic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +93,7 @@ class DatasetSpec:
     load: str
     summary: str = ""
     representation: str = "tfidf"
-    """What a run uses unless told otherwise: one of `REPRESENTATIONS`."""
+    """What a run uses unless told otherwise, as `--representation` takes it."""
     licence: str = ""
     citation: str = ""
     stamp: str | None = None
@@ -116,14 +120,39 @@ class DatasetSpec:
         fields = Fields(self)
         fields.name()
         fields.target("load")
-        fields.texts("summary", "licence", "citation", "obtain", "wraps")
-        fields.one_of("representation", REPRESENTATIONS)
+        fields.texts("summary", "representation", "licence", "citation", "obtain", "wraps")
         fields.target("stamp", optional=True)
         fields.target("recognises", optional=True)
         fields.whole_numbers("version")
         fields.mapping("parameters", optional=True)
         fields.sequences("files", "opens")
         fields.counts("facts", FACTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepresentationSpec:
+    """A representation, named but not imported: `load` is "module:Class", a scikit-learn style transformer.
+
+    It is fitted on the training part of a trial with `fit(texts or X, y)`; `transform` gives rows as learners see them.
+    One with `save(path)` and a class method `load(path)` can be kept in a model (`harness.sdk.representation`).
+    """
+
+    name: str
+    load: str
+    takes: Takes = "counts"
+    """Where it takes counts and the data set has texts, these are counted first, as the data set says."""
+    gives: Gives = "same"
+    summary: str = ""
+    parameters: Params | None = None
+    """Defaults by name. Left out, they are read from the source of the class without importing it."""
+
+    def __post_init__(self) -> None:
+        fields = Fields(self)
+        fields.target("load")
+        fields.texts("name", "summary")
+        fields.one_of("takes", get_args(Takes))
+        fields.one_of("gives", get_args(Gives))
+        fields.mapping("parameters", optional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,6 +176,8 @@ class MetricSpec:
     """Whether every trial computes it; one that costs time or deep ranks waits until it is asked for."""
     single: bool = False
     """Whether the trial must time the ranking of rows one at a time."""
+    confidence: bool = False
+    """Whether the trial must train once more, on a part of its training rows, to calibrate `Outcome.confidence`."""
     parameters: Params = field(default_factory=dict)
     """For a family: what `compute` takes by keyword, with defaults; `name(parameter=value)` sets them."""
     short: str = ""
@@ -161,7 +192,7 @@ class MetricSpec:
         fields.one_of("direction", get_args(Direction))
         fields.one_of("unit", get_args(Unit))
         fields.whole_numbers("depth")
-        fields.flags("timed", "shown", "always", "single")
+        fields.flags("timed", "shown", "always", "single", "confidence")
         fields.mapping("parameters")
 
 
@@ -206,9 +237,10 @@ class Taxonomy:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows of counts or raw features, their labels and class names; nothing fitted, nothing normalised."""
+    """Rows of texts, counts or raw features, their labels and class names; nothing fitted, nothing normalised."""
 
-    X: csr_array
+    X: csr_array | None
+    """None where the rows are texts."""
     y: Labels
     class_names: tuple[str, ...]
     taxonomy: Taxonomy | None = None
@@ -216,6 +248,15 @@ class Dataset:
     """Fixed splits by name: positions of the training rows and of the test rows."""
     found: str = ""
     """What the loader met, in a line: counts that a reader can compare with the data set's own description."""
+    texts: Iterable[str] | None = None
+    """The text of each row, read once; the host keeps them and gives `harness.sdk.Texts` back."""
+    counting: str = ""
+    """The representation that comes before one that takes counts: for texts, how their words are told apart."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.y.shape[0])
 
 
 # -- what a metric gets ----------------------------------------------------------------------------------------------
@@ -250,46 +291,7 @@ class Outcome:
     """How many ranks a row the learner can tell; None for as many as it is asked for."""
     places: NDArray[np.int32] | None = None
     """In the shape of `ranks`: the rank with ties at their worst, where scores are known and tie; else None."""
-
-
-# -- what a learner may have beyond fit and predict ------------------------------------------------------------------
-
-
-class Learner(Protocol):
-    """The least a learner must have: scikit-learn's fit and predict, and `classes_` once fitted."""
-
-    def fit(self, X: Any, y: Any) -> Any: ...
-
-    def predict(self, X: Any) -> Any: ...
-
-
-@runtime_checkable
-class Ranks(Protocol):
-    """`rank(X, k)`: for each row the positions in `classes_` of the k best classes, best first, -1 pads."""
-
-    def rank(self, X: Any, k: int) -> Any: ...
-
-
-@runtime_checkable
-class HasIndexSize(Protocol):
-    """`index_size_`: the number of stored non-zero weights."""
-
-    index_size_: int
-
-
-@runtime_checkable
-class HasIndexBytes(Protocol):
-    """`index_bytes_`: the bytes that the fitted index takes in memory."""
-
-    index_bytes_: int
-
-
-@runtime_checkable
-class TouchesEdges(Protocol):
-    """`edges_touched(X, k)`: edges read per active feature while finding the k best classes of the rows of X."""
-
-    def edges_touched(self, X: Any, k: int = 1) -> float: ...
-
-
-AfterPass = Callable[[int], None]
-"""What `fit(..., after_pass=f)` calls with the pass number after each pass over the data."""
+    scores: NDArray[np.float32] | None = None
+    """What the first and the second class of each row score, 0 for one that is not there; None where none is told."""
+    confidence: NDArray[np.float32] | None = None
+    """How sure the first class is, calibrated on training rows held out; None unless a metric asked."""

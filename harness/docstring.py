@@ -6,15 +6,20 @@ import re
 from dataclasses import dataclass, field
 
 _UNDERLINE = re.compile(r"-{3,}$")
-_PARAMETER = re.compile(r"(\w+) : (.*)")
+_PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
+"""One parameter, or several that are explained together."""
 
 
 @dataclass(frozen=True)
 class Docstring:
-    """The words before the first section, paragraph by paragraph, and the meaning of each parameter."""
+    """The words before the first section, paragraph by paragraph, the meaning of each parameter, and more."""
 
     paragraphs: tuple[str, ...] = ()
     parameters: dict[str, str] = field(default_factory=dict)
+    use: str = ""
+    """When to use it."""
+    references: str = ""
+    """The papers that it comes from."""
 
 
 def parse_docstring(text: str) -> Docstring:
@@ -22,15 +27,17 @@ def parse_docstring(text: str) -> Docstring:
     sections = _sections(text)
     paragraphs = [" ".join(part.split()) for part in sections.get("", "").split("\n\n")]
     meanings: dict[str, str] = {}
-    last = ""
+    together: list[str] = []
     for line in sections.get("Parameters", "").splitlines():
         found = _PARAMETER.match(line)
         if found:
-            last = found[1]
-            meanings[last] = found[2].strip()
-        elif last and line.strip():
-            meanings[last] += f" {line.strip()}"
-    return Docstring(tuple(part for part in paragraphs if part), meanings)
+            together = found[1].split(", ")
+            meanings |= dict.fromkeys(together, found[2].strip())
+        elif line.strip():
+            for name in together:
+                meanings[name] += f" {line.strip()}"
+    use, references = (" ".join(sections.get(name, "").split()) for name in ("When to use", "References"))
+    return Docstring(tuple(part for part in paragraphs if part), meanings, use, references)
 
 
 def _sections(text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.errors import SpecError
 from harness.params import Params
+from harness.wording import in_a_line
 
 _BARE_NAME = r"[\w.:+/~-]+"
 _NAME = rf"""(?P<name>{_BARE_NAME}|'[^']+'|"[^"]+")"""
@@ -23,6 +24,8 @@ _ESTIMATOR = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\s*\(.*\)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w.+-]*")
 _PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
 _RANGE = re.compile(r"\d+:\d+")
+MOST_NESTED, MOST_SHOWN = 50, 300
+"""Brackets inside each other, and letters of a wrong text in a message."""
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
 _CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "-inf": -math.inf}
 
@@ -62,8 +65,8 @@ def _is_estimator_name(name: str) -> bool:
     return ":" in name
 
 
-def split_list(text: str) -> list[str]:
-    """Split at the commas that stand outside brackets and quotes; empty items are dropped."""
+def split_list(text: str, mark: str = ",") -> list[str]:
+    """Split at the commas, or at another mark, that stand outside brackets and quotes; empty items are dropped."""
     items: list[str] = []
     depth, quote, start, escaped = 0, "", 0, False
     for position, character in enumerate(text):
@@ -75,14 +78,16 @@ def split_list(text: str) -> list[str]:
             quote = character
         elif character in _OPENING:
             depth += 1
+            if depth > MOST_NESTED:
+                raise SpecError(f"brackets more than {MOST_NESTED} deep in {in_a_line(text, MOST_SHOWN)!r}")
         elif character in _CLOSING:
             depth -= 1
-        elif character == "," and depth == 0:
+        elif character == mark and depth == 0:
             items.append(text[start:position])
             start = position + 1
     items.append(text[start:])
     if depth or quote:
-        raise SpecError(f"unbalanced brackets or quotes in {text!r}")
+        raise SpecError(f"unbalanced brackets or quotes in {in_a_line(text, MOST_SHOWN)!r}")
     stripped = [item.strip() for item in items]
     return [item for item in stripped if item]
 

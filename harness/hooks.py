@@ -1,4 +1,4 @@
-"""The four hooks of a plugin. They register things by name; no learner ever runs inside one."""
+"""The five hooks of a plugin. They register things by name; no learner ever runs inside one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pluggy
 
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
 PROJECT = "harness"
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -34,4 +34,10 @@ def harness_metrics() -> Iterable[MetricSpec]:
 @hookspec
 def harness_experiments() -> Iterable[ExperimentSpec]:
     """The ready-made experiments that this plugin brings."""
+    raise NotImplementedError
+
+
+@hookspec
+def harness_representations() -> Iterable[RepresentationSpec]:
+    """The representations that this plugin brings."""
     raise NotImplementedError

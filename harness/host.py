@@ -12,28 +12,30 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pluggy
 
 from harness import hooks
-from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec
+from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport, PluginStatus
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import HarnessError, UnknownName
 from harness.spec_fields import Fields
+from harness.suggestions import nearest
 
 GROUP = "harness"
 STRICT_VARIABLE = "HARNESS_STRICT_PLUGINS"
-AnySpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec
+AnySpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec | RepresentationSpec
 SPEC_OF_HOOK: Mapping[str, type[AnySpec]] = {
     "harness_learners": LearnerSpec,
     "harness_datasets": DatasetSpec,
     "harness_metrics": MetricSpec,
     "harness_experiments": ExperimentSpec,
+    "harness_representations": RepresentationSpec,
 }
 
 # -- loading ---------------------------------------------------------------------------------------------------------
@@ -57,20 +59,23 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
         if origin.plugin in blocked or origin.distribution in blocked:
             reports.append(PluginReport(origin, "disabled", "by --disable-plugin"))
             continue
+        started = perf_counter()
         try:
             found = _collect(candidate)
         except (Exception, SystemExit) as error:
-            reports.append(PluginReport(origin, "broken", _reason(error)))
+            reports.append(PluginReport(origin, "broken", _reason(error), perf_counter() - started))
             continue
         for hook, specs in found.items():
             entries[hook] += [Entry(spec, origin) for spec in specs]
-        reports.append(PluginReport(origin, "ok" if any(found.values()) else "no hooks"))
+        status: PluginStatus = "ok" if any(found.values()) else "no hooks"
+        reports.append(PluginReport(origin, status, seconds=perf_counter() - started))
     _check_disabled(blocked, reports)
     catalog = Catalog(
         learners=tuple(entries["harness_learners"]),
         datasets=tuple(entries["harness_datasets"]),
         metrics=tuple(entries["harness_metrics"]),
         experiments=tuple(entries["harness_experiments"]),
+        representations=tuple(entries["harness_representations"]),
         plugins=tuple(reports),
     )
     return _strictly(_with_conflicts(catalog))
@@ -158,7 +163,7 @@ def _check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:
     """What pluggy's own `check_pending` refuses, in words that say what to write instead."""
     for name, hook in vars(manager.hook).items():
         if not hook.has_spec() and not all(impl.optionalhook for impl in hook.get_hookimpls()):
-            near = get_close_matches(name, SPEC_OF_HOOK, n=1)
+            near = nearest(name, SPEC_OF_HOOK, most=1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             module = getattr(plugin, "__name__", type(plugin).__name__)
             raise HarnessError(f"unknown hook {name!r} in {module!r}: {hint}the hooks are {', '.join(SPEC_OF_HOOK)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.params import Params
@@ -26,6 +28,14 @@ def plain_label(text: str) -> Label:
 def grid_label(family: str, chosen: Params) -> Label:
     """The label of one point of a grid, by the values that were chosen there; where none were, that of the whole."""
     return Label(written(family, chosen), family) if chosen else plain_label(family)
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """The first name that stands there twice."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            return name
+    return None
 
 
 def written(name: str, params: Params, *first: str) -> str:

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from harness.wording import counted
+from harness.system import SYSTEM
+from harness.wording import counted, in_a_line
 
 LIBRARIES = ("manyclass-harness", "numpy", "scipy", "scikit-learn", "numba")
+MOST_LETTERS = 200
+"""Of a name that a file gives."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Machine:
 
 def describe_machine() -> Machine:
     """The machine's facts and an id made of them: two records with one id were timed on alike machines."""
-    processor, cores = _processor(), os.cpu_count()
+    processor, cores = _processor_name(), os.cpu_count()
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     system = f"{platform.system()} {platform.release()}"
     # Memory is rounded: a virtual machine's differs by some pages from boot to boot.
@@ -47,11 +50,11 @@ def read_machine(facts: object) -> Machine | None:
         return None
     cores, memory_bytes = facts.get("cores"), facts.get("memory_bytes")
     return Machine(
-        id=facts["id"],
-        processor=str(facts.get("processor") or ""),
+        id=in_a_line(facts["id"], MOST_LETTERS),
+        processor=in_a_line(str(facts.get("processor") or ""), MOST_LETTERS),
         cores=cores if isinstance(cores, int) else None,
         memory_bytes=memory_bytes if isinstance(memory_bytes, int) else None,
-        system=str(facts.get("system") or ""),
+        system=in_a_line(str(facts.get("system") or ""), MOST_LETTERS),
     )
 
 
@@ -83,11 +86,5 @@ def _git(root: Path, *words: str) -> str:
     return subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+def _processor_name() -> str:
+    return SYSTEM.processor_name() or platform.processor() or platform.machine()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 from harness.catalog import Catalog, Entry
@@ -12,6 +11,7 @@ from harness.contract import MetricSpec
 from harness.errors import SpecError, UnknownName
 from harness.expression import parse
 from harness.params import Params
+from harness.suggestions import nearest
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def bind(spec: MetricSpec, given: Params, label: str | None = None) -> MetricSpe
 
 def _check_parameter(spec: MetricSpec, name: str, value: Any) -> None:
     if name not in spec.parameters:
-        near = get_close_matches(name, spec.parameters, n=1)
+        near = nearest(name, spec.parameters, most=1)
         hint = f"did you mean {near[0]}?" if near else f"it has: {', '.join(spec.parameters) or 'none'}"
         raise SpecError(f"metric {spec.name!r} has no parameter {name!r}; {hint}")
     is_depth = isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
+
+from harness.system import SYSTEM
 
 QUIET_SHARE = 0.1
 """Of one processor: what a machine does that does nothing."""
@@ -17,23 +18,13 @@ TOO_SHORT_TO_TELL = 0.2
 
 def busy_processors(seconds: float = LOOK_SECONDS) -> float:
     """How many processors were at work over some seconds from now; by the load average where nothing better tells."""
-    before = _read_times()
+    before = SYSTEM.processor_ticks()
     time.sleep(seconds)
-    after = _read_times()
+    after = SYSTEM.processor_ticks()
     if before is None or after is None:
         return os.getloadavg()[0]
     busy, idle = after[0] - before[0], after[1] - before[1]
     return (os.cpu_count() or 1) * busy / max(busy + idle, 1)
-
-
-def _read_times() -> tuple[int, int] | None:
-    """Ticks that all processors have worked, and have not, since the machine was started."""
-    try:
-        ticks = [int(word) for word in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
-    except (OSError, ValueError):
-        return None
-    idle = ticks[3] + ticks[4]
-    return sum(ticks) - idle, idle
 
 
 def wait_until_quiet(most_seconds: float, say: Callable[[str], None]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,8 +18,18 @@ TIMES_OF_RANKING = {"predict": "rank", "predict_one": "rank_one", "predict_one_p
 """What scores of the first two formats were called, and what they were."""
 
 
+LARGEST_NUMBER = 1e18
+GIVEN = ("tuned", "tuning")
+"""Parameters: these the user may have asked for, an infinite one too."""
+MOST_TEXT, MOST_WARNINGS = 1 << 16, 20
+
+
 class BadLine(ValueError):
     """A line that is not a whole and unchanged record."""
+
+
+class NewerLine(ValueError):
+    """A record that a newer harness wrote: whole, and not for this one to judge."""
 
 
 _RECORD = TypeAdapter(Record)
@@ -39,17 +49,42 @@ def measured_from_plain(plain: object) -> Measured:
     ValueError says what is wrong with it, since any code may have run in that process.
     """
     try:
-        return _MEASURED.validate_json(json.dumps(plain), strict=True)
+        measured = _MEASURED.validate_json(json.dumps(plain), strict=True)
+        _check_numbers(asdict(measured), "")
+        return _cut(measured)
     except ValidationError as error:
         raise ValueError(_first_problem(error)) from None
     except RecursionError:
         raise ValueError("nested too deeply to be read") from None
 
 
+def _check_numbers(value: object, place: str) -> None:
+    """ValueError for a number that nothing can be reckoned with; `place` is where it stands."""
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            _check_numbers(inside, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list | tuple):
+        for inside in value:
+            _check_numbers(inside, place)
+    elif isinstance(value, int | float) and not abs(value) < LARGEST_NUMBER and not place.startswith(GIVEN):
+        raise ValueError(f"{place}: expected a number that is finite, and below {LARGEST_NUMBER:g}")
+
+
+def _cut(measured: Measured) -> Measured:
+    """The same with its texts cut to what anybody would read."""
+    return replace(
+        measured,
+        message=measured.message[:MOST_TEXT],
+        traceback=measured.traceback[-MOST_TEXT:],
+        output=measured.output[-MOST_TEXT:],
+        warnings=tuple(text[:MOST_TEXT] for text in measured.warnings[:MOST_WARNINGS]),
+    )
+
+
 def _first_problem(error: ValidationError) -> str:
     first = error.errors()[0]
     where = ".".join(map(str, first["loc"]))
-    return f"{where}: {first['msg']}"
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def to_line(record: Record) -> str:
@@ -59,7 +94,7 @@ def to_line(record: Record) -> str:
 
 
 def from_line(line: str) -> Record:
-    """The record in a line; BadLine says what is wrong with it."""
+    """The record in a line; BadLine says what is wrong with it, NewerLine that it is beyond this harness."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
@@ -70,8 +105,10 @@ def from_line(line: str) -> Record:
     if f"{zlib.crc32(body.encode(errors='replace')):08x}" != content.pop("crc32"):
         raise BadLine("changed since it was written (checksum)")
     written_in = content.get("format", 0)
-    if not isinstance(written_in, int) or written_in > FORMAT:
-        raise BadLine(f"written by a newer harness (format {written_in})")
+    if not isinstance(written_in, int):
+        raise BadLine(f"its format is no number: {written_in!r}")
+    if written_in > FORMAT:
+        raise NewerLine(f"a record of format {written_in}, and this harness knows formats up to {FORMAT}")
     try:
         if written_in == 1:
             content = _from_first_format(content)

@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from harness.contract import DatasetSpec, LearnerSpec
+from harness.contract import DatasetSpec, LearnerSpec, RepresentationSpec
 from harness.errors import SpecError
 from harness.params import Params
 
@@ -35,7 +35,7 @@ REQUIRED = Source("(required)")
 """Stands where a default would: the parameter has none and must be given."""
 
 
-def parameters_of(spec: LearnerSpec | DatasetSpec) -> Params:
+def parameters_of(spec: LearnerSpec | DatasetSpec | RepresentationSpec) -> Params:
     """Parameters and defaults: as declared, else as the source tells, else from the imported object."""
     if spec.parameters is not None:
         return spec.parameters

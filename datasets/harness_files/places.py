@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Mapping
 from io import StringIO
@@ -40,9 +41,11 @@ def _files_at(place: Path) -> list[Path]:
 
 def find_file(path: str) -> Path:
     """The file or folder of that path; DataError when there is none."""
-    place = Path(path).expanduser()
-    if not place.exists():
+    place = Path(os.path.expanduser(path))
+    if not os.path.exists(place):
         raise DataError(f"{path}: there is no such file or folder (looked in {Path.cwd()})")
+    if not place.is_file() and not place.is_dir():  # whoever reads a pipe may wait for ever
+        raise DataError(f"{path}: neither a file nor a folder, but a pipe or a device: write its content to a file")
     return place
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,19 +20,14 @@ from harness_files.columns import looks_like_names
 from harness_files.places import PACKINGS, read_lines
 from harness_files.plugin import PARQUET, TEXTS
 
-_BETWEEN = (
-    r"\s\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7"  # ASCII and Latin-1
-    r"\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u200b\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f"
-    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # full-width forms
-)
-TOKEN = re.compile(f"[^{_BETWEEN}]+")
-"""A word of the user's texts, in any script: what stands between spaces and punctuation.
-
-Not Python's word characters, which leave out the vowel signs that many scripts have, and cut words there.
-"""
 DELIMITERS = {",": "CSV", "\t": "TSV", ";": "CSV with ';'", "|": "CSV with '|'"}
 
 Cells = Iterator[tuple[int, list[Any]]]
+
+
+def count_words(min_df: int) -> str:
+    """The representation that counts words of the user's texts, in any script, but for those of too few texts."""
+    return f"words(tokens='any', min_df={min_df}, weighting='raw')"
 
 
 @dataclass(frozen=True)
@@ -168,8 +164,8 @@ def _records(lines: Iterator[str], name: str, mark: str, before: int) -> Iterato
 
 
 def _check_names(name: str, columns: Sequence[str]) -> None:
-    for column in columns:
-        if column and columns.count(column) > 1:
+    for column, times in Counter(columns).items():
+        if column and times > 1:
             raise DataError(f"{name}: two columns are called {column!r}: rename one")
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
+from harness.sdk import Texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,10 +45,10 @@ def load_subsample(
         train, test = (_among(rows, np.asarray(part)) for part in given)
         if len(train) and len(test):
             splits[name] = (train, test)
-    found = (
-        f"{len(rows):,} of {dataset.X.shape[0]:,} rows, {len(names):,} of {known:,} classes; inside: {dataset.found}"
-    )
-    return Dataset(dataset.X[rows], y, names, _pruned(dataset.taxonomy, chosen), splits, found)
+    found = f"{len(rows):,} of {dataset.rows:,} rows, {len(names):,} of {known:,} classes; inside: {dataset.found}"
+    X = None if dataset.X is None else dataset.X[rows]
+    texts = None if dataset.texts is None else Texts.of(dataset.texts)[rows]
+    return Dataset(X, y, names, _pruned(dataset.taxonomy, chosen), splits, found, texts, dataset.counting)
 
 
 def _order(count: int, seed: int) -> Positions:

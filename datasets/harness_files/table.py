@@ -1,4 +1,4 @@
-"""Tables of texts and labels: CSV, TSV, JSON lines, Parquet. Rows are counted as they are read, none is kept."""
+"""Tables of texts and labels: CSV, TSV, JSON lines, Parquet. Rows are read one at a time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
-from harness.sdk.reading.tokens import count_terms
+from harness.sdk import Texts
 from harness_files.columns import Chosen, choose_columns
 from harness_files.labels import LabelRows, check_missing
 from harness_files.places import find_parts, option, split_of, tell_splits
-from harness_files.rows import TOKEN, Table, open_table
+from harness_files.rows import Table, count_words, open_table
 from harness_files.taxonomy import from_file, from_paths
 
 PARTS = {
@@ -46,13 +46,13 @@ def load_table(
     encoding: str | None = None,
     min_df: int = 1,
 ) -> Dataset:
-    """Counts of the words of the text columns; the label column's classes. docs/your-data.md tells every option."""
+    """The texts of the text columns; the label column's classes. docs/your-data.md tells every option."""
     check_missing(missing)
     files = find_parts(path, test)
     gathered = _Gathered(missing=missing, separator=separator)
     asked = {"text": text, "label": label, "split": split, "id": id}
     texts = gathered.texts(files, asked, {"delimiter": delimiter, "header": header, "encoding": encoding})
-    X, vocabulary = count_terms(texts, TOKEN, min_df=min_df)
+    kept = Texts.of(texts)
     gathered.check(path)
     names = gathered.labels.names
     tree = _taxonomy(gathered.labels, taxonomy, levels, encoding)
@@ -60,8 +60,8 @@ def load_table(
     depth = _why_no_tree(gathered.labels, levels)
     if tree is not None:
         depth = f" in a tree of depth {tree.depth}"
-    found = f"{gathered.told}, {len(names):,} classes{depth}, {len(vocabulary):,} words{tell_splits(splits)}"
-    return Dataset(X, gathered.labels.positions(), names, tree, splits, found)
+    found = f"{gathered.told}, {len(names):,} classes{depth}{tell_splits(splits)}"
+    return Dataset(None, gathered.labels.positions(), names, tree, splits, found, kept, count_words(min_df))
 
 
 def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding: str | None) -> Taxonomy | None:
@@ -90,7 +90,7 @@ def _why_no_tree(labels: LabelRows, levels: str | None) -> str:
 
 @dataclass
 class _Gathered:
-    """What is kept of each row besides its counts, and what is told of the whole."""
+    """What is kept of each row besides its text, and what is told of the whole."""
 
     missing: str
     separator: str | None

@@ -10,18 +10,18 @@ import numpy as np
 
 from harness import Dataset
 from harness.errors import DataError
+from harness.sdk import Texts
 from harness.sdk.reading.raw import open_raw
-from harness.sdk.reading.tokens import count_terms
 from harness_files.labels import LabelRows
 from harness_files.places import PARTS, files_below, find_file, has_word, read_text, tell_splits
-from harness_files.rows import TOKEN
+from harness_files.rows import count_words
 from harness_files.taxonomy import from_file, from_paths
 
 Folders = tuple[str, ...]
 
 
 def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None = None, min_df: int = 1) -> Dataset:
-    """Counts of words; the class is the folder. Folders in folders make a class tree; train and test make a split."""
+    """The texts; the class is the folder. Folders in folders make a class tree; train and test make a split."""
     folder = find_file(path)
     if not folder.is_dir():
         raise DataError(f"{path} is a file: expected a folder that holds a folder for each class")
@@ -30,13 +30,13 @@ def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None =
     labels = LabelRows()
     for file, place in zip(files, places, strict=True):
         labels.add(["/".join(place)], str(file))
-    X, vocabulary = count_terms(_texts(files, encoding, path), TOKEN, min_df=min_df)
+    texts = Texts.of(_texts(files, encoding, path))
     names = labels.names
     tree = from_file(taxonomy, labels.met_at, names, encoding) if taxonomy is not None else None
     if tree is None and max(map(len, places)) > 1:
         tree = from_paths(names, "/", labels.met_at)
-    found = f"{len(files):,} texts, {len(names):,} classes, {len(vocabulary):,} words{tell_splits(splits)}"
-    return Dataset(X, labels.positions(), names, tree, splits, found)
+    found = f"{len(files):,} texts, {len(names):,} classes{tell_splits(splits)}"
+    return Dataset(None, labels.positions(), names, tree, splits, found, texts, count_words(min_df))
 
 
 def _laid_out(path: str, folders: list[Folders]) -> tuple[list[Folders], dict[str, tuple[Any, Any]]]:

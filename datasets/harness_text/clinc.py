@@ -13,8 +13,8 @@ from typing import Any
 
 from harness import Dataset
 from harness.sdk.reading.raw import RawFiles
-from harness.sdk.reading.tokens import count_terms
 from harness_text.classes import beside, laid_end_to_end, part_splits, positions, tree_of_paths
+from harness_text.counting import counted_words
 
 RAW = RawFiles(
     dataset="clinc150",
@@ -43,16 +43,16 @@ def load_clinc150(*, source: str | None = None) -> Dataset:
         labels[part] = [intent for _, intent in requests]
         sizes.append(beside(len(requests), PUBLISHED[key]))
     row_labels, row_parts = laid_end_to_end(labels)
-    counts, _ = count_terms(texts)
     shown = " + ".join(sizes)
     return Dataset(
-        X=counts,
+        X=None,
         y=positions(row_labels, intents),
         class_names=tuple(intents),
         taxonomy=tree_of_paths("clinc150", [(domain[intent], intent) for intent in intents]),
         splits=part_splits(row_parts),
-        found=f"{shown} requests, {len(intents)} intents, {len(set(domain.values()))} domains, "
-        f"{counts.shape[1]:,} words",
+        found=f"{shown} requests, {len(intents)} intents, {len(set(domain.values()))} domains",
+        texts=texts,
+        counting=counted_words("alphanumeric", english=False),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError, MissingData
-from harness.sdk.reading.tokens import count_terms
+from harness_text.counting import counted_words
 
 DISTRIBUTION = "simple-icd-10-cm"
 PACKAGE = "simple_icd_10_cm"
@@ -31,9 +31,8 @@ def load_icd10cm() -> Dataset:
     """Every term of the tabular list as a row, in the order of the file; the classes are the categories."""
     path = locate()
     listed = read_tabular_list(path)
-    counts, _ = count_terms(listed.terms)
     return Dataset(
-        X=counts,
+        X=None,
         y=np.array(listed.term_class, dtype=np.intp),
         class_names=tuple(listed.codes),
         taxonomy=Taxonomy(
@@ -42,6 +41,8 @@ def load_icd10cm() -> Dataset:
             node_names=tuple(listed.node_names),
         ),
         found=f"{listed.summary}; {DISTRIBUTION} {_version()}, {path.name}",
+        texts=listed.terms,
+        counting=counted_words("alphanumeric", english=False),
     )
 
 

@@ -15,9 +15,10 @@ import re
 from dataclasses import dataclass, field
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import positions, tree_of_paths
+from harness_text.counting import counted_words
 
 RAW = RawFiles(
     dataset="industry",
@@ -48,15 +49,16 @@ def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
     branches = [page.branch for page in pages]
     classes = sorted(set(branches))
     texts = (text_of_page(page.content) for page in pages)
-    counts, _ = count_terms(texts, WORDS, stop_words=english_stop_words(), min_df=min_df)
     paths = [tuple(branch.split("/")) for branch in classes]
     tops = {path[0] for path in paths}
     return Dataset(
-        X=counts,
+        X=None,
         y=positions(branches, classes),
         class_names=tuple(classes),
         taxonomy=tree_of_paths("sector", paths),
-        found=f"{len(pages):,} pages, {len(classes)} branches below {len(tops)} tops, {counts.shape[1]:,} words",
+        found=f"{len(pages):,} pages, {len(classes)} branches below {len(tops)} tops",
+        texts=Texts.of(texts),
+        counting=counted_words("letters", min_df=min_df),
     )
 
 

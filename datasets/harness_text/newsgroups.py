@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from harness import Dataset, Taxonomy
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness.sdk.reading.tokens import ALPHANUMERIC, WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, check_choice, positions, tree_of_paths
+from harness_text.counting import counted_words
 from harness_text.sklearn_cache import read_cache
 
 RAW = RawFiles(
@@ -43,7 +44,7 @@ SCIKIT_LEARN = "scikit-learn"
 """The `source` that stands for scikit-learn's own cache."""
 CACHE_FILE = "20news-bydate_py3.pkz"
 STRIP_OR_KEEP = ("strip", "keep")
-TOKENS = {"words": WORDS, "alphanumeric": ALPHANUMERIC, "scikit-learn": re.compile(r"\w\w+")}
+TOKENS = {"words": "letters", "alphanumeric": "alphanumeric", "scikit-learn": r"\w\w+"}
 TAXONOMIES = ("first-word", "subject")
 PUBLISHED = {"train": 11_314, "test": 7_532}
 """Messages in the parts of the archive as its supervisor describes it."""
@@ -88,20 +89,20 @@ def load_newsgroups(
     check_choice("newsgroups", "taxonomy", taxonomy, TAXONOMIES)
     messages = read_messages(source)
     texts = (text_of_message(message.text, headers, footers, quotes) for message in messages)
-    left_out = english_stop_words() if stop_words else ()
-    counts, _ = count_terms(texts, TOKENS[tokens], stop_words=left_out, min_df=min_df)
     row_groups = [message.group for message in messages]
     groups = sorted(set(row_groups))
     n_train = [message.tested for message in messages].count(False)
     rows = np.arange(len(messages))
     sizes = f"{beside(n_train, PUBLISHED['train'])} + {beside(len(messages) - n_train, PUBLISHED['test'])}"
     return Dataset(
-        X=counts,
+        X=None,
         y=positions(row_groups, groups),
         class_names=tuple(groups),
         taxonomy=tree_of(groups, taxonomy),
         splits={"bydate": (rows[:n_train], rows[n_train:])},
-        found=f"{sizes} messages, {len(groups)} groups, {counts.shape[1]:,} words",
+        found=f"{sizes} messages, {len(groups)} groups",
+        texts=Texts.of(texts),
+        counting=counted_words(TOKENS[tokens], english=stop_words, min_df=min_df),
     )
 
 

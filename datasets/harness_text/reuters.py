@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import check_choice, indicator, positions
+from harness_text.counting import counted_words
 
 RAW = RawFiles(
     dataset="reuters21578",
@@ -64,20 +65,20 @@ def load_reuters21578(
     chosen, topics, labels = SUBSETS[subset](stories)
     if len(topics) < 2:
         raise RAW.error(f"{len(stories)} stories give {len(topics)} topics for {subset!r}")
-    left_out = english_stop_words() if stop_words else ()
-    counts, _ = count_terms((s.text for s in chosen), WORDS, stop_words=left_out, min_df=min_df)
     parts = np.array([story.part or "" for story in chosen])
     train, test = np.flatnonzero(parts == "train"), np.flatnonzero(parts == "test")
     splits = {}
     if subset != "top10":
         splits["modapte"] = (train, test)
     return Dataset(
-        X=counts,
+        X=None,
         y=labels,
         class_names=tuple(topics),
         splits=splits,
         found=f"{len(chosen):,} of {len(stories):,} stories ({len(train):,} + {len(test):,} in the "
-        f"ModApte split), {len(topics)} topics, {counts.shape[1]:,} words",
+        f"ModApte split), {len(topics)} topics",
+        texts=Texts.of(story.text for story in chosen),
+        counting=counted_words("letters", english=stop_words, min_df=min_df),
     )
 
 

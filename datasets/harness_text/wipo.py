@@ -27,9 +27,10 @@ from typing import IO
 from xml.etree import ElementTree
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
+from harness_text.counting import counted_words
 
 RAW = RawFiles(
     dataset="wipo-alpha",
@@ -74,16 +75,17 @@ def load_wipo_alpha(*, source: str | None = None, section: str = "all", text: st
     if not paths:
         raise RAW.error(f"no application has a main code in section {section}")
     classes = [path[-1] for path in paths]
-    counts, _ = count_terms((a.text for a in applications), WORDS, stop_words=english_stop_words())
     n_classes, n_rows = PUBLISHED[section]
     return Dataset(
-        X=counts,
+        X=None,
         y=positions([path[-1] for path in row_paths], classes),
         class_names=tuple(classes),
         taxonomy=tree_of_paths("IPC", paths),
         splits=part_splits([application.part for application in applications]),
         found=f"section {section}: {beside(len(applications), n_rows)} applications, "
-        f"{beside(len(classes), n_classes)} main groups, {counts.shape[1]:,} words",
+        f"{beside(len(classes), n_classes)} main groups",
+        texts=Texts.of(application.text for application in applications),
+        counting=counted_words("letters"),
     )
 
 

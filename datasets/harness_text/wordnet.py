@@ -20,9 +20,10 @@ from io import BytesIO
 from typing import IO
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles, open_raw, tar_members
-from harness.sdk.reading.tokens import WORDS, count_terms, english_stop_words
 from harness_text.classes import beside, path_to, positions, tree_of_paths
+from harness_text.counting import counted_words
 
 RAW = RawFiles(
     dataset="wordnet",
@@ -60,14 +61,15 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
     for number in classes:
         path = path_to(number, parent, root="", dataset="wordnet", file="data.noun")
         paths.append(tuple(map(names.__getitem__, path[1:])))
-    counts, _ = count_terms((synset.gloss for synset in chosen), WORDS, stop_words=english_stop_words())
     return Dataset(
-        X=counts,
+        X=None,
         y=positions(row_classes, classes),
         class_names=tuple(map(names.__getitem__, classes)),
         taxonomy=tree_of_paths(names[root], paths),
         found=f"{len(chosen):,} glosses of {beside(len(synsets), PUBLISHED)} synsets, {len(classes):,} classes with "
-        f"at least {min_class_size}, {counts.shape[1]:,} words",
+        f"at least {min_class_size}",
+        texts=Texts.of(synset.gloss for synset in chosen),
+        counting=counted_words("letters"),
     )
 
 

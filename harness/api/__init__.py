@@ -9,10 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.api.best import Best
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
+    from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
+    from harness.api.model import Model, load_model
     from harness.api.paging import find_folders, make_page
+    from harness.api.predicting import Predicted, PredictionRequest, predict_rows
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from harness.api.request import Request
     from harness.api.results import Results, open_results, read_results
     from harness.api.running import Plan, RunInterrupted, RunOptions, plan_request, run_request
+    from harness.api.scaffolding import KINDS_OF_PACKAGES, new_package
     from harness.api.session import Session
 
 _HOMES = {
@@ -35,7 +40,16 @@ _HOMES = {
     "find_checked": "checking",
     "run_checks": "checking",
     "choose_columns": "columns",
+    "Best": "best",
+    "FitRequest": "fitting",
+    "fit": "fitting",
+    "fit_request": "fitting",
     "run": "front",
+    "Model": "model",
+    "load_model": "model",
+    "Predicted": "predicting",
+    "PredictionRequest": "predicting",
+    "predict_rows": "predicting",
     "find_folders": "paging",
     "make_page": "paging",
     "choose_progress": "progress",
@@ -57,13 +71,21 @@ _HOMES = {
     "RunOptions": "running",
     "plan_request": "running",
     "run_request": "running",
+    "KINDS_OF_PACKAGES": "scaffolding",
+    "new_package": "scaffolding",
     "Session": "session",
 }
 
 __all__ = [
+    "KINDS_OF_PACKAGES",
+    "Best",
     "CheckResult",
+    "FitRequest",
+    "Model",
     "PaperExperiment",
     "Plan",
+    "Predicted",
+    "PredictionRequest",
     "Reproduction",
     "Request",
     "Results",
@@ -75,11 +97,16 @@ __all__ = [
     "default_out",
     "find_checked",
     "find_folders",
+    "fit",
+    "fit_request",
     "keep_reproduction",
     "list_papers",
+    "load_model",
     "make_page",
+    "new_package",
     "open_results",
     "plan_request",
+    "predict_rows",
     "read_paper",
     "read_results",
     "reopen_paper",

@@ -159,7 +159,7 @@ def _keep_file(content: bytes, kind: str, ending: str, params: dict[str, Any]) -
     folder = data_home() / GIVEN
     name = f"{kind}-{hashlib.sha256(content).hexdigest()[:12]}"
     path = folder / f"{name}{ending}"
-    if not path.exists():
+    if not os.path.exists(path):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as beside:

@@ -26,7 +26,10 @@ def describe_learners(learners: Any, catalog: Catalog) -> str | list[str]:
         labelled = [(label, describe_learner(learner, catalog)) for label, learner in learners.items()]
         return [str(replace(expression, label=str(label))) for label, expression in labelled]
     several = learners if isinstance(learners, list | tuple) else [learners]
-    return [str(describe_learner(learner, catalog)) for learner in several]
+    described = []
+    for learner in several:  # a text may also name a group, which is no expression
+        described.append(learner if isinstance(learner, str) else str(describe_learner(learner, catalog)))
+    return described
 
 
 def describe_learner(learner: Any, catalog: Catalog) -> Expression:

@@ -7,10 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.api.risk import risk_reader
 from harness.contract import MetricSpec
 from harness.errors import HarnessError, StoreError, UnknownName
+from harness.figures.coverage import ReadRisk
 from harness.metric import find_metric
 from harness.page import Page, Part, PartRequest, make_part
+from harness.record import Record
+from harness.sdk.selective import RiskCurve
 from harness.store import MACHINES, RECORDS
 from harness.tables.grid import Grid
 
@@ -57,12 +61,25 @@ def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> P
             more=[metric for metric in offered if metric not in shown],
             machines=results.machines,
             find_metric=lambda name: find_metric(name, results.session.catalog).spec,
+            read_risk=_read_if_at_hand(risk_reader(results)),
             published=_published_of(results),
             notes=notes,
             test=test,
             mixed_machines=mixed_machines,
         )
     )
+
+
+def _read_if_at_hand(read: ReadRisk) -> ReadRisk:
+    """Reads what is kept beside the ranks; of a trial whose ranks or data are not there a page shows less."""
+
+    def read_risk(record: Record) -> RiskCurve | None:
+        try:
+            return read(record)
+        except HarnessError:
+            return None
+
+    return read_risk
 
 
 def _offered_metrics(results: Results) -> tuple[list[MetricSpec], list[str]]:

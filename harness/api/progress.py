@@ -21,6 +21,7 @@ from harness.stats import Summary
 from harness.tables.numbers import format_value
 from harness.tables.words import heading_of
 from harness.trials.trial import Trial
+from harness.wording import printable
 
 MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}
 
@@ -63,11 +64,18 @@ def what_of(record: Record | Trial) -> str:
     return f"{record.label} on {record.dataset}, trial {record.number + 1}"
 
 
+def _shown(text: str) -> str:
+    """A text as the terminal may have it: no mark-up of rich's, nothing that moves the cursor."""
+    return escape(printable(text))
+
+
 class TerminalProgress:
     """Speaks on stderr; the table is for stdout."""
 
     def __init__(self, columns: Sequence[MetricSpec]) -> None:
-        self.console = Console(stderr=True, highlight=False, soft_wrap=True)
+        # The bar moves the cursor, which nothing else that is printed may: it has the stream behind the clean one.
+        stream = getattr(sys.stderr, "behind", None)
+        self.console = Console(file=stream, stderr=True, highlight=False, soft_wrap=True)
         self.columns = few_columns(columns)
         self.bar = Bar(
             BarColumn(24),
@@ -87,7 +95,7 @@ class TerminalProgress:
         self.bar.start()
 
     def say(self, text: str) -> None:
-        self.console.print(escape(text))
+        self.console.print(_shown(text))
 
     def begin(self, total: int) -> None:
         self.total = total
@@ -97,7 +105,7 @@ class TerminalProgress:
         self.say(f"reading data set {name} (kept for the next time)")
 
     def on_phase(self, trial: Trial, phase: str) -> None:
-        self.running[trial.key] = escape(f"{what_of(trial)}: {phase}")
+        self.running[trial.key] = _shown(f"{what_of(trial)}: {phase}")
         self._describe()
 
     def on_record(self, record: Record) -> None:
@@ -108,7 +116,7 @@ class TerminalProgress:
         mark = MARKS.get(record.status, MARKS["error"])
         head = f"{self.done:>{len(str(self.total))}}/{self.total}"
         told = tell_record(record, self.columns)
-        self.console.print(f"{mark} {head}  {escape(what_of(record))}: {escape(told)}")
+        self.console.print(f"{mark} {head}  {_shown(what_of(record))}: {_shown(told)}")
 
     def end(self) -> None:
         self.bar.stop()

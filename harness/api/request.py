@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 from harness.catalog import Catalog
 from harness.errors import SpecError, UnknownName
 from harness.experiment.building import RawTable, read_file
+from harness.experiment.learner_groups import expand_groups
 
 NOTHING = "nothing to run: give --learners (`harness list learners`) or an experiment file"
 
@@ -26,8 +28,8 @@ class Request:
     """Keys of an experiment file, each in the place of what the file has."""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Parameters by learner or data set, laid over the file's own `set` table."""
-    tune: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Parameters to tune by learner, laid over the file's own."""
+    tune: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters to tune by learner, laid over the file's own; and `representation`, a list to choose from."""
     asker: str = "command line"
     """What errors call the part that is not from a file."""
 
@@ -54,10 +56,15 @@ def read_request(request: Request, catalog: Catalog) -> RawExperiment:
     elif not request.given.get("learners"):
         raise SpecError(NOTHING)
     raw |= request.given
+    if "learners" in raw:
+        raw["learners"] = expand_groups(raw["learners"], catalog)
     for target, values in request.settings.items():
         _table_at(raw, source, "set", target).update(values)
     for target, values in request.tune.items():
-        _table_at(raw, source, "tune", "params", target).update(values)
+        if target == "representation":
+            _table_at(raw, source, "tune")[target] = values
+        else:
+            _table_at(raw, source, "tune", "params", target).update(values)
     return RawExperiment(raw, source)
 
 
@@ -74,7 +81,7 @@ def _table_at(raw: RawTable, source: str, *keys: str) -> RawTable:
 def experiment_path(name: str, catalog: Catalog) -> Path:
     """The file of an experiment: the one named, or that of a registered one."""
     path = Path(name)
-    if path.suffix == ".toml" or path.exists():
+    if path.suffix == ".toml" or os.path.exists(path):
         return path
     try:
         entry = catalog.experiment(name)

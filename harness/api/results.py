@@ -9,13 +9,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from harness.api.best import Best, find_best
 from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
 from harness.api.paging import make_page
 from harness.api.preparing import preparer
 from harness.api.request import published_path
+from harness.api.risk import risk_reader
+from harness.api.selecting import only_with
 from harness.api.session import Session, make_session
-from harness.contract import Labels, MetricSpec
+from harness.api.single_trials import Failure, Ranked
+from harness.contract import MetricSpec
 from harness.errors import HarnessError, StoreError
 from harness.experiment.building import read_file
 from harness.expression import split_list
@@ -29,42 +33,19 @@ from harness.record import Record
 from harness.rescore import Rescored, dataset_opener, ranks_of, rescore, tell_curves
 from harness.store import EXPERIMENT, RECORDS, open_store, read_incompatible, read_machines, read_records
 from harness.tables.against import against_grid
+from harness.tables.choosing import keep_lines, parse_condition
+from harness.tables.details import describe_line
 from harness.tables.grid import Grid
 from harness.tables.pairwise import matrix_grid, ranks_grid
 from harness.tables.published import read_published
 from harness.tables.table import Table, make_table
 from harness.trials.splitting import draw_split
+from harness.wording import counted
 
 Names = str | Iterable[str]
 """Several names: a list, or a text with commas."""
 QUICK = "-quick"
 """How the folder of a quick version ends."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A trial that failed, and how."""
-
-    label: str
-    dataset: str
-    seed: int
-    status: str
-    message: str
-    traceback: str
-    output: str
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """What a learner ranked for each test row of a trial, beside the truth."""
-
-    rows: Any
-    """The test rows, as positions in the data set."""
-    truth: Labels
-    """Their labels, as class positions."""
-    ranks: Any
-    """Class positions, best first, -1 pads."""
-    class_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -92,17 +73,32 @@ class Results:
         test: str = "sign",
         spread: str = "sd",
         mixed_machines: bool = False,
+        sort: str | None = None,
+        where: str | Iterable[str] = (),
+        best: str | None = None,
     ) -> Table:
-        """The comparison table; the best, and what a paired `test` cannot tell from it, is marked."""
+        """The comparison table; the best, and what a paired `test` cannot tell from it, is marked.
+
+        `sort` and `best` name a metric: rows by its mean, and of these the best alone. `where` says which lines are
+        compared at all: "dataset=digits", "kind=tree", "C=0.1", "r1>0.5".
+        """
+        lines = self.lines()
+        conditions = [where] if isinstance(where, str) else list(where)
+        kept = keep_lines(lines, map(parse_condition, conditions), self._find_metric)
+        notes = list(self.incompatible)
+        if len(kept) < len(lines):
+            notes.append(f"Compared: {len(kept)} of {counted(len(lines), 'line')}, where {', '.join(conditions)}.")
         return make_table(
-            self.lines(),
+            kept,
             self.columns(metrics),
             by=by,
             mixed_machines=mixed_machines,
             machines=self.machines,
             test=test,
             spread=spread,
-            notes=self.incompatible,
+            sort=self._find_metric(sort) if sort else None,
+            best=self._find_metric(best) if best else None,
+            notes=notes,
         )
 
     def matrix(self, metrics: Names | None = None, *, test: str = "sign") -> list[Grid]:
@@ -155,9 +151,9 @@ class Results:
         datasets: Names | None = None,
         learners: Names | None = None,
     ) -> Drawing:
-        """A figure, which shows itself in a notebook and has `save(path)`: curve, sweep, scaling, pareto, cd or bar."""
-        chosen = _only(_only(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
-        return make_drawing(kind, group_records(chosen), self._find_metric, metric=metric, x=x)
+        """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
+        chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
+        return make_drawing(kind, group_records(chosen), self._find_metric, risk_reader(self), metric=metric, x=x)
 
     def page(self, *, title: str = "Results", test: str = "sign", mixed_machines: bool = False) -> Page:
         """All of it to look at in a browser: `results.page().save("report.html")`."""
@@ -200,15 +196,25 @@ class Results:
             )
         return totals
 
+    def best(self, metric: str = "r1", *, dataset: str | None = None) -> Best:
+        """The learner, as set up, with the best mean of a metric on a data set: `results.best("r1").fit(data)`."""
+        return find_best(self, self._find_metric(metric), dataset)
+
     def failures(self) -> list[Failure]:
         """The trials that failed, each with its message, traceback and the end of what it printed."""
         failed = [record for record in self.records if record.status != "ok"]
         return [Failure(r.label, r.dataset, r.seed, r.status, r.message, r.traceback, r.output) for r in failed]
 
+    def show(self, label: str, dataset: str | None = None) -> str:
+        """All that is known of a learner's trials, those that failed first: parameters, tuning, tracebacks, output."""
+        chosen = only_with(only_with(list(self.records), "label", [label]), "dataset", [dataset] if dataset else None)
+        parts = [describe_line(line, self.columns(), self.machines) for line in group_records(chosen)]
+        return "\n".join(parts)
+
     def ranked(self, record: Record) -> Ranked:
         """The saved ranks of a finished trial with the rows and labels that they belong to."""
         data = dataset_opener(self.session.catalog, preparer(self.session))(record)
-        _, rows = draw_split(record.split, data.X.shape[0], record.seed, data.splits, data.y)
+        _, rows = draw_split(record.split, data.rows, record.seed, data.splits, data.y)
         ranking = ranks_of(self.folder_of[record.key], record)
         return Ranked(rows, data.y[rows], ranking.ranks, data.class_names)
 
@@ -285,14 +291,3 @@ def _names(names: Names | None) -> list[str] | None:
     if names is None:
         return None
     return split_list(names) if isinstance(names, str) else list(names)
-
-
-def _only(records: list[Record], name: str, wanted: Sequence[str] | None) -> list[Record]:
-    """The records whose field is one of these; a value that none has is an error."""
-    if wanted is None:
-        return records
-    known = {getattr(record, name) for record in records}
-    for value in wanted:
-        if value not in known:
-            raise HarnessError(f"there is no {name} {value!r} in these results: {', '.join(sorted(known))}")
-    return [record for record in records if getattr(record, name) in wanted]

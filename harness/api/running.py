@@ -7,26 +7,28 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from harness.api.describing import experiment_file, write_experiment
 from harness.api.request import RawExperiment, Request, read_request
+from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
 from harness.api.session import Session
 from harness.data.arrays import Header
 from harness.errors import DataError, HarnessError
 from harness.executors import paths_of
 from harness.executors.base import Executor, Workplace
-from harness.experiment.building import build
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import key_of, plan
-from harness.experiment.resolve import Resolved, resolve
+from harness.experiment.refusing import check_set_ups
+from harness.experiment.resolve import Resolved
 from harness.experiment.schema import Experiment
-from harness.experiment.writing import to_toml
-from harness.machine import describe_machine
+from harness.machine import Machine, describe_machine
 from harness.metric import find_metric
 from harness.progress import Progress
 from harness.record import Record
+from harness.representing import groups_of, represent_shared
 from harness.rescore import dataset_opener, fill_in, tell_curves
 from harness.runner import Conditions, as_planned, pending, prepare_dataset, reuse, run_trials
-from harness.store import Store, open_store, read_ranks, read_records
+from harness.store import EXPERIMENT, RECORDS, Store, open_store, read_ranks, read_records
 from harness.trials.trial import Trial
 from harness.wording import counted
 
@@ -79,11 +81,6 @@ class RunInterrupted(KeyboardInterrupt):
         return f"interrupted: {self.kept} of {done} kept in {self.folder}; the same command goes on from there"
 
 
-def read_experiment(raw: RawExperiment, session: Session) -> Resolved:
-    """An experiment with every name looked up, before any work."""
-    return resolve(build(raw.table, raw.source, session.catalog), session.catalog)
-
-
 def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
     """Have the modules imported that the learners of an experiment want warm."""
     workplace = Workplace(resolved.preload, resolved.experiment.threads, paths_of(session.folders))
@@ -95,7 +92,9 @@ def plan_request(request: Request, session: Session, executor: Executor, progres
     resolved = read_experiment(read_request(request, session.catalog), session)
     prepare_executor(executor, resolved, session, progress)
     headers = {dataset.name: prepare_dataset(dataset, executor) for dataset in resolved.datasets}
-    return Plan(resolved.experiment, plan(resolved, headers), tell_incompatible(resolved, headers))
+    trials = plan(resolved, headers)
+    check_set_ups(trials, executor)
+    return Plan(resolved.experiment, trials, tell_incompatible(resolved, headers))
 
 
 def run_request(request: Request, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
@@ -115,8 +114,15 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         for line in (*incompatible, *_crowded(experiment.threads, machine.cores)):
             progress.say(f"warning: {line}")
         folder = options.out or Path("results") / default_folder(trials, experiment)
+        is_new = not (folder / RECORDS).exists()
+        if is_new:
+            check_set_ups(trials, executor)  # where a value is refused, no folder is left behind
         with open_store(folder) as store:
-            store.describe(to_toml(raw.table), machine, incompatible)
+            work = _Work(resolved, trials, session, store, executor, progress)
+            todo = _find_todo(work, options)
+            if not is_new:
+                check_set_ups(todo, executor)
+            _describe(work, raw, machine, incompatible)
             conditions = Conditions(
                 experiment.threads,
                 experiment.jobs,
@@ -125,8 +131,7 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
                 machine.id,
                 options.quiet_seconds,
             )
-            work = _Work(resolved, trials, session, store, executor, progress)
-            _run_in_store(work, conditions, options)
+            _run_in_store(work, todo, conditions)
             records = [as_planned(store.records[trial.key], trial) for trial in trials]
     finally:
         progress.end()
@@ -146,11 +151,25 @@ class _Work:
     progress: Progress
 
 
-def _run_in_store(work: _Work, conditions: Conditions, options: RunOptions) -> None:
-    """Take what is done, complete it, run the rest."""
+def _find_todo(work: _Work, options: RunOptions) -> Sequence[Trial]:
+    """Take what is done elsewhere; gives the trials that are left to run."""
+    _take_over(options.reuse, work.trials, work.store, work.progress)
+    return pending(work.trials, work.store, retry_failed=options.retry_failed, rerun=options.rerun)
+
+
+def _describe(work: _Work, raw: RawExperiment, machine: Machine, incompatible: Sequence[str]) -> None:
+    """Write down what is asked for, where it takes nothing away from what stands there."""
+    folder = work.store.folder
+    text = write_experiment(raw.table, folder)
+    file = experiment_file(folder, text, work.store.records.values(), work.trials)
+    work.store.describe(text, machine, incompatible, file=file.name)
+    if file.name != EXPERIMENT:
+        work.progress.say(f"{folder} holds more than this run: {EXPERIMENT} stays, this one is in {file.name}")
+
+
+def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions) -> None:
+    """Complete what is done, run the rest."""
     trials, store, progress = work.trials, work.store, work.progress
-    _take_over(options.reuse, trials, store, progress)
-    todo = pending(trials, store, retry_failed=options.retry_failed, rerun=options.rerun)
     try:
         _tell_done(work, todo)
         _fill_in(work)
@@ -158,7 +177,10 @@ def _run_in_store(work: _Work, conditions: Conditions, options: RunOptions) -> N
         progress.say(to_run if todo else "nothing left to run")
         progress.begin(len(todo))
         metrics = [entry.spec for entry in work.resolved.metrics]
-        run_trials(todo, metrics, conditions, work.executor, store, progress)
+        noticed: set[str] = set()
+        for group in groups_of(todo, conditions.jobs):
+            represent_shared(group, work.executor, progress, conditions.jobs)
+            run_trials(group, metrics, conditions, work.executor, store, progress, noticed)
     except KeyboardInterrupt:
         progress.end()
         work.executor.close()
@@ -198,10 +220,13 @@ def _crowded(threads: int, cores: int | None) -> list[str]:
 
 
 def default_folder(trials: Sequence[Trial], experiment: Experiment) -> str:
-    """A folder name decided by what is compared on what, so that the same command finds its folder again."""
+    """The experiment's name; without one, a name by what is compared on what, which the same command finds again."""
+    named = (experiment.name or "").strip(".")  # ".." would be another folder
+    if named:
+        return named
     first = sorted(trial.key for trial in trials if trial.number == 0)
     labels = sorted({trial.family for trial in trials})
-    words = experiment.name or "-".join(labels)
+    words = "-".join(labels)
     safe = "".join(character if character.isalnum() or character in "-_." else "-" for character in words)
     return f"{safe[:40]}-{key_of({'trials': first})[:6]}"
 

@@ -1,4 +1,4 @@
-"""The public conformance suite: what the host expects of a learner, a data set or a metric, as named checks.
+"""The public conformance suite: what the host expects of whatever a plugin brings, as named checks.
 
 With pytest, where a check that does not apply is shown as skipped:
 
@@ -13,19 +13,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.checks import datasets, files, learners, manners, metrics
+from harness.checks import datasets, experiments, files, learners, manners, metrics, representations
 from harness.checks.check import Check, CheckFailed, NotApplicable, checks_in
 from harness.checks.estimators import scikit_learn_checks
 from harness.checks.subject import Subject
-from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
 __all__ = [
     "Check",
     "CheckFailed",
     "NotApplicable",
     "dataset_checks",
+    "experiment_checks",
     "learner_checks",
     "metric_checks",
+    "representation_checks",
     "scikit_learn_checks",
 ]
 
@@ -44,3 +46,13 @@ def dataset_checks(spec: DatasetSpec) -> list[Check]:
 def metric_checks(spec: MetricSpec) -> list[Check]:
     """The checks of a metric."""
     return checks_in(metrics, spec)
+
+
+def experiment_checks(spec: ExperimentSpec) -> list[Check]:
+    """The checks of a registered experiment."""
+    return checks_in(experiments, spec)
+
+
+def representation_checks(spec: RepresentationSpec) -> list[Check]:
+    """The checks of a representation."""
+    return checks_in(representations, spec)

@@ -7,8 +7,9 @@ from scipy.sparse import issparse
 
 from harness.checks.check import NotApplicable, require
 from harness.contract import Dataset, DatasetSpec
-from harness.data.arrays import checked
-from harness.signature import import_target
+from harness.data.arrays import call_stamp, checked
+from harness.sdk.texts import Texts
+from harness.signature import REQUIRED, import_target, read_parameters
 from harness.trials.parts import checksum
 from harness.wording import counted
 
@@ -28,14 +29,23 @@ def check_loads_and_is_sound(spec: DatasetSpec) -> None:
 
 def check_loads_the_same_twice(spec: DatasetSpec) -> None:
     first, second = _load(spec), _load(spec)
-    same = checksum(first.X) == checksum(second.X) and checksum(first.y) == checksum(second.y)
-    require(same and first.class_names == second.class_names, "two loads differ: seed every random choice")
+    require(_content_of(first) == _content_of(second), "two loads differ: seed every random choice")
+
+
+def _content_of(data: Dataset) -> list[object]:
+    content: list[object] = [data.class_names, checksum(data.y), Texts.of(data.texts or ())]
+    if data.X is not None:
+        content.append(checksum(data.X))
+    return content
 
 
 def check_stamp_is_stable(spec: DatasetSpec) -> None:
     if not spec.stamp:
         raise NotApplicable("has no stamp")
-    first, second = import_target(spec.stamp)(), import_target(spec.stamp)()
+    params = {**(read_parameters(spec.load) or {}), **(spec.parameters or {})}
+    if REQUIRED in params.values():
+        raise NotApplicable("is told what to read: `harness check FILE` checks it on a file")
+    first, second = call_stamp(spec.stamp, params), call_stamp(spec.stamp, params)
     require(isinstance(first, str) and first == second, f"stamp gave {first!r}, then {second!r}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from harness.contract import AfterPass
+from harness.abilities import AfterPass
 from harness.sdk.estimator import Classifier, Matrix
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.rules import Rule, count

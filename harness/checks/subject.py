@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from harness.checks.inside import ClassSums
 from harness.contract import LearnerSpec, Taxonomy
 from harness.signature import import_parameters, import_target, read_parameters
+from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.ranking import as_classes, rank_positions
 
 N_ROWS, N_CLASSES = 240, 6
@@ -64,7 +65,7 @@ class Subject:
             params.setdefault("random_state", 0)
         if self.spec.wraps:
             params.setdefault(self.spec.wraps, ClassSums())
-        return self.kind()(**params)
+        return build_estimator(Blueprint(self.spec.load, params))
 
     def problem(self, seed: int = 0) -> Problem:
         """An easy problem: each class has features of its own, all values are positive, one row is empty."""

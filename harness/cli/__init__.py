@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 import warnings
@@ -12,12 +13,16 @@ import click
 
 from harness import __version__
 from harness.cli.options import data_home_option
+from harness.cli.streams import set_up_streams
 from harness.errors import HarnessError
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
+MOST_LETTERS = 8_000
+"""Of an error."""
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
     "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
+    "show": ("harness.cli.show:show", "Show one learner's trials: parameters, tuning, tracebacks, output."),
     "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
     "compare": ("harness.cli.compare:compare", "Compare two results folders: the first is before, the second after."),
     "plot": ("harness.cli.plot:plot", "Draw a figure of one or more results folders."),
@@ -26,6 +31,8 @@ COMMANDS = {
         "harness.cli.reproduce:reproduce",
         "Run an experiment of a paper and put the published numbers beside ours.",
     ),
+    "fit": ("harness.cli.fit:fit", "Train a learner on all rows of some data and keep it as a model."),
+    "predict": ("harness.cli.predict:predict", "Say the class of a text, or of every row of a file, by a model."),
     "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics or experiments."),
     "explain": (
         "harness.cli.explain:explain",
@@ -33,7 +40,14 @@ COMMANDS = {
     ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
     "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
-    "check": ("harness.cli.check:check", "Run the conformance suite on a learner, a data set or a metric."),
+    "new": (
+        "harness.cli.new:new",
+        "Write a new package for whatever a plugin brings, ready to install.",
+    ),
+    "check": (
+        "harness.cli.check:check",
+        "Run the conformance suite on whatever a plugin brings.",
+    ),
     "completion": (
         "harness.cli.completion:completion",
         'Print a completion script: eval "$(harness completion bash)".',
@@ -69,11 +83,17 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """The command's entry: errors become one line and an exit code, unless --debug asks for the traceback."""
+    check_platform(sys.platform)
+    set_up_streams()
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)
     except click.Abort as error:  # what click makes of Ctrl-C; a run that was interrupted says what is kept
         click.echo(str(error.__cause__ or "") or "interrupted", err=True)
         sys.exit(INTERRUPTED)
@@ -83,13 +103,27 @@ def main() -> NoReturn:
     except HarnessError as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"harness: {error}", err=True)
+        click.echo(f"harness: {shortened(str(error))}", err=True)
         sys.exit(BAD_INPUT)
     except Exception as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"harness: unexpected {type(error).__name__}: {error} (--debug shows where)", err=True)
+        told = shortened(f"unexpected {type(error).__name__}: {error}")
+        click.echo(f"harness: {told} (--debug shows where)", err=True)
         sys.exit(UNEXPECTED)
+
+
+def shortened(text: str) -> str:
+    """An error as anybody would read it: what was given may be of any length, and stands in the message."""
+    if len(text) <= MOST_LETTERS:
+        return text
+    return f"{text[: MOST_LETTERS // 2]} [...] {text[-MOST_LETTERS // 2 :]}"
+
+
+def check_platform(platform: str) -> None:
+    """Say so at once where nothing would work: trials are forked, and results folders locked, as POSIX does it."""
+    if platform in ("win32", "cygwin"):
+        sys.exit("harness: Windows is not supported: use Linux or macOS, or the Windows Subsystem for Linux (WSL)")
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,33 +11,71 @@ import click
 from harness import api
 from harness.cli.options import OneName, plugin_options
 from harness.experiment.units import parse_duration
+from harness.wording import printable
 
 if TYPE_CHECKING:
-    from harness.api import Session
+    from harness.api import CheckResult, Session
 
 WORDS = {"ok": "ok", "failed": "FAIL", "skipped": "n/a"}
+FOLLOWS = "hence"
+"""What stands before a check that failed by the cause of another one."""
+LAST_LINES = 20
+"""So many of what a failing check printed are shown; --debug shows all."""
 
 
 @click.command()
-@click.argument("name", type=OneName("learners", "datasets", "metrics"))
+@click.argument("name", type=OneName("learners", "datasets", "metrics", "representations"))
 @click.option("--timeout", default="60s", show_default=True, help="For each check.")
+@click.option("--within", default="10m", show_default=True, help="For all of them: no check begins later.")
 @plugin_options
-def check(name: str, timeout: str, session: Session, debug: bool) -> int:
-    """Run the conformance suite on a learner, a data set or a metric.
+def check(name: str, timeout: str, within: str, session: Session, debug: bool) -> int:
+    """Run the conformance suite on whatever a plugin brings.
 
-    A learner may also be module:Class, a data set a file such as ./titles.csv.
+    NAME is a learner, a data set, a metric, a representation or an experiment. A learner may also be module:Class, a
+    data set a file such as ./titles.csv; parameters are set as in 'pa(C=0.1)'.
+    Of what fails by one cause, the first check is FAIL, and the others are named as following from it (hence).
     """
-    try:
-        seconds = parse_duration(timeout)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--timeout") from None
+    seconds, all_seconds = _duration(timeout, "--timeout"), _duration(within, "--within")
     checked = api.find_checked(name, session.catalog)
     click.echo(f"{checked.kind} {name} ({checked.entry.origin})")
     counts: Counter[str] = Counter()
-    for result in api.run_checks(checked, session, seconds):
-        word = WORDS[result.status]
+    for result in api.run_checks(checked, session, seconds, all_seconds):
+        word = FOLLOWS if result.follows else WORDS[result.end.status]
         counts[word] += 1
-        why = f": {result.reason}" if result.reason else ""
-        click.echo(f"  {word:<5} {result.name.replace('_', ' ')}{why}")
+        click.echo("\n".join(_describe(word, result, whole=debug)))
     click.echo(", ".join(f"{count} {word}" for word, count in counts.items()))
     return 1 if counts["FAIL"] else 0
+
+
+def _duration(text: str, flag: str) -> float:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=flag) from None
+
+
+def _describe(word: str, result: CheckResult, *, whole: bool) -> list[str]:
+    """A line; below a failure the author's own line, what it printed, and with `whole` the traceback."""
+    line = f"  {word:<5} {_in_words(result.name)}"
+    if result.follows:
+        return [f"{line}: by the cause of {_in_words(result.follows)!r}"]
+    end = result.end
+    lines = [f"{line}: {printable(end.reason)}" if end.reason else line]
+    if end.status != "failed":
+        return lines
+    if end.where:
+        lines.append(f"          {printable(end.where)}")
+    if whole and end.traceback:
+        lines.append(_indented(end.traceback))
+    if result.output.strip():
+        kept = result.output.strip() if whole else "\n".join(result.output.strip().splitlines()[-LAST_LINES:])
+        lines += ["          it printed:", _indented(kept)]
+    return lines
+
+
+def _in_words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _indented(text: str) -> str:
+    return textwrap.indent(printable(text).rstrip(), "          | ")

@@ -9,7 +9,7 @@ import click
 
 from harness import api
 from harness.cli.format_option import format_option
-from harness.cli.options import NameList, plugin_options
+from harness.cli.options import FilePath, names_option, plugin_options
 from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.tables.formats import FORMATS
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("first", type=click.Path(path_type=Path))
-@click.argument("second", type=click.Path(path_type=Path))
-@click.option("--metrics", type=NameList("metrics"), help="What to compare.  [default: the columns of a table]")
+@click.argument("first", type=FilePath())
+@click.argument("second", type=FilePath())
+@names_option("--metrics", kind="metrics", help="What to compare.  [default: the columns of a table]")
 @click.option("--learners", metavar="LABEL,LABEL", help="This learner of the first with that one of the second.")
 @click.option("--instances", is_flag=True, help="Also McNemar's test on the test rows, from the saved ranks.")
 @format_option

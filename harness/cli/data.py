@@ -16,7 +16,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from tabulate import tabulate
 
 from harness.cli.description import show_bytes, show_header, show_spec
-from harness.cli.options import OneName, data_home_option, plugin_options
+from harness.cli.options import FilePath, OneName, data_home_option, plugin_options
 from harness.contract import DatasetSpec
 from harness.data.downloading import Patience, Watcher
 from harness.data.folders import remove
@@ -136,7 +136,7 @@ def fetch(
 
 @data.command("import")
 @click.argument("name", type=NAME)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FilePath())
 @click.option("--accept-differences", is_flag=True, help="Keep data that is not as described, and mark it.")
 @plugin_options
 def import_files(

@@ -1,4 +1,4 @@
-"""`harness explain`: what a learner, a data set or a metric is, what its parameters change, and how to try it."""
+"""`harness explain`: what a learner, a data set, a metric or a representation is, and how to try it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from harness.signature import parameters_of, read_docstring
 if TYPE_CHECKING:
     from harness.api import Session
     from harness.catalog import Catalog, Entry
-    from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+    from harness.contract import DatasetSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
 WIDTH = 100
 MEANING_WIDTH = 60
 
 
 @click.command()
-@click.argument("name", type=OneName("learners", "datasets", "metrics"))
+@click.argument("name", type=OneName("learners", "datasets", "metrics", "representations"))
 @plugin_options
 def explain(name: str, session: Session, debug: bool) -> None:
-    """Tell what a learner, a data set or a metric is, and what its parameters change."""
+    """Tell what a learner, a data set, a metric or a representation is, and what its parameters change."""
     click.echo("\n".join(explanation_of(name, session.catalog)))
 
 
@@ -40,6 +40,9 @@ def explanation_of(name: str, catalog: Catalog) -> list[str]:
     for metric in catalog.metrics:
         if metric.spec.name == name:
             return explain_metric(metric)
+    for representation in catalog.representations:
+        if representation.spec.name == name:
+            return explain_representation(representation)
     try:
         return explain_learner(catalog.learner(name))
     except UnknownName as error:
@@ -55,11 +58,18 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
     if spec.supports:
         lines.append(f"Takes several labels a row: {'yes' if 'multilabel' in spec.supports else 'no'}.")
+    if not spec.deterministic:
+        lines.append("Two fits with one random_state may differ.")
+    for title, text in (("When to use it", told.use), ("Paper", told.references)):
+        if text:
+            lines += ["", click.wrap_text(f"{title}: {text}", WIDTH)]
     lines += ["", _parameter_table(spec, told), ""]
     if spec.paper_params:
         lines.append("`paper` has the values of its paper; the defaults are chosen on data, see docs/defaults.md.")
     inside = f"{spec.name}(pa)" if spec.wraps else spec.name
-    return [*lines, f"From {entry.origin}. Try it: harness run --learners {inside} --datasets digits"]
+    # What is run on by default has a class tree; the digits, which are quicker, have none.
+    data = "" if "taxonomy" in spec.needs else " --datasets digits"
+    return [*lines, f"From {entry.origin}. Try it: harness run --learners {inside}{data}"]
 
 
 def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:
@@ -83,6 +93,17 @@ def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
     return [*lines, f"From {entry.origin}. Try it: harness run --learners pa --datasets digits --metrics {spec.name}"]
 
 
+def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:
+    """What a representation makes of texts or counts."""
+    spec = entry.spec
+    told = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, "representation", spec.summary, told)
+    taken = "texts" if spec.takes == "text" else "counts or vectors; of texts, the counts that their data set makes"
+    lines += [f"Takes: {taken}.", "", _parameter_table(spec, told), ""]
+    try_it = f"harness run --learners pa --data icd10cm --representation {spec.name}"
+    return [*lines, f"From {entry.origin}. Try it: {try_it}"]
+
+
 def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
     lines = [f"{name} ({kind}): {summary}" if summary else f"{name} ({kind})"]
     for paragraph in told.paragraphs:
@@ -90,7 +111,7 @@ def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
     return lines
 
 
-def _parameter_table(spec: LearnerSpec | DatasetSpec, told: Docstring) -> str:
+def _parameter_table(spec: LearnerSpec | DatasetSpec | RepresentationSpec, told: Docstring) -> str:
     paper = getattr(spec, "paper_params", {})
     rows = []
     for name, default in parameters_of(spec).items():

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WIDTHS = {"parameters": 44, "paper": 24, "summary": 44, "licence": 44}
 """Columns that are folded."""
+SLOW_SECONDS = 0.5
+"""From so long an import on, a plugin is told of by name."""
 
 
 @click.command("list")
@@ -25,7 +27,7 @@ WIDTHS = {"parameters": 44, "paper": 24, "summary": 44, "licence": 44}
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @plugin_options
 def list_things(kind: str, as_json: bool, session: Session, debug: bool) -> None:
-    """List learners, datasets, metrics or experiments."""
+    """List learners, datasets, metrics, experiments or representations."""
     entries = sorted(entries_of(session.catalog, kind), key=lambda entry: str(entry.spec.name))
     rows = [_describe(kind, entry) for entry in entries]
     if as_json:
@@ -44,7 +46,7 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"name": spec.name}
     if kind == "learners":
         row |= {"kind": spec.kind, "needs": sorted(spec.needs), "supports": sorted(spec.supports)}
-    if kind in ("learners", "datasets"):
+    if kind in ("learners", "datasets", "representations"):
         row |= {"parameters": spec.parameters if spec.parameters is not None else read_parameters(spec.load)}
     if kind == "learners":
         row |= {"paper": dict(spec.paper_params)}
@@ -52,6 +54,8 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
         row |= {"representation": spec.representation, "licence": spec.licence}
     if kind == "metrics":
         row |= {"title": spec.title or spec.name, "unit": spec.unit, "better": spec.direction, "shown": spec.shown}
+    if kind == "representations":
+        row |= {"takes": spec.takes, "gives": spec.gives}
     return row | {"summary": spec.summary, "origin": str(entry.origin)}
 
 
@@ -79,10 +83,18 @@ def plugins(as_json: bool, session: Session, debug: bool) -> None:
             "distribution": report.origin.distribution,
             "version": report.origin.version,
             "status": report.status,
+            "seconds": round(report.seconds, 3) if as_json else f"{report.seconds:.2f}",
             "reason": report.reason,
         }
         rows.append(row)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
-    else:
-        click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+        return
+    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+    for report in session.catalog.plugins:
+        if report.seconds > SLOW_SECONDS:
+            click.echo(
+                f"\nplugin {report.origin.plugin!r} of {report.origin} takes {report.seconds:.1f} s to import, which "
+                "every command waits for: keep the learners in modules of their own, which only trials import",
+                err=True,
+            )

@@ -19,12 +19,26 @@ from harness.experiment.dataset_ref import is_file
 from harness.home import HOME_VARIABLE
 
 
+class FilePath(click.Path):
+    """A path that is not empty: `--out "$FOLDER"` with nothing in FOLDER would be the folder that one is in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value).strip():
+            self.fail("expected a path, and it is empty; write . for the folder that you are in", param, ctx)
+        if "\0" in str(value):
+            self.fail("a path has no null character in it", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _use_data_home(ctx: click.Context, _: click.Parameter, value: Path | None) -> None:
     """Name the data home in the environment, where every process that is started finds it; until the command ends."""
     if value is None:
         return
     before = os.environ.get(HOME_VARIABLE)
-    os.environ[HOME_VARIABLE] = str(value.expanduser().absolute())
+    os.environ[HOME_VARIABLE] = os.path.abspath(os.path.expanduser(value))
 
     def restore() -> None:
         if before is None:
@@ -38,7 +52,7 @@ def _use_data_home(ctx: click.Context, _: click.Parameter, value: Path | None) -
 data_home_option = click.option(
     "--data-home",
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help=f"Where data is kept.  [default: {HOME_VARIABLE}, or the platform's cache folder]",
     expose_value=False,
     is_eager=True,
@@ -67,7 +81,7 @@ _PLUGINS_DIR = click.option(
     "folders",
     multiple=True,
     metavar="DIR",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="Also load the plugins (modules, packages) in this folder.",
 )
 
@@ -95,6 +109,15 @@ class NameList(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
             if is_file(path):
                 items.append(CompletionItem(f"{before}{comma}{path}"))
         return items
+
+
+def names_option(*declarations: str, kind: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option that takes names separated by commas, and may stand several times: what is given adds up."""
+    return click.option(*declarations, type=NameList(kind), multiple=True, callback=_together, **more)
+
+
+def _together(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
+    return ",".join(values) or None
 
 
 class OneName(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic in new releases only

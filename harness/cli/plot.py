@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import api
-from harness.cli.options import OneName, plugin_options
+from harness.cli.options import FilePath, OneName, plugin_options
 from harness.figures.kinds import FIGURE_KINDS
 from harness.figures.styles import DEFAULT_STYLE, FIGURE_STYLES
 
@@ -29,7 +29,7 @@ def _style_help() -> str:
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=FilePath())
 @click.option("--kind", type=click.Choice(list(FIGURE_KINDS)), required=True, help="What to draw.")
 @click.option("--metric", type=OneName("metrics"), help="What to measure by.  [default: r1; scaling: train]")
 @click.option("--x", "across", help=_x_help())
@@ -41,7 +41,7 @@ def _style_help() -> str:
 @click.option(
     "--out",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="Files to write: .png, .svg or .pdf.  [default: RESULTS/KIND.png and .svg]",
 )
 @plugin_options
@@ -61,9 +61,12 @@ def plot(
 
     curve: by pass (run with --curves). sweep: by a parameter. scaling: by the size of the data, with the slope.
     pareto: score against cost. cd: mean ranks over data sets and their critical difference. bar: side by side.
+    coverage: accuracy on the share of rows that a learner is surest of.
     """
     opened = api.read_results(results, session)
     drawing = opened.plot(kind, metric=metric, x=across, datasets=datasets, learners=learners)
     for path in out or [results[0] / f"{kind}.{form}" for form in DEFAULT_FILES]:
+        was_there = path.exists()
         drawing.save(path, style=style)
-        click.echo(f"wrote {path}", err=True)
+        instead = " in the place of the one that was there; --out names another file" if was_there else ""
+        click.echo(f"wrote {path}{instead}", err=True)

@@ -10,7 +10,7 @@ import click
 from tabulate import tabulate
 
 from harness import api
-from harness.cli.options import OneName, plugin_options
+from harness.cli.options import FilePath, OneName, plugin_options
 from harness.cli.showing import FAILED_TRIALS, end_code, show_table, tell_page
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
@@ -30,10 +30,10 @@ LIST_WIDTHS = (None, None, None, None, 28, 48)
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
-@click.option("--out", type=click.Path(path_type=Path), help="Results folder.  [default: results/NAME]")
+@click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME]")
 @click.option("--redraw", is_flag=True, help="Make tables and figures anew from the records; run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
-@click.option("--reuse", multiple=True, type=click.Path(path_type=Path), help="Take finished trials from this folder.")
+@click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
 @plugin_options
 def reproduce(
     name: str | None,

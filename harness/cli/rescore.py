@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import api
-from harness.cli.options import NameList, plugin_options
+from harness.cli.options import FilePath, names_option, plugin_options
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
-@click.option(
-    "--metrics", required=True, type=NameList("metrics"), help="What to compute: r3,macro_f1,'mrr(depth=10)'."
-)
+@click.argument("results", type=FilePath())
+@names_option("--metrics", kind="metrics", required=True, help="What to compute: r3,macro_f1,'mrr(depth=10)'.")
 @click.option("--again", is_flag=True, help="Also where a record has the value already.")
 @plugin_options
 def rescore(results: Path, metrics: str, again: bool, session: Session, debug: bool) -> None:

@@ -10,9 +10,8 @@ import click
 from tabulate import tabulate
 
 from harness import api
-from harness.cli.options import NameList, OneName, plugin_options
+from harness.cli.options import FilePath, OneName, names_option, plugin_options
 from harness.cli.showing import end_code, show_table, tell_page
-from harness.contract import REPRESENTATIONS
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
 from harness.experiment.units import parse_duration
@@ -31,13 +30,17 @@ FILE_KEYS = (
 
 @click.command()
 @click.argument("experiment", required=False, type=OneName("experiments"))
-@click.option("--learners", type=NameList("learners"), help="What to compare: pa,'small=pa(C=0.1)',module:Class(...).")
-@click.option(
+@names_option(
+    "--learners",
+    kind="learners",
+    help="What to compare: pa,'small=pa(C=0.1)',module:Class(...); all, flat, tree and 'topdown-*' are groups.",
+)
+@names_option(
     *("--datasets", "--data"),
-    type=NameList("datasets"),
+    kind="datasets",
     help="What to compare on: digits,'topics(rows=500)',titles.csv.  [default: icd10cm]",
 )
-@click.option("--metrics", type=NameList("metrics"), help="Columns of the table.  [default: those meant to be shown]")
+@names_option("--metrics", kind="metrics", help="Columns of the table.  [default: those meant to be shown]")
 @click.option("--trials", type=int, help="Trials of each learner on each data set.  [default: 7]")
 @click.option(
     "--set",
@@ -50,12 +53,13 @@ FILE_KEYS = (
     "--tune",
     multiple=True,
     metavar="NAME.PARAM=VALUES",
-    help="Choose a parameter on a validation part of the training rows: pa.C=[0.1,1,10].",
+    help="Choose on a validation part of the training rows: pa.C=[0.1,1,10], representation=[words,chars].",
 )
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
-@click.option(
+@names_option(
     "--representation",
-    help=f"{', '.join(REPRESENTATIONS[:-1])} or {REPRESENTATIONS[-1]}.  [default: the data set's own]",
+    kind="representations",
+    help="What learners see of the data, one or several: words,chars(ngrams=2:5).  [default: the data set's own]",
 )
 @click.option(
     "--split", help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K or given[:NAME].  [default: holdout:0.1]"
@@ -65,9 +69,9 @@ FILE_KEYS = (
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
-@click.option("--out", type=click.Path(path_type=Path), help="Results folder.  [default: results/NAME, by content]")
+@click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME, by content]")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
-@click.option("--rerun", type=NameList("learners"), help="Run all trials of these learners again.")
+@names_option("--rerun", kind="learners", help="Run all trials of these learners again.")
 @click.option(
     "--wait-for-quiet",
     "quiet_wait",
@@ -76,7 +80,7 @@ FILE_KEYS = (
     metavar="[TIME]",
     help="Before each trial, wait until nothing else is at work: for 10m at most, or for this time.",
 )
-@click.option("--reuse", multiple=True, type=click.Path(path_type=Path), help="Take finished trials from this folder.")
+@click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
 def run(
@@ -132,8 +136,12 @@ def read_flags(experiment: str | None, flags: dict[str, Any]) -> Request:
     for text in flags["settings"]:
         target, parameter, value = parse_setting(text)
         settings.setdefault(target, {})[parameter] = value
-    tune: dict[str, dict[str, Any]] = {}
+    tune: dict[str, Any] = {}
     for text in flags["tune"]:
+        name, equals, tried = text.partition("=")
+        if equals and name.strip() == "representation":
+            tune["representation"] = split_list(tried.strip().removeprefix("[").removesuffix("]"))
+            continue
         target, parameter, values = parse_setting(text, "--tune")
         tune.setdefault(target, {})[parameter] = values if isinstance(values, list) else [values]
     given = {key: flags[key] for key in FILE_KEYS if flags[key] is not None}

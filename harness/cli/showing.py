@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,8 @@ def end_code(results: Results) -> int:
     if failed:
         where = ""
         if any(record.traceback for record in failed):
-            where = f"; tracebacks are in {results.folders[0] / 'records.jsonl'}"
+            first = next(record for record in failed if record.traceback)
+            where = f"; `harness show {results.folders[0]} {shlex.quote(first.label)}` shows tracebacks"
         click.echo(
             f"{len(failed)} of {counted(len(results.records), 'trial')} failed{where}; --retry-failed runs them again.",
             err=True,

@@ -9,10 +9,11 @@ import click
 
 from harness import api
 from harness.cli.format_option import format_option
-from harness.cli.options import NameList, plugin_options
+from harness.cli.options import FilePath, OneName, names_option, plugin_options
 from harness.cli.showing import show_table
 from harness.errors import HarnessError
 from harness.stats import SPREADS, TESTS
+from harness.tables.choosing import EXAMPLES
 from harness.tables.table import ROW_HEADINGS
 
 if TYPE_CHECKING:
@@ -23,13 +24,16 @@ SPREAD_HELP = "Behind the ±: standard deviation, Student's 95% interval, or the
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=FilePath())
 @format_option
-@click.option("--metrics", type=NameList("metrics"), help="Columns, in this order.")
+@names_option("--metrics", kind="metrics", help="Columns, in this order.")
 @click.option("--by", type=click.Choice(list(ROW_HEADINGS)), default="dataset", show_default=True)
 @click.option("--mixed-machines", is_flag=True, help="Show times even where machines or threads differ.")
 @click.option("--test", type=click.Choice(list(TESTS)), default="sign", show_default=True, help=TEST_HELP)
 @click.option("--spread", type=click.Choice(list(SPREADS)), default="sd", show_default=True, help=SPREAD_HELP)
+@click.option("--sort", type=OneName("metrics"), metavar="METRIC", help="Rows by the mean of a metric, the best first.")
+@click.option("--where", multiple=True, metavar="CONDITION", help=f"Compare only these lines: {EXAMPLES}.")
+@click.option("--best", type=OneName("metrics"), metavar="METRIC", help="Only the best by it, as far as can be told.")
 @click.option("--matrix", is_flag=True, help="Instead: trials won, tied and lost, each learner against each other one.")
 @click.option("--ranks", is_flag=True, help="Instead: average ranks over data sets (Friedman, Nemenyi).")
 @click.option("--against", metavar="published|FILE.csv", help="Instead: published numbers with ours beside them.")

@@ -20,14 +20,22 @@ from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Entry
 from harness.contract import Dataset, DatasetSpec, Taxonomy
-from harness.data.checking import check_classes, checked_labels, checked_rows, checked_split, checked_taxonomy
+from harness.data.checking import (
+    check_classes,
+    checked_labels,
+    checked_rows,
+    checked_split,
+    checked_taxonomy,
+    checked_texts,
+)
 from harness.data.folders import work_folder
 from harness.errors import DataError
 from harness.home import data_home, missing_data, not_writable, parsed_root, raw_folder
 from harness.params import Params
+from harness.sdk.texts import Texts
 from harness.signature import import_target
 
-LAYOUT = 2
+LAYOUT = 3
 """Raised when the kept form changes, so that older folders are passed over."""
 HEADER = "header.json"
 _MATRIX = ("indptr", "indices", "data")
@@ -40,9 +48,12 @@ class Header:
     folder: str
     fingerprint: str
     rows: int
-    features: int
+    features: int | None
+    """None where the rows are texts: what they are counted by is for each trial to find out."""
     classes: int
-    nonzeros: int
+    nonzeros: int | None
+    text_bytes: int | None
+    """None where the rows have no texts."""
     empty_rows: int
     negative: bool
     multilabel: bool
@@ -50,6 +61,8 @@ class Header:
     taxonomy_depth: int | None
     splits: dict[str, tuple[int, int]]
     found: str
+    counting: str = ""
+    """The representation that comes before one that takes counts."""
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
@@ -64,14 +77,19 @@ def folder_of(entry: Entry[DatasetSpec], params: Params) -> Path:
     return parsed_root() / f"{spec.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def call_stamp(target: str, params: Params) -> Any:
+    """What a stamp says; it gets the loader's parameters, with their defaults, if it takes any."""
+    stamp = import_target(target)
+    takes_parameters = bool(inspect.signature(stamp).parameters)
+    return stamp(**params) if takes_parameters else stamp()
+
+
 def _stamp_of(spec: DatasetSpec, params: Params) -> str:
-    """What the loader says of its raw content, which may depend on the parameters: they are given if it takes any."""
+    """What the loader says of its raw content, which may depend on the parameters."""
     if spec.stamp is None:
         return ""
-    stamp = import_target(spec.stamp)
-    takes_parameters = bool(inspect.signature(stamp).parameters)
     try:
-        return str(stamp(**params) if takes_parameters else stamp())
+        return str(call_stamp(spec.stamp, params))
     except DataError as error:
         is_brought = bool(spec.files or spec.obtain)
         if not is_brought or params.get("source") is not None or raw_folder(spec.name).exists():
@@ -93,9 +111,10 @@ def checked(name: str, data: Dataset) -> Dataset:
 def _checked(data: Dataset) -> Dataset:
     if not isinstance(data, Dataset):
         raise DataError(f"its loader gave {type(data).__name__}, expected harness.Dataset")
-    X = checked_rows(data.X)
     check_classes(data)
-    rows, classes = X.shape[0], len(data.class_names)
+    X = checked_rows(data.X) if data.X is not None else None
+    texts = checked_texts(data.texts) if data.texts is not None else None
+    rows, classes = _count_rows(X, texts), len(data.class_names)
     y = checked_labels(data.y, rows, classes)
     taxonomy = data.taxonomy
     if taxonomy is not None:
@@ -107,7 +126,19 @@ def _checked(data: Dataset) -> Dataset:
         taxonomy=taxonomy,
         splits={split: checked_split(split, parts, rows) for split, parts in data.splits.items()},
         found=data.found,
+        texts=texts,
+        counting=data.counting,
     )
+
+
+def _count_rows(X: csr_array | None, texts: Texts | None) -> int:
+    if X is None and texts is None:
+        raise DataError("it has neither X nor texts: expected rows of numbers, or a text a row")
+    if X is None:
+        return len(texts or ())
+    if texts is not None and len(texts) != X.shape[0]:
+        raise DataError(f"{len(texts)} texts for {X.shape[0]} rows")
+    return int(X.shape[0])
 
 
 def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
@@ -159,7 +190,8 @@ def fingerprint_of(data: Dataset) -> str:
     for name in sorted(arrays):
         digest.update(f"{name}{arrays[name].dtype}{arrays[name].shape}".encode())
         digest.update(np.ascontiguousarray(arrays[name]).data)
-    digest.update(json.dumps([data.X.shape[1], data.class_names, _node_names(data)]).encode())
+    width = None if data.X is None else data.X.shape[1]
+    digest.update(json.dumps([width, data.class_names, _node_names(data), data.counting]).encode())
     return digest.hexdigest()
 
 
@@ -169,7 +201,10 @@ def _node_names(data: Dataset) -> tuple[str, ...]:
 
 def _arrays(data: Dataset) -> dict[str, Any]:
     """All arrays by the names of their files."""
-    arrays = _pieces("X", data.X)
+    arrays = {} if data.X is None else _pieces("X", data.X)
+    if data.texts is not None:
+        texts = Texts.of(data.texts)
+        arrays |= {"texts_content": texts.content, "texts_bounds": texts.bounds}
     if issparse(data.y):
         arrays |= _pieces("y", data.y)
     else:
@@ -189,20 +224,24 @@ def _pieces(name: str, matrix: csr_array) -> dict[str, Any]:
 def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
     """What a header says of this data."""
     labels = data.y.indices if issparse(data.y) else data.y
+    X, texts = data.X, None if data.texts is None else Texts.of(data.texts)
+    ends = texts.bounds if texts is not None else X.indptr  # type: ignore[union-attr]  # one of the two is there
     return Header(
         folder=folder,
         fingerprint=fingerprint,
-        rows=data.X.shape[0],
-        features=data.X.shape[1],
+        rows=data.rows,
+        features=None if X is None else X.shape[1],
         classes=len(data.class_names),
-        nonzeros=int(data.X.nnz),
-        empty_rows=int((np.diff(data.X.indptr) == 0).sum()),
-        negative=bool((data.X.data < 0).any()),
+        nonzeros=None if X is None else int(X.nnz),
+        text_bytes=None if texts is None else len(texts.content),
+        empty_rows=int((np.diff(ends) == 0).sum()),
+        negative=X is not None and bool((X.data < 0).any()),
         multilabel=bool(issparse(data.y)),
         largest_class=int(np.bincount(labels, minlength=1).max()),
         taxonomy_depth=data.taxonomy.depth if data.taxonomy else None,
         splits={name: (len(train), len(test)) for name, (train, test) in data.splits.items()},
         found=data.found,
+        counting=data.counting,
     )
 
 
@@ -245,11 +284,17 @@ def open_dataset(folder: Path) -> Dataset:
     taxonomy = None
     if header["taxonomy_depth"] is not None:
         taxonomy = Taxonomy(array("parent"), array("class_node"), tuple(header["node_names"]))
+    X = None if header["features"] is None else matrix("X", header["features"])
+    texts = None
+    if header["text_bytes"] is not None:
+        texts = Texts(array("texts_content"), array("texts_bounds"))
     return Dataset(
-        X=matrix("X", header["features"]),
+        X=X,
         y=matrix("y", header["classes"]) if header["multilabel"] else array("y"),
         class_names=tuple(header["class_names"]),
         taxonomy=taxonomy,
         splits={name: (array(f"train_{name}"), array(f"test_{name}")) for name in header["splits"]},
         found=header["found"],
+        texts=texts,
+        counting=header["counting"],
     )

@@ -6,6 +6,7 @@ A DataError tells what does not hold; whoever knows the data set's name adds it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from harness.contract import Dataset, Labels, Taxonomy
 from harness.errors import DataError
+from harness.sdk.texts import Texts
 
 
 def checked_rows(X: Any) -> csr_array:
@@ -35,6 +37,14 @@ def checked_rows(X: Any) -> csr_array:
         rows.indices = rows.indices.astype(np.int32, copy=False)
         rows.indptr = rows.indptr.astype(np.int32, copy=False)
     return rows
+
+
+def checked_texts(texts: Iterable[str]) -> Texts:
+    """A text a row, as the arrays that are kept."""
+    try:
+        return Texts.of(texts)
+    except TypeError as error:
+        raise DataError(f"its texts: {error}") from None
 
 
 def check_classes(data: Dataset) -> None:

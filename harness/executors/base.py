@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+MOST_BLOB_BYTES = 2**24
 JobStatus = Literal["ok", "timeout", "memory", "crash"]
 
 
@@ -20,6 +21,8 @@ class Job:
     payload: Any
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
+    blob_bytes: int = MOST_BLOB_BYTES
+    """The most that it may give back as bytes."""
     group: str = ""
     """Whose code it runs: jobs of different groups share nothing that was imported ahead."""
 
@@ -57,7 +60,7 @@ class Executor(Protocol):
     """Where jobs run. It is told the workplace before the first of them, and closed after the last."""
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Settle what jobs find; `on_slow` is called once where that takes long, as it does while kernels compile."""
+        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first."""
 
     def run(
         self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None

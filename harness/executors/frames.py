@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +20,31 @@ BLOB = b"B"
 RESULT = b"R"
 """From the job or the server: the answer, JSON."""
 WORDS = b"W"
-"""From the supervisor: bytes of the job's own frames as they came, whole or not; the first says that it is there."""
+"""From the supervisor: bytes of the job's own frames as they came, whole or not."""
+COMPILING = b"C"
+"""From the server: something that it imports has to be compiled first."""
 PID = b"I"
-"""From a server that another one forked: which process it is."""
+"""From a server that another one forked, and from a supervisor: which process it is."""
 END = b"E"
 """From the supervisor: how the process ended, JSON."""
 FOR_JOB, FOR_GROUP = b"j", b"g"
 """What a channel is handed over to a server for: one job, or another server for a group of them."""
-_TAGS = frozenset({JOB, PHASE, BLOB, RESULT, WORDS, PID, END})
+MOST_BYTES: Mapping[bytes, int] = {
+    JOB: 2**32,
+    PHASE: 1_000,
+    BLOB: 2**24,
+    RESULT: 2**24,
+    WORDS: 2**20,
+    COMPILING: 1_000,
+    PID: 20,
+    END: 2**20,
+}
+"""How large a frame of each kind may be: whoever says that more is coming is not listened to."""
+
+
+def most_bytes_of(blob_bytes: int) -> dict[bytes, int]:
+    """The same, where bytes that go with an answer may be so many."""
+    return {**MOST_BYTES, BLOB: blob_bytes}
 
 
 @dataclass(frozen=True)
@@ -56,21 +74,44 @@ def pack_json(tag: bytes, content: Any) -> bytes:
 
 
 class FrameReader:
-    """Collects bytes as they come and gives back the frames that are whole."""
+    """Collects bytes as they come and gives back the frames that are whole, none larger than it may be."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: Mapping[bytes, int] = MOST_BYTES) -> None:
         self._buffer = bytearray()
+        self._most_bytes = most_bytes
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """The frames that these bytes complete; ValueError when they are none."""
         self._buffer += data
         while len(self._buffer) >= _HEAD.size:
             tag, length = _HEAD.unpack_from(self._buffer)
-            if tag not in _TAGS:
+            if tag not in self._most_bytes:
                 raise ValueError(f"a frame cannot begin with {tag!r}")
+            if length > self._most_bytes[tag]:
+                raise ValueError(f"a frame {tag!r} of {length:,} bytes, more than {self._most_bytes[tag]:,}")
             end = _HEAD.size + length
             if len(self._buffer) < end:
                 return
             content = bytes(self._buffer[_HEAD.size : end])
             del self._buffer[:end]
             yield tag, content
+
+
+def receive(channel: socket.socket) -> bytes | None:
+    """The content of the one frame that comes first, and not a byte more: what follows may bring a handle with it."""
+    head = _receive_exactly(channel, _HEAD.size)
+    if head is None:
+        return None
+    _, length = _HEAD.unpack(head)
+    return _receive_exactly(channel, length)
+
+
+def _receive_exactly(channel: socket.socket, size: int) -> bytes | None:
+    """So many bytes; None where the other end has gone before."""
+    content = bytearray()
+    while len(content) < size:
+        data = channel.recv(min(size - len(content), 1 << 20))
+        if not data:
+            return None
+        content += data
+    return bytes(content)

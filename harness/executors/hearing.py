@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.executors import frames
 from harness.executors.base import Job, JobEnd, JobStatus, OnPhase
 from harness.executors.frames import ProcessEnd
+from harness.wording import in_a_line
+
+MESSAGE_LENGTH = 200
+
+
+BEGIN_SECONDS = 30.0
+"""How long a supervisor may take to say that it is there: long after a server that works would have forked it."""
+GRACE_SECONDS = 10.0
+"""How long after a job's time limit its supervisor may take to say that it has ended it."""
+MOST_PHASES = 10_000
 
 
 @dataclass
@@ -19,16 +30,30 @@ class RunningJob:
 
     job: Job
     attempt: int = 1
-    begun: bool = False
+    handed_over: float = field(default_factory=time.monotonic)
+    supervisor: int | None = None
+    """Its process, once it has said so: from then on the job has begun."""
     reader: frames.FrameReader = field(default_factory=frames.FrameReader)
-    words: frames.FrameReader = field(default_factory=frames.FrameReader)
+    words: frames.FrameReader = field(init=False)
     """The job's own frames, apart from the supervisor's: what a job breaks off or garbles spoils nothing else."""
-    garbled: bool = False
+    garbled: str = ""
+    """Why what the job says cannot be understood."""
     phase: str = ""
+    phases: int = 0
     answer: Any = None
     answered: bool = False
     blob: bytes | None = None
     end: ProcessEnd | None = None
+
+    def __post_init__(self) -> None:
+        self.words = frames.FrameReader(frames.most_bytes_of(self.job.blob_bytes))
+
+    @property
+    def overdue_at(self) -> float:
+        """When something must have been heard: a supervisor that is stopped keeps no limits, and nobody else does."""
+        if self.supervisor is None:
+            return self.handed_over + BEGIN_SECONDS
+        return self.handed_over + (self.job.timeout_seconds or float("inf")) + GRACE_SECONDS
 
 
 def listen(channel: socket.socket, running: RunningJob, on_phase: OnPhase | None) -> bool:
@@ -38,9 +63,10 @@ def listen(channel: socket.socket, running: RunningJob, on_phase: OnPhase | None
     except ConnectionResetError:
         data = b""
     for tag, content in running.reader.feed(data):
-        running.begun = True
         if tag == frames.END:
             running.end = ProcessEnd(**json.loads(content))
+        elif tag == frames.PID:
+            running.supervisor = int(content)
         elif tag == frames.WORDS:
             for phase in _take(content, running):
                 if on_phase:
@@ -57,14 +83,24 @@ def _take(words: bytes, running: RunningJob) -> list[str]:
         for tag, content in running.words.feed(words):
             if tag == frames.PHASE:
                 running.phase = content.decode()
+                running.phases += 1
                 phases.append(running.phase)
+                if running.phases > MOST_PHASES:
+                    raise ValueError(f"more than {MOST_PHASES:,} phases")
             elif tag == frames.BLOB:
                 running.blob = content
             elif tag == frames.RESULT:
                 running.answer, running.answered = json.loads(content), True
-    except (ValueError, RecursionError):  # no frame, no text, no JSON, or JSON too deep to be read
-        running.garbled = True
+    except (ValueError, RecursionError) as error:  # no frame, one too large, no text, no JSON, or JSON too deep
+        running.garbled = in_a_line(str(error), MESSAGE_LENGTH)
     return phases
+
+
+def give_up(running: RunningJob) -> JobEnd:
+    """How a job ended whose supervisor has not kept the time limit: it was stopped, or had no part in a processor."""
+    limit = running.job.timeout_seconds or 0.0
+    message = f"killed{_where(running)}: over the limit of {limit:g} s, and its supervisor had been stopped"
+    return JobEnd("timeout", message=message, phase=running.phase, seconds=time.monotonic() - running.handed_over)
 
 
 def conclude(running: RunningJob) -> JobEnd:
@@ -78,7 +114,7 @@ def conclude(running: RunningJob) -> JobEnd:
 
 
 def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:
-    where = f" during {running.phase}" if running.phase else ""
+    where = _where(running)
     if running.answered and not running.garbled and not end.killed:
         return "ok", ""
     if end.killed == "timeout":
@@ -89,8 +125,12 @@ def _judge(running: RunningJob, end: ProcessEnd) -> tuple[JobStatus, str]:
     if end.exit_code < 0:
         return "crash", f"ended by {_name_signal(-end.exit_code)}{where}"
     if running.garbled:
-        return "crash", f"what the process reported{where} cannot be read: something else wrote on its line"
+        return "crash", f"what the process reported{where} cannot be read: {running.garbled}"
     return "crash", f"the process ended with exit code {end.exit_code}{where} and gave no result"
+
+
+def _where(running: RunningJob) -> str:
+    return f" during {running.phase}" if running.phase else ""
 
 
 def _name_signal(number: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import resource
 import selectors
 import socket
+import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import TracebackType
@@ -13,10 +15,16 @@ from types import TracebackType
 from harness.errors import HarnessError
 from harness.executors import frames
 from harness.executors.base import Job, JobEnd, OnPhase, Workplace
-from harness.executors.hearing import RunningJob, conclude, listen
+from harness.executors.cleaning import kill_tree
+from harness.executors.hearing import RunningJob, conclude, give_up, listen
 from harness.executors.serving import ForkServer, Preparation, fork_from, start_process
 
 ATTEMPTS = 3
+SPARE_FILES = 100
+"""Files that the host itself has open, or will have."""
+CLOSE_SECONDS = 5.0
+LONGEST_WAIT = 3600.0
+"""Seconds: a selector takes no number that is too large."""
 
 
 class LocalExecutor:
@@ -33,7 +41,7 @@ class LocalExecutor:
         self._common = tuple(common)
         self._first: ForkServer | None = None
         self._groups: dict[str, ForkServer] = {}
-        self._channels: set[socket.socket] = set()
+        self._running: dict[socket.socket, RunningJob] = {}
         self._on_slow: Callable[[], None] | None = None
 
     def __enter__(self) -> LocalExecutor:
@@ -53,7 +61,7 @@ class LocalExecutor:
             self._settle()
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Settle what jobs find; `on_slow` is called once where a server's imports take long."""
+        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first."""
         self._on_slow = on_slow
         can_stay = self._first is not None and not self._is_settled and workplace.threads == self._workplace.threads
         self._workplace, self._is_settled = workplace, True
@@ -92,14 +100,17 @@ class LocalExecutor:
 
     def close(self) -> None:
         """End the servers and every job; supervisors kill their jobs when their channel closes."""
-        for channel in list(self._channels):
-            self._channels.discard(channel)
+        while self._running:
+            channel, running = self._running.popitem()
             # Half-close and wait for the other end's close: once it comes, the supervisor has cleaned up and gone.
             with contextlib.suppress(OSError), channel:
                 channel.shutdown(socket.SHUT_WR)
-                channel.settimeout(5)
-                while channel.recv(1 << 16):
-                    pass
+                channel.settimeout(CLOSE_SECONDS)
+                try:
+                    while channel.recv(1 << 16):
+                        pass
+                except TimeoutError:
+                    _kill_supervisor(running)
         self._stop_servers()
 
     def _stop_servers(self) -> None:
@@ -114,37 +125,82 @@ class LocalExecutor:
         self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None
     ) -> Iterator[tuple[Job, JobEnd]]:
         """Run the jobs, so many at once, and give each back as it ends."""
+        _check_files(at_once)
         waiting = iter(jobs)
         with selectors.DefaultSelector() as selector:
             while True:
                 while len(selector.get_map()) < at_once and (job := next(waiting, None)) is not None:
-                    selector.register(self._submit(job), selectors.EVENT_READ, RunningJob(job))
+                    self._submit(RunningJob(job), selector)
                     if on_phase:
                         on_phase(job, "start")
                 if not selector.get_map():
                     return
-                for key, _ in selector.select():
+                ready = selector.select(self._patience())
+                for key, _ in ready:
                     channel, running = key.fileobj, key.data
                     assert isinstance(channel, socket.socket)
                     if listen(channel, running, on_phase):
                         continue
-                    selector.unregister(channel)
-                    self._channels.discard(channel)
-                    channel.close()
-                    if running.begun or running.attempt == ATTEMPTS:
+                    self._forget(channel, selector)
+                    if running.supervisor is not None or running.attempt == ATTEMPTS:
                         yield running.job, conclude(running)
                     else:  # the server was killed with the job in its hands
-                        again = RunningJob(running.job, running.attempt + 1)
-                        selector.register(self._submit(running.job), selectors.EVENT_READ, again)
+                        self._submit(RunningJob(running.job, running.attempt + 1), selector)
+                if not ready:  # what was heard comes first: the host may have been asleep itself
+                    yield from self._end_overdue(selector)
 
-    def _submit(self, job: Job) -> socket.socket:
+    def _patience(self) -> float | None:
+        """How long to wait until something must have been heard; None for as long as it takes."""
+        overdue_at = min(running.overdue_at for running in self._running.values())
+        return None if overdue_at == float("inf") else min(max(0.0, overdue_at - time.monotonic()), LONGEST_WAIT)
+
+    def _end_overdue(self, selector: selectors.BaseSelector) -> Iterator[tuple[Job, JobEnd]]:
+        """Kill what is not ended by its supervisor; what no server has begun is handed to a new one."""
+        now = time.monotonic()
+        for channel, running in list(self._running.items()):
+            if now < running.overdue_at:
+                continue
+            self._forget(channel, selector)
+            if running.supervisor is not None:
+                _kill_supervisor(running)
+                yield running.job, give_up(running)
+            elif running.attempt == ATTEMPTS:
+                yield running.job, conclude(running)
+            else:
+                self._server_of(running.job.group).restart()
+                self._submit(RunningJob(running.job, running.attempt + 1), selector)
+
+    def _submit(self, running: RunningJob, selector: selectors.BaseSelector) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._server_of(job.group).hand_over(theirs)
+            self._server_of(running.job.group).hand_over(theirs)
+        running.handed_over = time.monotonic()
         with contextlib.suppress(OSError):  # where nobody listens any more, nothing will be heard either
-            ours.sendall(frames.pack(frames.JOB, pickle_job(job)))
-        self._channels.add(ours)
-        return ours
+            ours.sendall(frames.pack(frames.JOB, pickle_job(running.job)))
+        self._running[ours] = running
+        selector.register(ours, selectors.EVENT_READ, running)
+
+    def _forget(self, channel: socket.socket, selector: selectors.BaseSelector) -> None:
+        selector.unregister(channel)
+        del self._running[channel]
+        channel.close()
+
+
+def _kill_supervisor(running: RunningJob) -> None:
+    """Kill a supervisor that does not answer, and all below it; its channel is open, so the process is still it."""
+    if running.supervisor is not None:
+        kill_tree(running.supervisor)
+
+
+def _check_files(at_once: int) -> None:
+    """HarnessError where so many jobs at once need more open files than this process may have."""
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and at_once > most - SPARE_FILES:
+        raise HarnessError(
+            f"{at_once:,} trials at once need more open files than the {most:,} that this process may have",
+            culprit="jobs",
+            next_step="ask for fewer with --jobs, or allow more with `ulimit -n`",
+        )
 
 
 def pickle_job(job: Job) -> bytes:

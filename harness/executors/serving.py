@@ -9,16 +9,22 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.errors import HarnessError
 from harness.executors import frames
 
-SLOW_SECONDS, HOPELESS_SECONDS = 5.0, 900.0
-ATTEMPTS = 3
-"""How often a server that ends is started again before that is taken for an error."""
+HOPELESS_SECONDS = 900.0
+MOST_STARTS, MOST_OWN_ENDS = 12, 3
+"""How often a server is started that somebody kills before it serves, and one that ends by itself, which is broken."""
+LONGEST_PAUSE = 2.0
+"""Seconds before it is started again: a machine that kills for want of memory may need a moment."""
+MOST_DEATHS = 2
+"""How often a server may die over the import of a module before that is taken for the module's doing."""
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -43,6 +49,7 @@ class ForkServer:
 
     def __init__(self, begin: Callable[[], Begun]) -> None:
         self.on_slow: Callable[[], None] | None = None
+        """Called when something that it imports is compiled first."""
         self.pid: int | None = None
         """Of its process, once that is known and while there is one."""
         self._begin = begin
@@ -50,6 +57,8 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
+        self._deaths: Counter[str] = Counter()
+        """By module: how often the process ended while it imported it."""
 
     def start(self) -> None:
         """Start the process; it imports its modules while the host goes on."""
@@ -68,17 +77,21 @@ class ForkServer:
         assert self._control is not None
         setup = {"preload": preparation.modules, "path": [*preparation.path, *_import_path()]}
         with contextlib.suppress(OSError):  # a server that has died is noticed when a job is handed over
-            self._control.sendall(json.dumps(setup).encode())
+            self._control.sendall(frames.pack_json(frames.JOB, setup))
 
     def hand_over(self, channel: socket.socket, purpose: bytes = frames.FOR_JOB) -> None:
         """Have a supervisor forked for the job that comes through this channel, or a server for a group of jobs."""
-        for _ in range(ATTEMPTS):
+        own_ends = 0
+        for start in range(MOST_STARTS):
             try:
                 self._send(channel, purpose)
                 return
             except OSError:  # somebody killed the server, or the one that should fork it: a new one serves as well
-                self.stop()
-                self.start()
+                own_ends += self._has_ended_by_itself()
+                if own_ends == MOST_OWN_ENDS:
+                    break
+                time.sleep(min(0.02 * 2**start, LONGEST_PAUSE))
+                self.restart()
         raise HarnessError("the fork server did not start; its message, if it had one, stands above")
 
     def _send(self, channel: socket.socket, purpose: bytes) -> None:
@@ -100,6 +113,18 @@ class ForkServer:
                 os.kill(self.pid, signal.SIGKILL)
         self._process = self.pid = None
 
+    def _has_ended_by_itself(self) -> bool:
+        if self._process is None:
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout=1) >= 0  # what a signal ended has a code below 0
+        return False
+
+    def restart(self) -> None:
+        """A new process in the place of one that is gone or does not answer."""
+        self.stop()
+        self.start()
+
     def _wait_until_ready(self) -> None:
         while not self._ready:
             unfit = self._follow_start()
@@ -110,27 +135,24 @@ class ForkServer:
             assert self._told is not None
             others = tuple(module for module in self._told.modules if module != unfit.module)
             self._told = Preparation(others, self._told.path)
-            self.stop()
-            self.start()
+            self.restart()
 
     def _follow_start(self) -> _Unfit | None:
         """Wait while the server imports its modules; gives the first that must not be among them, and why."""
         assert self._control is not None
         reader, module = frames.FrameReader(), ""
-        self._control.settimeout(SLOW_SECONDS)
+        self._control.settimeout(HOPELESS_SECONDS)
         while True:
             try:
                 data = self._control.recv(1 << 16)
             except TimeoutError:
-                if self._control.gettimeout() == HOPELESS_SECONDS:
-                    return _Unfit(module, f"takes over {HOPELESS_SECONDS:g} s to import")
-                if self.on_slow:
-                    self.on_slow()
-                self._control.settimeout(HOPELESS_SECONDS)
-                continue
+                return _Unfit(module, f"takes over {HOPELESS_SECONDS:g} s to import")
             if not data and not module:
                 raise ConnectionResetError("the fork server ended before it imported anything")
             if not data:
+                self._deaths[module] += 1
+                if self._deaths[module] < MOST_DEATHS:
+                    raise ConnectionResetError(f"the fork server ended while it imported {module}")
                 return _Unfit(module, "ended the process that imported it")
             for tag, content in reader.feed(data):
                 if tag == frames.RESULT:
@@ -139,6 +161,9 @@ class ForkServer:
                     return _Unfit(threaded, "starts threads when imported") if threaded else None
                 if tag == frames.PID:
                     self.pid = int(content)
+                elif tag == frames.COMPILING:
+                    if self.on_slow:
+                        self.on_slow()
                 else:
                     module = content.decode()
 
@@ -153,7 +178,7 @@ class _Unfit:
 
 def start_process(common: tuple[str, ...], threads: int) -> Begun:
     """A server in a fresh interpreter, which imports the `common` modules at once: they must be harmless."""
-    ours, theirs = _control_sockets()
+    ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *common],
@@ -168,15 +193,10 @@ def start_process(common: tuple[str, ...], threads: int) -> Begun:
 
 def fork_from(server: ForkServer) -> Begun:
     """A server that another one forks: it has what that one has imported, and shares nothing of what it will."""
-    ours, theirs = _control_sockets()
+    ours, theirs = socket.socketpair()
     with theirs:
         server.hand_over(theirs, frames.FOR_GROUP)
     return Begun(ours)
-
-
-def _control_sockets() -> tuple[socket.socket, socket.socket]:
-    """Two ends that keep messages apart: the set-up and what is handed over after it may come before anybody reads."""
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 def _environment(threads: int) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,7 +17,7 @@ from harness.errors import SpecError
 from harness.experiment.explaining import explain
 from harness.experiment.learner_ref import learner_refs
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
-from harness.expression import Expression, parse
+from harness.expression import MOST_NESTED, Expression, parse
 from harness.wording import counted
 
 RawTable = dict[str, Any]
@@ -26,13 +27,15 @@ Entries = tuple[Entry[LearnerSpec], ...] | tuple[Entry[DatasetSpec], ...]
 
 def read_file(path: Path) -> RawTable:
     """The raw content of an experiment file."""
+    if os.path.exists(path) and not path.is_file():  # whoever reads a pipe may wait for ever
+        raise SpecError(f"{path}: cannot be read: it is no file, but a directory, a pipe or a device")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SpecError(f"{path}: there is no such file (nor an experiment of that name)") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: cannot be read: {error}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError too
         raise SpecError(f"{path}: not valid TOML: {error}") from error
 
 
@@ -41,6 +44,7 @@ def build(raw: Mapping[str, Any], source: str, catalog: Catalog | None = None) -
 
     With a catalog, what wraps another thing is known, and `bag(base=pa)` is read as `bag(pa)`.
     """
+    _check_depth(raw, source)
     try:
         experiment = Experiment.model_validate(dict(raw))
     except ValidationError as error:
@@ -54,6 +58,21 @@ def build(raw: Mapping[str, Any], source: str, catalog: Catalog | None = None) -
     except SpecError as error:
         raise error.within(source) from None
     return experiment
+
+
+def _check_depth(raw: object, source: str) -> None:
+    """SpecError for what is nested more deeply than anybody writes: it could be read, and nothing done with it."""
+    level = [raw]
+    for _ in range(MOST_NESTED):
+        inside: list[object] = []
+        for value in level:
+            if isinstance(value, Mapping):
+                inside += value.values()
+            elif isinstance(value, list | tuple):
+                inside += value
+        level = inside
+    if level:
+        raise SpecError(f"nested more than {MOST_NESTED} deep", culprit=source, next_step="write it flatter")
 
 
 def _with_wrapped(experiment: Experiment, catalog: Catalog) -> Experiment:

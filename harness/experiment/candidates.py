@@ -8,11 +8,8 @@ import random
 from typing import Any
 
 from harness.errors import SpecError
-from harness.experiment.schema import TuneTable
+from harness.experiment.schema import MOST_CANDIDATES, TuneTable
 from harness.params import Params
-
-MOST = 10_000
-"""More combinations than anybody means to fit."""
 
 
 def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) -> list[dict[str, Any]]:
@@ -23,8 +20,10 @@ def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) ->
         if not isinstance(values, list):
             raise SpecError(f"tune: {label}.{name} is a range, which only search = 'random' can draw from: list values")
     total = math.prod(map(len, ranges.values()))
-    if total > MOST:
-        raise SpecError(f"tune: {label} has {total:,} combinations, more than {MOST:,}: use search = 'random'")
+    if total > MOST_CANDIDATES:
+        raise SpecError(
+            f"tune: {label} has {total:,} combinations, more than {MOST_CANDIDATES:,}: use search = 'random'"
+        )
     return [dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values())]
 
 

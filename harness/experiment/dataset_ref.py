@@ -7,6 +7,8 @@ is looked up later; here it is decided what each data set goes by in tables.
 from __future__ import annotations
 
 import itertools
+import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
@@ -20,9 +22,13 @@ from harness.split import Split
 PACKINGS = (".gz", ".bz2", ".xz", ".zst")
 
 
+MOST_POINTS = 10_000
+"""Of a grid: more than anybody has the time to run."""
+
+
 @dataclass(frozen=True)
 class DatasetRef:
-    """A data set to run on; representation and split None mean the data set's and the experiment's own."""
+    """A data set to run on; without representations or split, the data set's and the experiment's own."""
 
     source: str
     """The registered name, or the file."""
@@ -31,7 +37,7 @@ class DatasetRef:
     params: Params = field(default_factory=dict)
     wrapped: str | None = None
     """The data set that it is made from, as it is written, where it stands without the name of a parameter."""
-    representation: str | None = None
+    representations: tuple[str, ...] = ()
     split: Split | None = None
 
 
@@ -54,7 +60,7 @@ def read_dataset(text: str) -> Expression:
     try:
         expression = parse(text)
     except SpecError:
-        if is_file(text) and Path(text).exists():
+        if is_file(text) and os.path.exists(text):
             return Expression(text)
         raise
     if len(expression.positional) > 1:
@@ -87,6 +93,11 @@ def spread_grid(ref: DatasetRef) -> Iterator[DatasetRef]:
     if not grid:
         yield ref
         return
+    points = math.prod(map(len, grid.values()))
+    if points > MOST_POINTS:
+        raise SpecError(
+            f"data set '{ref.label}': a grid of {points:,} data sets, more than {MOST_POINTS:,}: list fewer"
+        )
     named_by_itself = ref.label.text == name_of(ref.source, ref.params, ref.wrapped)
     for combination in itertools.product(*grid.values()):
         chosen = dict(zip(grid, combination, strict=True))

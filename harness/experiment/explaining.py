@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from harness.experiment.schema import (
@@ -16,10 +15,14 @@ from harness.experiment.schema import (
     LearnerTable,
     TuneTable,
 )
+from harness.suggestions import nearest
+from harness.wording import in_a_line
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+MOST_SHOWN = 300
+"""Letters of a wrong value."""
 _EXPECTED = {
     "missing": "missing: the table must have this key",
     "list_type": "expected a list",
@@ -36,6 +39,7 @@ _EXPECTED = {
     "bool_parsing": "expected true or false",
     "literal_error": "expected {expected}",
     "greater_than_equal": "expected {ge} or more",
+    "less_than_equal": "expected {le:,} or less",
     "greater_than": "expected more than {gt:g}",
     "less_than": "expected less than {lt}",
     "too_short": "expected one or more, found none",
@@ -61,7 +65,7 @@ def explain(source: str, problem: ErrorDetails) -> str:
     message = _message(problem)
     if problem["type"] in ("missing", "value_error"):  # these say themselves what was found
         return f"{source}: {where}: {message}"
-    return f"{source}: {where}: {message} (got {problem['input']!r})"
+    return f"{source}: {where}: {message} (got {in_a_line(repr(problem['input']), MOST_SHOWN)})"
 
 
 def _place(parts: tuple[int | str, ...]) -> str:
@@ -80,7 +84,7 @@ def _allowed_keys(parts: tuple[int | str, ...]) -> str:
     if len(parts) > 1:
         table = _TABLES.get(str(parts[0]), Experiment)
     allowed = [field.alias or name for name, field in table.model_fields.items()]
-    near = get_close_matches(str(parts[-1]), allowed, n=1)
+    near = nearest(str(parts[-1]), allowed, most=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}allowed here: {', '.join(allowed)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,9 +17,15 @@ FOLDER = "/"
 
 def find_file_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
     """The data set that reads this file or folder; where several do, or none says so by the ending, content decides."""
-    file = Path(path).expanduser()
-    if not file.exists():
+    file = Path(os.path.expanduser(path))
+    if not os.path.exists(file):
         raise DataError(f"data set {path!r}: there is no such file or folder (nor a data set of that name)")
+    if not file.is_file() and not file.is_dir():  # whoever reads a pipe may wait for ever
+        raise DataError(
+            "neither a file nor a folder, but a pipe or a device",
+            culprit=f"data set {path!r}",
+            next_step="write its content to a file",
+        )
     formats = [entry for entry in catalog.datasets if entry.spec.opens]
     by_ending = [entry for entry in formats if ending_of(file) in entry.spec.opens]
     if len(by_ending) == 1:

@@ -1,4 +1,7 @@
-"""Any importable scikit-learn style classifier as a learner: `module:Class`, looked at in a process of its own."""
+"""Any importable scikit-learn style estimator, as `module:Class`: a learner or a representation.
+
+It is looked at in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Any
 
 from harness.catalog import Catalog, Entry, Origin
 from harness.code import code_of
-from harness.contract import LearnerSpec
+from harness.contract import LearnerSpec, RepresentationSpec
 from harness.errors import SpecError, UnknownName
 from harness.signature import REQUIRED, Source
 
@@ -35,26 +38,45 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
 
     Nothing is imported here or ahead of its trials: what a module changes when it is imported, it changes for itself.
     """
-    code = code_of(f"{module}:{attribute}", Origin("", "", ""))  # an edited module is looked at again
-    found = json.loads(_look_at(module, attribute, tuple(sys.path), code))
-    if "error" in found:
-        raise ERRORS[found["error"]](found["text"])
-    facts = found["found"]
-    target = f"{module}:{attribute}"
+    target, facts = f"{module}:{attribute}", _facts_of(module, attribute, "learner")
     spec = LearnerSpec(
         name=target,
         load=target,
         needs=frozenset(facts["needs"]),
         supports=frozenset(facts["supports"]),
-        parameters={name: _default(text) for name, text in facts["parameters"].items()},
+        parameters=_defaults(facts),
     )
-    return Entry(spec, Origin(target, facts["distribution"], facts["version"]))
+    return Entry(spec, _origin(target, facts))
+
+
+def importable_representation(module: str, attribute: str) -> Entry[RepresentationSpec]:
+    """An entry for any importable scikit-learn style transformer; whether it takes texts is read from its tags."""
+    target, facts = f"{module}:{attribute}", _facts_of(module, attribute, "representation")
+    spec = RepresentationSpec(name=target, load=target, takes=facts["takes"], parameters=_defaults(facts))
+    return Entry(spec, _origin(target, facts))
+
+
+def _facts_of(module: str, attribute: str, role: str) -> dict[str, Any]:
+    code = code_of(f"{module}:{attribute}", Origin("", "", ""))  # an edited module is looked at again
+    found = json.loads(_look_at(module, attribute, role, tuple(sys.path), code))
+    if "error" in found:
+        raise ERRORS[found["error"]](found["text"])
+    facts: dict[str, Any] = found["found"]
+    return facts
+
+
+def _origin(target: str, facts: dict[str, Any]) -> Origin:
+    return Origin(target, facts["distribution"], facts["version"])
+
+
+def _defaults(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: _default(text) for name, text in facts["parameters"].items()}
 
 
 @cache
-def _look_at(module: str, attribute: str, path: tuple[str, ...], code: str) -> str:
+def _look_at(module: str, attribute: str, role: str, path: tuple[str, ...], code: str) -> str:
     """What a fresh process says of a class, in JSON; kept while the code stays, since every look costs an import."""
-    request = json.dumps({"module": module, "attribute": attribute, "path": path})
+    request = json.dumps({"module": module, "attribute": attribute, "role": role, "path": path})
     done = subprocess.run(
         [sys.executable, "-P", "-m", "harness.experiment.inspecting"],
         input=request,
@@ -67,7 +89,7 @@ def _look_at(module: str, attribute: str, path: tuple[str, ...], code: str) -> s
     if done.returncode != 0 or not answer:
         last = done.stderr.strip().rpartition("\n")[2]
         ended = f"it ended the process that imported it (exit code {done.returncode}){': ' if last else ''}{last}"
-        raise UnknownName(f"learner '{module}:{attribute}': module {module!r} cannot be imported: {ended}")
+        raise UnknownName(f"{role} '{module}:{attribute}': module {module!r} cannot be imported: {ended}")
     return answer
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from harness.errors import SpecError
 from harness.experiment.schema import DatasetGroups, Experiment, LearnerTable
 from harness.expression import parse
+from harness.label import first_repeated
 from harness.params import Params
 
 
@@ -34,9 +35,9 @@ class LearnerRef:
 def learner_refs(experiment: Experiment, groups: DatasetGroups) -> tuple[LearnerRef, ...]:
     """The learners of an experiment with the `set` and `tune` tables laid over them, for these data sets."""
     labels = [label_of(table) for table in experiment.learners]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise SpecError(f"two learners are labelled {label!r}: give one another label (label=...)")
+    twice = first_repeated(labels)
+    if twice is not None:
+        raise SpecError(f"two learners are labelled {twice!r}: give one another label (label=...)")
     members = _members(groups)
     settings = _Settings(experiment.settings, labels, members)
     chosen = []

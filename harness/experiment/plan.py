@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
 from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
+from harness.experiment.parameters import as_blueprints, as_declared
+from harness.experiment.representations import TEXTS, Representation, find_representation, plan_representation
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner, code_group
 from harness.experiment.schema import Experiment
-from harness.expression import Expression
+from harness.home import represented_folder
 from harness.metric import call_of
 from harness.params import Params
 from harness.signature import read_floats
 from harness.split import ONE_LABEL, Split
+from harness.trials.blueprint import Blueprint
 from harness.trials.splitting import draw_split
-from harness.trials.trial import Blueprint, Trial, TuningPlan
+from harness.trials.trial import REPRESENTATION, RepresentationPlan, Trial, TuningPlan
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
@@ -85,11 +89,12 @@ def _trial(
     if "random_state" in learner.defaults and "random_state" not in params:
         params = {**params, "random_state": seed}
     curves = resolved.experiment.curves
-    tuning = _tuning_plan(learner, pair.label.text, seed, resolved)
+    seen = _seen(pair, header, resolved)
+    tuning = _tuning_plan(pair, header, seed, resolved)
     decisive = {
         **_identity(learner, params),
         "data": header.fingerprint,
-        "representation": dataset.representation,
+        "representation": seen.identity,
         "split": str(split),
         "seed": seed,
         "depth": depth,
@@ -109,7 +114,7 @@ def _trial(
         params=params,
         code=_code(learner, params),
         code_group=code_group(learner.chain_with(params)),
-        blueprint=_blueprint(learner, params),
+        blueprint=blueprint_of(learner, params),
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,
         dataset=dataset.name,
@@ -118,7 +123,9 @@ def _trial(
         dataset_params=dict(dataset.ref.params),
         data_folder=header.folder,
         fingerprint=header.fingerprint,
-        representation=dataset.representation,
+        representation=seen.name,
+        representing=seen.plan,
+        represented_folder=_represented_folder(dataset, header, split, seed, seen, tuned=bool(resolved.tried)),
         split=split,
         number=number,
         seed=seed,
@@ -128,17 +135,58 @@ def _trial(
     )
 
 
-def _tuning_plan(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> TuningPlan | None:
-    """How this learner's parameters are chosen, where any are."""
-    tuning, ranges, judge = resolved.experiment.tune, learner.ref.tune, resolved.judge
+@dataclass(frozen=True)
+class _Seen:
+    """What a learner sees of the data: what that is called, how it is made, and what tells it from another."""
+
+    name: str
+    plan: RepresentationPlan
+    identity: list[Any]
+
+
+def _seen(pair: Pair, header: Header, resolved: Resolved) -> _Seen:
+    if pair.representation is None:
+        return _Seen(TEXTS, RepresentationPlan(None, takes_text=True), [])
+    identity = list(pair.representation.identity)
+    if header.counting:
+        identity.append(find_representation(header.counting, resolved.catalog).identity)
+    plan = _plan_of(pair.representation, header, resolved)
+    if not resolved.tried:
+        return _Seen(pair.representation.name, plan, identity)
+    identity += [tried.identity for tried in resolved.tried]
+    return _Seen(f"one of {', '.join(tried.name for tried in resolved.tried)}", plan, identity)
+
+
+def _plan_of(representation: Representation, header: Header, resolved: Resolved) -> RepresentationPlan:
+    counting = find_representation(header.counting, resolved.catalog) if header.counting else None
+    return plan_representation(representation, header, counting)
+
+
+def _represented_folder(
+    dataset: ResolvedDataset, header: Header, split: Split, seed: int, seen: _Seen, *, tuned: bool
+) -> str:
+    """Where both parts are kept as represented; nowhere where they are texts, or still to be chosen."""
+    if seen.plan.blueprint is None or tuned:
+        return ""
+    name = dataset.entry.spec.name
+    return str(represented_folder(name, header.fingerprint, str(split), seed, _written(seen.identity)))
+
+
+def _tuning_plan(pair: Pair, header: Header, seed: int, resolved: Resolved) -> TuningPlan | None:
+    """How this learner's parameters, and what it sees of the data, are chosen, where any are."""
+    tuning, ranges, judge = resolved.experiment.tune, dict(pair.learner.ref.tune), resolved.judge
+    chosen = {} if pair.representation is None else {tried.name: tried for tried in resolved.tried}
+    if chosen:
+        ranges[REPRESENTATION] = list(chosen)
     if tuning is None or judge is None or not ranges:
         return None
     return TuningPlan(
         split=tuning.split,
         judge=call_of(judge),
         direction=judge.direction,
-        candidates=tuple(list_candidates(label, ranges, tuning, seed)),
+        candidates=tuple(list_candidates(pair.label.text, ranges, tuning, seed)),
         seconds=tuning.seconds,
+        representations={name: _plan_of(tried, header, resolved) for name, tried in chosen.items()},
     )
 
 
@@ -157,17 +205,8 @@ def _identity(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
         "distribution": origin.distribution,
         "version": origin.version,
         "code": learner.code,
-        "params": _as_declared(whole, read_floats(spec.load)),
+        "params": as_declared(whole, read_floats(spec.load)),
     }
-
-
-def _as_declared(params: Params, floats: frozenset[str]) -> dict[str, Any]:
-    """The parameters with numbers as the learner declares them, so that C=1 and C=1.0 are one trial."""
-    declared = dict(params)
-    for name in floats & params.keys():
-        if type(params[name]) is int:
-            declared[name] = float(params[name])
-    return declared
 
 
 def _code(learner: ResolvedLearner, params: Params) -> str:
@@ -204,22 +243,13 @@ def _written(value: Any) -> str:
 # -- blueprints ------------------------------------------------------------------------------------------------------
 
 
-def _blueprint(learner: ResolvedLearner, params: Params) -> Blueprint:
+def blueprint_of(learner: ResolvedLearner, params: Params) -> Blueprint:
     """How to build a learner: the one that it wraps, and estimators among its parameters, are blueprints in it."""
-    built = {name: _as_blueprints(value) for name, value in params.items()}
+    built = {name: as_blueprints(value) for name, value in params.items()}
     wrapped = learner.wrapped_with(params)
     if wrapped is not None:
-        built[learner.entry.spec.wraps] = _blueprint(wrapped, wrapped.ref.params)
+        built[learner.entry.spec.wraps] = blueprint_of(wrapped, wrapped.ref.params)
     return Blueprint(learner.entry.spec.load, built)
-
-
-def _as_blueprints(value: Any) -> Any:
-    if isinstance(value, Expression):
-        params = {name: _as_blueprints(inner) for name, inner in value.params.items()}
-        return Blueprint(value.name, params)
-    if isinstance(value, list | tuple):
-        return type(value)(map(_as_blueprints, value))
-    return value
 
 
 # -- repeats ---------------------------------------------------------------------------------------------------------

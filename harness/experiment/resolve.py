@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,16 @@ from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
 from harness.experiment.file_formats import find_file_format
 from harness.experiment.importable import find_learner
 from harness.experiment.learner_ref import LearnerRef, learner_refs
+from harness.experiment.parameters import check_params
+from harness.experiment.representations import Representation, find_representation
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
-from harness.expression import Expression, parse
+from harness.expression import parse
 from harness.metric import find_metric
 from harness.params import Params
 from harness.signature import REQUIRED, parameters_of
 
 MINIMUM_DEPTH = 10
 """Ranks kept a row, so that metrics thought of later can be computed without training again."""
-PLAIN = "numbers, texts, true, false, none, estimators, and lists, tuples and dictionaries of these"
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,13 @@ class ResolvedDataset:
     params: Params
     wrapped: ResolvedDataset | None = None
     """The data set that it is made from, for one made from another."""
+    representations: tuple[Representation, ...] = ()
+    """What learners see of it: each of these in turn."""
 
     @property
     def name(self) -> str:
         """What it goes by in tables."""
         return self.ref.label.text
-
-    @property
-    def representation(self) -> str:
-        return self.ref.representation or self.entry.spec.representation
 
 
 @dataclass(frozen=True)
@@ -104,6 +103,10 @@ class Resolved:
     """What every trial computes: all metrics that cost next to nothing, and those asked for."""
     judge: MetricSpec | None = None
     """The metric that tuning goes by."""
+    tried: tuple[Representation, ...] = ()
+    """The representations that tuning chooses from."""
+    catalog: Catalog = field(default_factory=Catalog)
+    """Where the representations that data sets are counted by are looked up, once their headers are read."""
 
     @property
     def preload(self) -> dict[str, tuple[str, ...]]:
@@ -141,7 +144,9 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
             metrics.append(asked)
     depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in metrics)])
     judge = find_metric(experiment.tune.metric, catalog).spec if experiment.tune else None
-    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge)
+    named = experiment.tune.representation if experiment.tune else ()
+    tried = tuple(find_representation(name, catalog) for name in named)
+    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, tried, catalog)
 
 
 # -- data sets -------------------------------------------------------------------------------------------------------
@@ -160,11 +165,13 @@ def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
     check_params(culprit, ref.params, known)
     params = {**known, **ref.params}
     _check_complete(culprit, params, entry.spec)
-    if not entry.spec.wraps:
-        return ResolvedDataset(ref, entry, params)
-    wrapped = resolve_dataset(parse_dataset(str(params[entry.spec.wraps])), catalog)
-    spec = replace(entry.spec, representation=wrapped.representation)
-    return ResolvedDataset(ref, replace(entry, spec=spec), params, wrapped)
+    wrapped = None
+    if entry.spec.wraps:
+        wrapped = resolve_dataset(parse_dataset(str(params[entry.spec.wraps])), catalog)
+        entry = replace(entry, spec=replace(entry.spec, representation=wrapped.entry.spec.representation))
+    named = ref.representations or (entry.spec.representation,)
+    representations = tuple(find_representation(name, catalog) for name in named)
+    return ResolvedDataset(ref, entry, params, wrapped, representations)
 
 
 def _find_dataset(name: str, catalog: Catalog) -> Entry[DatasetSpec]:
@@ -172,7 +179,7 @@ def _find_dataset(name: str, catalog: Catalog) -> Entry[DatasetSpec]:
         return catalog.dataset(name)
     except UnknownName as error:
         here = Path(name)
-        if not here.exists():
+        if not os.path.exists(here):
             raise
         what = "folder" if here.is_dir() else "file"
         raise UnknownName(f"{error}; there is a {what} of that name here: to read it, write ./{name}") from None
@@ -233,25 +240,3 @@ def bind_wrapped(culprit: str, params: Params, wrapped: str | None, wraps: str) 
     if wraps in params:
         raise SpecError(f"{culprit} is given {wraps!r} twice: as {wrapped!r} and as {params[wraps]!r}")
     return {wraps: wrapped, **params}
-
-
-def check_params(culprit: str, given: Params, known: Params) -> None:
-    """SpecError for a parameter that is not there, or a value that cannot be written down."""
-    for name, value in given.items():
-        if name not in known:
-            near = get_close_matches(name, known, n=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it has: {', '.join(known) or 'none'}"
-            raise SpecError(f"{culprit} has no parameter {name!r}; {hint}")
-        if not _is_plain(value):
-            raise SpecError(f"{culprit}: {name}={value!r} cannot be passed on; allowed: {PLAIN}")
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether a value can be written down in a key and in a record."""
-    if isinstance(value, list | tuple):
-        return all(map(_is_plain, value))
-    if isinstance(value, dict):
-        # A tuple cannot be a key in JSON, and two different ones would become one text.
-        keys_fit = all(_is_plain(key) and not isinstance(key, tuple) for key in value)
-        return keys_fit and all(map(_is_plain, value.values()))
-    return value is None or isinstance(value, bool | int | float | str | Expression)

@@ -19,18 +19,22 @@ from pydantic import (
     model_validator,
 )
 
-from harness.contract import Representation
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
+from harness.experiment.representation_ref import parse_representation
 from harness.experiment.units import parse_duration, parse_memory
 from harness.expression import parse, split_list
 from harness.figures.kinds import FIGURE_KINDS
-from harness.label import plain_label
+from harness.label import first_repeated, plain_label
 from harness.split import Split, parse_split
 
 DEFAULT_DATASETS = ("icd10cm",)
 DEFAULT_TRIALS = 7
 """With fewer the default test cannot tell the best of three learners from the others, whatever the values."""
+MOST_TRIALS = 100_000
+"""Of one learner, and of all together: more than anybody means to run, and more than can be planned at once."""
+MOST_CANDIDATES = 10_000
+"""More combinations than anybody means to fit."""
 DEFAULT_SPLIT = "holdout:0.1"
 NAME_PATTERN, LINE_PATTERN = r"^[\w.-]+$", r"^[^\x00-\x1f\x7f]+$"
 
@@ -88,7 +92,17 @@ def _read_split(value: object) -> Split:
         raise ValueError(str(error)) from None
 
 
+def _read_representation(text: str) -> str:
+    """A representation in the words of tables: written one way, however it was spaced."""
+    try:
+        return str(parse_representation(text))
+    except SpecError as error:
+        raise ValueError(str(error)) from None
+
+
 SplitValue = Annotated[Split, PlainValidator(_read_split)]
+RepresentationText = Annotated[str, AfterValidator(_read_representation)]
+Representations = Annotated[tuple[RepresentationText, ...], _reading(split_list)]
 LabelText = Annotated[str, Field(pattern=LINE_PATTERN)]
 Seconds = Annotated[float, PlainValidator(parse_duration)]
 
@@ -116,7 +130,7 @@ class DatasetTable(FileTable):
     params: dict[str, Any] = {}
     wrapped: str | None = None
     """The data set that it is made from, as it is written."""
-    representation: Representation | None = None
+    representation: Representations = ()
     split: SplitValue | None = None
 
     @model_validator(mode="after")
@@ -184,15 +198,20 @@ def _is_range(low: object, high: object, log: object) -> bool:
 
 
 class TuneTable(FileTable):
-    params: Annotated[dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]], Field(min_length=1)]
+    params: dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]] = {}
+    """By learner."""
+    representation: Representations = ()
+    """What learners may see of the data, to be chosen for each."""
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     metric: str = "r1"
     search: Literal["grid", "random"] = "grid"
-    candidates: Annotated[StrictInt, Field(ge=1)] | None = None
+    candidates: Annotated[StrictInt, Field(ge=1, le=MOST_CANDIDATES)] | None = None
     seconds: Annotated[Seconds | None, Field(alias="time")] = None
 
     @model_validator(mode="after")
     def _has_a_budget(self) -> TuneTable:
+        if not self.params and not self.representation:
+            raise ValueError("expected params or representation: there is nothing to tune")
         if (self.search == "random") != (self.candidates is not None):
             raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
         if self.split.kind != "holdout":
@@ -210,14 +229,14 @@ class Experiment(FileTable):
     datasets: Annotated[
         tuple[Annotated[DatasetTable, _reading(_dataset_table)], ...], _reading(split_list), Field(min_length=1)
     ] = tuple(DatasetTable(name=name) for name in DEFAULT_DATASETS)
-    trials: Annotated[StrictInt, Field(ge=1)] = DEFAULT_TRIALS
+    trials: Annotated[StrictInt, Field(ge=1, le=MOST_TRIALS)] = DEFAULT_TRIALS
     seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
     timeout_seconds: Annotated[Seconds | None, Field(alias="timeout")] = None
     memory_bytes: Annotated[Annotated[int, PlainValidator(parse_memory)] | None, Field(alias="memory")] = None
     metrics: Annotated[tuple[str, ...], _reading(split_list), Field(min_length=1)] | None = None
-    representation: Representation | None = None
+    representation: Representations = ()
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     curves: bool = False
     tune: TuneTable | None = None
@@ -249,7 +268,7 @@ def dataset_groups(experiment: Experiment) -> DatasetGroups:
             label=plain_label(name),
             params=params,
             wrapped=table.wrapped,
-            representation=table.representation or experiment.representation,
+            representations=table.representation or experiment.representation,
             split=table.split,
         )
         groups[name] = (*groups.get(name, ()), *spread_grid(ref))
@@ -270,8 +289,7 @@ def kept_datasets(groups: DatasetGroups, left_out: tuple[str, ...]) -> tuple[Dat
             kept += [ref for ref in group if ref.label.text not in left_out]
     if not kept:
         raise SpecError("leave_out leaves no data set")
-    names = [ref.label.text for ref in kept]
-    for name in names:
-        if names.count(name) > 1:
-            raise SpecError(f"data set {name!r} stands twice in datasets: give one a label, as in other=NAME")
+    twice = first_repeated(ref.label.text for ref in kept)
+    if twice is not None:
+        raise SpecError(f"data set {twice!r} stands twice in datasets: give one a label, as in other=NAME")
     return tuple(kept)

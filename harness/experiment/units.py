@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 
+from harness.wording import in_a_line
+
 SMALLEST_MEMORY = 16 * 10**6
 """Bytes: less than an interpreter with numpy takes."""
+MOST = 1e18
+"""Seconds or bytes: what no machine has."""
 _DURATIONS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 _SIZES = {
     "b": 1,
@@ -47,8 +50,9 @@ def parse_memory(value: object) -> int:
 def _with_unit(value: object, units: Mapping[str, float], bare: str, expected: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", str(value))
     if match is None:
-        raise ValueError(f"{value!r} is not {expected}")
+        raise ValueError(f"{in_a_line(repr(value), 100)} is not {expected}")
     number, unit = float(match[1]), match[2].lower() or bare
-    if unit not in units or not 0 < number < math.inf:
-        raise ValueError(f"{value!r} is not {expected}")
-    return number * units[unit]
+    whole = number * units.get(unit, 0)
+    if not 0 < whole < MOST:
+        raise ValueError(f"{in_a_line(repr(value), 100)} is not {expected}")
+    return whole

@@ -25,9 +25,8 @@ class PageDataset:
 
     name: str
     title: str
-    """The name; with the preparation where one data set was prepared in several ways."""
+    """The name; with the detail where one data set was prepared in several ways."""
     detail: str
-    representation: str
     verdict: tuple[str, ...]
 
 
@@ -59,6 +58,7 @@ class PageLine:
     title: str
     family: str
     kind: str
+    representation: str
     dataset: int
     """Its place among the part's data sets."""
     trials: str
@@ -99,8 +99,10 @@ class PageFigure:
     title: str
     """What it shows: a data set, or all of them."""
     x_title: str
+    y_title: str
     x_scale: str
     y_scale: str
+    x_unit: str
     y_unit: str
     series: tuple[PageSeries, ...]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
+from harness.figures.coverage import ReadRisk
 from harness.figures.drawing import Panel, Panels, Series
 from harness.figures.kinds import FindMetric, make_drawing
 from harness.figures.panels import SIZES
@@ -18,12 +19,14 @@ from harness.page.content import PageFigure, PageRanks, PageSeries
 from harness.page.rounding import rounded_all
 
 
-def figures_of(lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric: FindMetric) -> Iterable[PageFigure]:
+def figures_of(
+    lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric: FindMetric, read_risk: ReadRisk
+) -> Iterable[PageFigure]:
     """All figures of these kinds and metrics that the lines have anything for."""
-    for kind, x in _kinds_with_x(lines):
-        for metric in metrics:
+    for kind, x, judged in _wanted(lines, metrics):
+        for metric in judged:
             try:
-                drawing = make_drawing(kind, lines, find_metric, metric=metric.name, x=x)
+                drawing = make_drawing(kind, lines, find_metric, read_risk, metric=metric.name, x=x)
             except HarnessError:  # these lines have nothing of this kind, which is no trouble here
                 continue
             if isinstance(drawing, Panels):
@@ -31,12 +34,16 @@ def figures_of(lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric
                     yield _page_figure(kind, metric, panel)
 
 
-def _kinds_with_x(lines: Sequence[Line]) -> list[tuple[str, str | None]]:
-    """Each kind of figure, once for everything that may stand along its bottom."""
-    found: list[tuple[str, str | None]] = [("curve", None)]
-    found += [("sweep", parameter) for parameter in swept_parameters(lines)]
-    found += [("scaling", size) for size in SIZES]
-    return found
+def _wanted(
+    lines: Sequence[Line], metrics: Sequence[MetricSpec]
+) -> Iterable[tuple[str, str | None, Sequence[MetricSpec]]]:
+    """Each kind of figure, once for everything that may stand along its bottom, with what it is to be judged by."""
+    yield "curve", None, metrics
+    for parameter in swept_parameters(lines):
+        yield "sweep", parameter, metrics
+    for size in SIZES:
+        yield "scaling", size, metrics
+    yield "coverage", None, metrics[:1]  # it shows accuracy, whatever the metric
 
 
 def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:
@@ -45,8 +52,10 @@ def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:
         metric=metric.name,
         title=panel.title,
         x_title=panel.x_title,
+        y_title=panel.y_title,
         x_scale=panel.x_scale,
         y_scale=panel.y_scale,
+        x_unit=panel.x_unit,
         y_unit=panel.y_unit,
         series=tuple(map(_page_series, panel.series)),
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from harness.contract import MetricSpec
+from harness.figures.coverage import ReadRisk
 from harness.figures.kinds import FindMetric
-from harness.figures.panels import titled_rivals
-from harness.groups import Line, flat_first, rivals_by_data
+from harness.groups import Line, flat_first
 from harness.machine import Machine
 from harness.page.content import Numbers, PageDataset, PageGrid, PageLine, PageMetric, Part
 from harness.page.details import facts_of, failures_of, notices_on, tunings_of
@@ -20,6 +21,9 @@ from harness.tables.grid import Grid
 from harness.tables.table import Cell, Row, Table, make_table
 from harness.tables.words import heading_of
 from harness.wording import counted
+
+GroupName = tuple[str, str]
+"""A group of the table: a data set and its detail."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class PartRequest:
     """What else can be chosen."""
     machines: Mapping[str, Machine]
     find_metric: FindMetric
+    read_risk: ReadRisk
     published: Sequence[Grid] = ()
     notes: Sequence[str] = ()
     test: str = "sign"
@@ -52,15 +57,15 @@ def make_part(asked: PartRequest) -> Part:
         notes=asked.notes,
     )
     shown = [metric for metric in asked.shown if metric in table.columns]
-    datasets = _datasets_of(lines, shown, asked.test)
+    by_group = _lines_by_group(lines)
     return Part(
         title=asked.title,
         headline=_tell_headline(lines),
         metrics=tuple(map(_page_metric, table.columns)),
         shown=tuple(map(attrgetter("name"), shown)),
-        datasets=tuple(datasets),
-        lines=tuple(_page_lines(lines, table, asked.machines)),
-        figures=tuple(figures_of(lines, shown, asked.find_metric)),
+        datasets=tuple(_datasets_of(table, by_group, shown, asked.test)),
+        lines=tuple(_page_lines(table, by_group, asked.machines)),
+        figures=tuple(figures_of(lines, shown, asked.find_metric, asked.read_risk)),
         ranks=tuple(ranks_of_learners(lines, shown)),
         notes=table.foot,
         published=tuple(map(_page_grid, asked.published)),
@@ -93,38 +98,40 @@ def _tell_headline(lines: Sequence[Line]) -> str:
 # -- data sets -------------------------------------------------------------------------------------------------------
 
 
-def _datasets_of(lines: Sequence[Line], shown: Sequence[MetricSpec], test: str) -> list[PageDataset]:
-    """The data sets in the order of tables, each with its verdict: by the first column, and by the first timed one."""
+def _datasets_of(
+    table: Table, by_group: Mapping[GroupName, Sequence[Line]], shown: Sequence[MetricSpec], test: str
+) -> Iterable[PageDataset]:
+    """The table's groups, each with its verdict: by the first column, and by the first timed one beside it."""
     timed = [metric for metric in shown[1:] if metric.timed]
-    found = []
-    for title, rivals in titled_rivals(lines):
-        first = rivals[0]
+    often = Counter(group.title for group in table.groups)
+    for group in table.groups:
         verdict: tuple[str, ...] = ()
         if shown:
-            verdict = tell_verdict(rivals, shown[0], timed[:1], test)
-        found.append(PageDataset(first.dataset, title, first.detail, first.prepared.representation, verdict))
-    return found
+            verdict = tell_verdict(by_group[group.title, group.detail], shown[0], timed[:1], test)
+        title = group.title
+        if often[title] > 1:
+            title = f"{title} ({group.detail})"
+        yield PageDataset(group.title, title, group.detail, verdict)
 
 
 # -- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _page_lines(lines: Sequence[Line], table: Table, machines: Mapping[str, Machine]) -> Iterable[PageLine]:
-    """A line for each row of the table, in its order: data set by data set."""
-    rows = _rows_by_line(table)
-    for place, rivals in enumerate(rivals_by_data(lines).values()):
-        for line in rivals:
-            row = rows[line.dataset, line.detail, line.title]
-            yield _page_line(line, row, place, table.columns, machines)
-
-
-def _rows_by_line(table: Table) -> dict[tuple[str, str, str], Row]:
-    """The table's rows; no two lines on one data set, as prepared, share a title."""
-    found = {}
-    for group in table.groups:
-        for row in group.rows:
-            found[group.title, group.detail, row.title] = row
+def _lines_by_group(lines: Iterable[Line]) -> dict[GroupName, list[Line]]:
+    """The lines of each group of the table, in the order of its rows."""
+    found: dict[GroupName, list[Line]] = {}
+    for line in lines:
+        found.setdefault((line.dataset, line.detail), []).append(line)
     return found
+
+
+def _page_lines(
+    table: Table, by_group: Mapping[GroupName, Sequence[Line]], machines: Mapping[str, Machine]
+) -> Iterable[PageLine]:
+    """A line for each row of the table, in its order: data set by data set."""
+    for place, group in enumerate(table.groups):
+        for line, row in zip(by_group[group.title, group.detail], group.rows, strict=True):
+            yield _page_line(line, row, place, table.columns, machines)
 
 
 def _page_line(
@@ -145,6 +152,7 @@ def _page_line(
         title=line.title,
         family=line.family,
         kind=line.kind,
+        representation=line.representation,
         dataset=place,
         trials=row.trials,
         failed=failed,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from harness.sdk.kernels.instances import Instances, Labels, as_instances
     from harness.sdk.kernels.signatures import INSTANCES, LABELS
     from harness.sdk.online import OnlineClassifier
+    from harness.sdk.texts import Texts
 
 __all__ = [
     "INSTANCES",
@@ -33,6 +34,7 @@ __all__ = [
     "Labels",
     "Matrix",
     "OnlineClassifier",
+    "Texts",
     "archive",
     "as_instances",
     "frozen",
@@ -58,6 +60,7 @@ __getattr__, __dir__ = lazy_names(
         "Labels": "harness.sdk.kernels.instances",
         "Matrix": "harness.sdk.estimator",
         "OnlineClassifier": "harness.sdk.online",
+        "Texts": "harness.sdk.texts",
         "archive": "harness.sdk.archive",
         "as_instances": "harness.sdk.kernels.instances",
         "frozen": "harness.sdk.kernels.arrays",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,18 +15,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import archive, rules
-from harness.sdk.description import class_name, describe, parameters_from
 from harness.sdk.kernels.instances import Labels, canonical_rows
 from harness.sdk.labels import as_labels, extend, has_several, name_labels
+from harness.sdk.saving import Saved
 
 Matrix = Any
 """A dense or sparse matrix, or a data frame: whatever scikit-learn's validation takes."""
 
-DAMAGES = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What restoring a learner from a damaged file may end in."""
 
-
-class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
     """A classifier but for its training and its ranking.
 
     A learner supplies `_rules`, `fit` and `_rank`. Its `fit` begins with `X, labels = self._begin(X, y)`; where it has
@@ -47,8 +42,6 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
     """The type of X's values in training and ranking, as scikit-learn's validation takes it."""
     learned: ClassVar[str] = "classes_"
     """The attribute that training sets last: who has it is fitted."""
-    records: ClassVar[Mapping[str, archive.RecordClass]] = {}
-    """The classes of the attributes that are named tuples of arrays: what a file needs to give them back."""
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -68,6 +61,10 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
         if "random_state" in vars(self):
             return {"random_state": rules.seed(self.random_state)}
         return {}
+
+    def check_params(self) -> None:
+        """Raise ValueError for the first parameter that `fit` would refuse: the host asks before any training."""
+        self._check_parameters()
 
     # -- learning
 
@@ -164,32 +161,6 @@ class Classifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # 
 
     # -- files
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted learner to a numpy archive without pickle. A RandomState is not kept, a seed is."""
-        check_is_fitted(self)
-        archive.write_model(path, describe(self), archive.as_arrays(self._fitted()))
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """A learner as `save` wrote it; ValueError when the file is damaged, foreign or another learner's."""
-        header, arrays = archive.read_model(path)
-        if header.get("learner") != class_name(cls):
-            raise ValueError(f"{path}: holds a model of {header.get('learner')}, not of {class_name(cls)}")
-        try:
-            learner = cls(**parameters_from(header["parameters"]))
-            learner._check_parameters()
-            learner._take_up(archive.as_values(arrays, cls.records))
-        except DAMAGES as error:
-            raise ValueError(f"{path}: damaged ({error})") from error
-        return learner
-
-    def _fitted(self) -> dict[str, Any]:
-        """All that was learned, by name, as it is saved."""
-        return {name: value for name, value in vars(self).items() if name.endswith("_")}
-
     def _take_up(self, fitted: dict[str, Any]) -> None:
-        """Be what a file says that was learned; raise ValueError for what makes no sound model."""
-        for name, value in fitted.items():
-            archive.expect(name.endswith("_") and not name.startswith("_"), name)
-            setattr(self, name, value)
+        super()._take_up(fitted)
         archive.expect(self.classes_.ndim == 1 and isinstance(self.n_features_in_, int), "classes_")

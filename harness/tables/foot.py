@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from harness.contract import MetricSpec
-from harness.groups import Line, notices_of
+from harness.groups import Line, Prepared, notices_of
 from harness.machine import Machine
 from harness.quiet import has_waited
 from harness.wording import counted
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_MESSAGES = 8
 LONGEST_MESSAGE = 300
+WORTH_TELLING = 0.005
+"""The share of test rows of unknown classes from which on it is told: it is half a point of R1."""
 Condition = tuple[str, int]
 """A machine's id and the threads that were allowed: times are comparable under one condition only."""
 
@@ -89,6 +91,26 @@ def _tell_absent(seen: _Seen) -> list[str]:
     if not seen.done or not absent:
         return []
     return [f"In none of the records: {', '.join(absent)}; `harness rescore` computes it where ranks suffice."]
+
+
+def _tell_unseen(seen: _Seen) -> list[str]:
+    """Where many test rows have a class that was not in the training part: scores cannot come near to 1 there."""
+    if "share" not in seen.units:
+        return []
+    shares: dict[Prepared, list[float]] = {}
+    for line in seen.lines:
+        for record in line.finished:
+            if record.n_test:
+                shares.setdefault(line.prepared, []).append((record.unseen_test_rows or 0) / record.n_test)
+    notes = []
+    for prepared, found in shares.items():
+        mean = sum(found) / len(found)
+        if mean >= WORTH_TELLING:
+            notes.append(
+                f"{prepared.dataset} ({prepared.split}): {mean:.1%} of the test rows have no class that was in "
+                f"the training part; who knows those classes alone has R1 of {1 - mean:.3f} at most."
+            )
+    return notes
 
 
 def _tell_chosen(seen: _Seen) -> list[str]:
@@ -219,6 +241,7 @@ def _one_line(message: str) -> str:
 
 _NOTES: tuple[Callable[[_Seen], list[str]], ...] = (
     _tell_absent,
+    _tell_unseen,
     _tell_chosen,
     _tell_machine,
     _tell_shared_machine,

@@ -36,8 +36,9 @@ _ESCAPES = str.maketrans(_LATEX)
 
 def table_to_latex(table: Table) -> str:
     """The best is bold, the foot stands as a comment for the caption."""
-    lines = [f"% {line}" for line in table.foot]
-    lines += [rf"\begin{{tabular}}{{ll{'r' * (len(table.columns) + 1)}}}", r"\toprule"]
+    lines = list(map(_comment, table.foot))
+    words = "l" * (len(headings_of(table)) - len(table.columns) - 1)  # all but the trials, which are numbers
+    lines += [rf"\begin{{tabular}}{{{words}{'r' * (len(table.columns) + 1)}}}", r"\toprule"]
     lines.append(_latex_row(map(_escape_latex, headings_of(table))))
     for group in table.groups:
         lines += _group_lines(table, group)
@@ -45,7 +46,7 @@ def table_to_latex(table: Table) -> str:
 
 
 def _group_lines(table: Table, group: Group) -> list[str]:
-    width = len(table.columns) + 3
+    width = len(headings_of(table))
     title = _escape_latex(f"{group.title} ({group.detail})")
     lines = [r"\midrule", rf"\multicolumn{{{width}}}{{l}}{{\textit{{{title}}}}} \\"]
     for row in group.rows:
@@ -54,12 +55,17 @@ def _group_lines(table: Table, group: Group) -> list[str]:
 
 
 def grid_to_latex(grid: Grid) -> str:
-    lines = [f"% {line}" for line in (grid.title, *grid.foot)]
+    lines = list(map(_comment, (grid.title, *grid.foot)))
     lines += [rf"\begin{{tabular}}{{{'l' * len(grid.columns)}}}", r"\toprule"]
     lines += [_latex_row(map(_escape_latex, grid.columns)), r"\midrule"]
     for row in grid.rows:
         lines.append(_latex_row(map(_escape_latex, row)))
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _comment(text: str) -> str:
+    """A comment of one line: a name from a file may have more, and what stands on the next would be read."""
+    return f"% {' '.join(text.split())}"
 
 
 def _latex_row(words: Iterable[str]) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
-from harness.groups import Line, flat_first, rivals_by_data
+from harness.groups import Line, flat_first, has_several_representations, rivals_by_data
 from harness.machine import Machine
 from harness.stats import SPREADS, Spread, Summary
+from harness.tables.choosing import best_lines, sorted_lines
 from harness.tables.foot import list_conditions, notes_on, tell_conditions
 from harness.tables.formats import find_format
 from harness.tables.marks import Marks, mark_best
 from harness.tables.render_html import table_fragment
+from harness.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd  # at run time only where a frame is asked for
@@ -44,6 +46,14 @@ class Row:
     kind: str
     trials: str
     cells: tuple[Cell, ...]
+    representation: str = ""
+    """What the learner sees of the data, where that is not the same in all of the table."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What stands between its title and the metrics, by heading."""
+        facts = {"kind": self.kind, "trials": self.trials}
+        return {"representation": self.representation, **facts} if self.representation else facts
 
 
 @dataclass(frozen=True)
@@ -90,12 +100,15 @@ def make_table(
     machines: Mapping[str, Machine] | None = None,
     test: str = "sign",
     spread: str = "sd",
+    sort: MetricSpec | None = None,
+    best: MetricSpec | None = None,
     notes: Sequence[str] = (),
 ) -> Table:
-    """The comparison table of some lines with these columns.
+    """The comparison table of some lines with these columns; by `sort`, or flat learners before trees.
 
-    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. `notes` come
-    last in its foot: what a reader must know and no record can tell.
+    `by` is a name in ROW_HEADINGS, `test` and `spread` are names in `harness.stats.TESTS` and `SPREADS`. With
+    `best`, only lines are shown that are the best by it or cannot be told from it; marks compare all. `notes` come last
+    in its foot: what a reader must know and no record can tell.
     """
     lines = list(lines)
     if not lines:
@@ -111,7 +124,11 @@ def make_table(
             columns = tuple(metric for metric in columns if not metric.timed)
     marks = mark_best(flat_first(lines), columns, test)
     foot += [f"{chosen_spread.words}{marks.words}.", *notes_on(lines, columns, machines), *notes]
-    groups = _group_rows(flat_first(lines), columns, marks, by, chosen_spread)
+    shown = flat_first(lines) if sort is None else sorted_lines(lines, sort)
+    if best is not None:
+        shown = best_lines(shown, best, test)
+        foot.append(f"Shown: the best by {best.title or best.name}, {len(shown)} of {counted(len(lines), 'line')}.")
+    groups = _group_rows(shown, columns, marks, by, chosen_spread)
     return Table(columns, row_heading, groups, tuple(foot))
 
 
@@ -120,14 +137,18 @@ def _group_rows(
 ) -> tuple[Group, ...]:
     found: dict[tuple[str, str], list[Row]] = {}
     preparations = Counter(prepared.dataset for prepared in rivals_by_data(lines))
+    several = has_several_representations(lines)
     for line in lines:
         if by == "dataset":
-            heading, title = (line.dataset, line.detail), line.title
+            heading, title = (line.dataset, line.detail), line.name if several else line.title
         else:
-            heading, title = (line.title, line.kind), line.dataset
+            heading, title = (line.name if several else line.title, line.kind), line.dataset
             if preparations[line.dataset] > 1:
                 title = f"{line.dataset} [{line.detail}]"
-        found.setdefault(heading, []).append(_make_row(title, line, columns, marks, spread))
+        row = _make_row(title, line, columns, marks, spread)
+        if several:
+            row = replace(row, representation=line.representation)
+        found.setdefault(heading, []).append(row)
     return tuple(Group(title, detail, tuple(rows)) for (title, detail), rows in found.items())
 
 

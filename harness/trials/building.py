@@ -1,4 +1,4 @@
-"""Learners as a trial makes them: built from its parameters, given what they take, warm before the clock runs."""
+"""Learners as a trial treats them: given what they take, their chance seeded, warm before the clock runs."""
 
 from __future__ import annotations
 
@@ -9,27 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.contract import Learner, Taxonomy
-from harness.signature import import_target
+from harness.abilities import Learner
+from harness.contract import Taxonomy
+from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.parts import TrainingPart
 from harness.trials.ranking import rank_positions
-from harness.trials.trial import Blueprint, Trial
+from harness.trials.trial import Trial
 
 WARMUP_ROWS = 64
-
-
-def build_learner(blueprint: Blueprint) -> Any:
-    """A fresh learner, and in it fresh ones of those that it is built round."""
-    params = {name: _built(value) for name, value in blueprint.params.items()}
-    return import_target(blueprint.load)(**params)
-
-
-def _built(value: Any) -> Any:
-    if isinstance(value, Blueprint):
-        return build_learner(value)
-    if isinstance(value, list | tuple):
-        return type(value)(map(_built, value))
-    return value
 
 
 def extra_arguments(learner: Learner, trial: Trial, taxonomy: Taxonomy | None) -> dict[str, Any]:
@@ -58,7 +45,7 @@ def warm_up(blueprint: Blueprint, part: TrainingPart, extra: dict[str, Any]) -> 
         else:
             other = np.flatnonzero(y != y[0])[:1]  # two classes at least, or many learners refuse
             rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
-        learner = build_learner(blueprint)
+        learner = build_estimator(blueprint)
         learner.fit(X[rows], y[rows], **extra)
         learner.predict(X[rows[:2]])
         rank_positions(learner, X[rows[:2]], 2)

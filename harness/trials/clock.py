@@ -1,4 +1,4 @@
-"""Wall and processor time, and the highest resident memory, of stretches of a trial.
+"""Wall and processor time of stretches of a trial.
 
 The functions that tell the time are taken here once, before any learner's module is imported: one that replaces those
 of `time` changes nothing that is measured.
@@ -7,17 +7,13 @@ of `time` changes nothing that is measured.
 from __future__ import annotations
 
 import os
-import re
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter, process_time
 
-from harness.processes import all_below
-
-_TICKS = os.sysconf("SC_CLK_TCK")
+from harness.system import SYSTEM
 
 
 @dataclass
@@ -54,32 +50,5 @@ class Clock:
 def cpu_seconds() -> float:
     """Processor time of this process so far, and of all that it started, whether they still run or not."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    running = sum(map(_ticks_of, all_below(os.getpid())))
-    return process_time() + ended.ru_utime + ended.ru_stime + running / _TICKS
-
-
-def _ticks_of(pid: int) -> int:
-    """User and system time of a process and of those of its children that it has waited for."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0
-    return sum(map(int, fields[11:15]))
-
-
-def reset_peak() -> int | None:
-    """Reset this process's high-water mark of resident memory, and give the level now."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return None
-    return read_peak()
-
-
-def read_peak() -> int | None:
-    """VmHWM of this process: never ru_maxrss, which a forked child inherits."""
-    try:
-        match = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
-    except OSError:
-        return None
-    return int(match[1]) * 1024 if match else None
+    running = SYSTEM.cpu_seconds_below(os.getpid())
+    return process_time() + ended.ru_utime + ended.ru_stime + running

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import math
+import os
 import pickle
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,13 +16,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from harness.contract import HasIndexBytes, HasIndexSize, Labels, Learner, Outcome
+from harness.abilities import HasIndexBytes, HasIndexSize, Learner
+from harness.contract import Labels, Outcome
+from harness.errors import ContractError
 from harness.metric import MetricCall
 from harness.signature import import_target
 from harness.trials.ranking import force
 
 SINGLE_ROWS, SINGLE_SECONDS = 1000, 10.0
 """How many rows are predicted one at a time, and for how long at most, where a metric asks for it."""
+
+
+def check_files_left() -> None:
+    """ContractError where a learner has used up the files that its process may open: no metric could be read."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise ContractError(
+                "the learner left no file that its process may still open: close what you open"
+            ) from error
+        raise
 
 
 @dataclass(frozen=True)
@@ -88,10 +104,17 @@ def count_unseen(y: Labels, counts: NDArray[np.int64]) -> int:
 
 
 def count_empty(X: Any) -> int:
-    """Rows without a feature."""
+    """Rows without a feature, or without text."""
     if issparse(X):
         return int((np.diff(X.indptr) == 0).sum())
+    if X.ndim == 1:
+        return int((X == "").sum())
     return int((~X.any(axis=1)).sum())
+
+
+def count_features(X: Any) -> int | None:
+    """Columns; None where rows are texts."""
+    return int(X.shape[1]) if X.ndim > 1 else None
 
 
 @dataclass(frozen=True)

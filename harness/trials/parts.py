@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from harness.contract import Labels, Taxonomy
+from harness.contract import Dataset, Labels, Taxonomy
 from harness.data.arrays import open_dataset
+from harness.data.represented import Represented, open_represented
 from harness.errors import ContractError
 from harness.split import Split
-from harness.trials.represent import represent
+from harness.trials.represent import Parted, represent_data
 from harness.trials.splitting import draw_split
 from harness.trials.trial import Trial
 
@@ -24,7 +25,7 @@ class TrainingPart:
     """Rows as a learner sees them, and their labels."""
 
     X: Any
-    """A sparse matrix, or a dense array where the learner wants one."""
+    """A sparse matrix; where the learner wants them, a dense array or an array of texts."""
     y: Labels
 
 
@@ -36,6 +37,8 @@ class Parts:
     test: TrainingPart
     n_classes: int
     taxonomy: Taxonomy | None
+    represent_seconds: float = 0.0
+    represent_cpu_seconds: float = 0.0
 
     def checksums(self) -> dict[str, int]:
         """The checksum of each thing that the learner is given."""
@@ -50,33 +53,35 @@ class Parts:
 
 
 def load_parts(trial: Trial) -> Parts:
-    """Open the data, split it, represent both parts."""
+    """Open the data, split it, and have both parts represented, unless that was done for all learners before."""
     data = open_dataset(Path(trial.data_folder))
-    train, test = draw_split(trial.split, data.X.shape[0], trial.seed, data.splits, data.y)
-    return _prepared(trial, data.X, data.y, (train, test), len(data.class_names), data.taxonomy)
+    parted = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
+    kept = open_represented(Path(trial.represented_folder)) if trial.represented_folder else None
+    return _prepared(trial, data, parted, kept or represent_data(trial.representing, data, parted))
 
 
 def load_validation_parts(trial: Trial, split: Split) -> Parts:
     """The training rows alone, parted once more: what tuning trains on and what it judges by. No test row is in it."""
     data = open_dataset(Path(trial.data_folder))
-    train, _ = draw_split(trial.split, data.X.shape[0], trial.seed, data.splits, data.y)
-    X, y = data.X[train], data.y[train]
-    return _prepared(trial, X, y, draw_split(split, X.shape[0], trial.seed, {}), len(data.class_names), data.taxonomy)
+    train, _ = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
+    fitted, judging = draw_split(split, len(train), trial.seed, {})
+    parted = train[fitted], train[judging]
+    return _prepared(trial, data, parted, represent_data(trial.representing, data, parted))
 
 
-def _prepared(
-    trial: Trial,
-    X: csr_array,
-    y: Labels,
-    rows: tuple[np.ndarray, np.ndarray],
-    n_classes: int,
-    taxonomy: Taxonomy | None,
-) -> Parts:
-    train, test = rows
-    X_train, X_test = represent(trial.representation, X[train], X[test])
-    if trial.wants_dense:
+def _prepared(trial: Trial, data: Dataset, parted: Parted, seen: Represented) -> Parts:
+    train, test = parted
+    X_train, X_test = seen.train, seen.test
+    if trial.wants_dense and trial.representing.blueprint is not None:
         X_train, X_test = X_train.toarray(), X_test.toarray()
-    return Parts(TrainingPart(X_train, y[train]), TrainingPart(X_test, y[test]), n_classes, taxonomy)
+    return Parts(
+        TrainingPart(X_train, data.y[train]),
+        TrainingPart(X_test, data.y[test]),
+        len(data.class_names),
+        data.taxonomy,
+        seen.seconds,
+        seen.cpu_seconds,
+    )
 
 
 def checksum(value: Any) -> int:
@@ -84,4 +89,6 @@ def checksum(value: Any) -> int:
     if issparse(value):
         value = csr_array(value)
         return zlib.crc32(value.indptr, zlib.crc32(value.indices, zlib.crc32(value.data)))
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return zlib.crc32("\0".join(value).encode("utf-8", "surrogatepass"))
     return zlib.crc32(np.ascontiguousarray(value).data)

@@ -1,41 +1,99 @@
-"""Representations: raw counts to what a learner sees. Whatever is fitted is fitted on the training part alone."""
+"""Representations: texts or counts to what a learner sees. Whatever is fitted is fitted on the training part alone."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from harness.contract import Dataset, Labels
+from harness.data.arrays import open_dataset
+from harness.data.checking import checked_rows
+from harness.data.represented import Represented, keep_represented, open_represented
+from harness.errors import ContractError, DataError
+from harness.sdk.texts import Texts
+from harness.split import Split
+from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.clock import Clock
+from harness.trials.splitting import draw_split
+from harness.trials.trial import RepresentationPlan
 
-def represent(name: str, train: csr_array, test: csr_array) -> tuple[csr_array, csr_array]:
-    """Both parts as `raw`, or l2-normalised `binary`, `tf`, `tfidf` or `logtfidf`.
-
-    `tfidf` is tf * ln(N / df), N and df of the training part; `logtfidf` has ln(1 + tf) in the place of tf, so that the
-    tenth occurrence of a word counts for less than the first (with the sign of tf, where that may be negative).
-    A feature that every training row has gets idf 0 and vanishes, and so does one that no training row has: nothing
-    can be known of it. A row without features stays empty.
-    """
-    if name == "raw":
-        return train, test
-    weights = _idf(train) if name in ("tfidf", "logtfidf") else None
-    return _normalised(name, train, weights), _normalised(name, test, weights)
-
-
-def _idf(train: csr_array) -> np.ndarray:
-    df = np.bincount(train.indices, minlength=train.shape[1])
-    idf = np.zeros(train.shape[1])
-    idf[df > 0] = np.log(train.shape[0] / df[df > 0])
-    return idf
+Parted = tuple[np.ndarray, np.ndarray]
+"""Positions of training and of test rows."""
 
 
-def _normalised(name: str, X: csr_array, weights: np.ndarray | None) -> csr_array:
-    data = np.ones(X.nnz) if name == "binary" else X.data.astype(np.float64)
-    if name == "logtfidf":
-        data = np.copysign(np.log1p(np.abs(data)), data)
-    if weights is not None:
-        data *= weights[X.indices]
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    norms = np.sqrt(np.bincount(row, weights=data * data, minlength=X.shape[0]))
-    norms[norms == 0] = 1.0
-    result = csr_array(((data / norms[row]).astype(np.float32), X.indices.copy(), X.indptr.copy()), shape=X.shape)
-    result.eliminate_zeros()
-    return result
+@dataclass(frozen=True)
+class RepresentJob:
+    """A representation to be computed and kept, for the trials of several learners, as it travels to its process."""
+
+    data_folder: str
+    split: Split
+    seed: int
+    representing: RepresentationPlan
+    folder: Path
+
+
+def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[str, None]:
+    """A job: represent both parts and keep them; gives what went wrong, which each trial will meet again by itself."""
+    send("representing")
+    try:
+        if open_represented(job.folder) is None:
+            data = open_dataset(Path(job.data_folder))
+            parted = draw_split(job.split, data.rows, job.seed, data.splits, data.y)
+            keep_represented(represent_data(job.representing, data, parted), job.folder)
+    except Exception as error:  # a representation is a plugin's code, and may fail in any way
+        return f"{type(error).__name__}: {error}", None
+    return "", None
+
+
+REPRESENT_TARGET = f"{run_represent_job.__module__}:{run_represent_job.__name__}"
+
+
+def represent_data(plan: RepresentationPlan, data: Dataset, parted: Parted) -> Represented:
+    """Both parts of a data set as a learner sees them."""
+    rows = rows_for(data, plan.takes_text)
+    train, test = parted
+    if plan.blueprint is None:
+        return Represented(as_text_array(rows[train]), as_text_array(rows[test]))
+    return represent(plan.blueprint, rows[train], data.y[train], rows[test])
+
+
+def rows_for(data: Dataset, takes_text: bool) -> Any:
+    """What a representation is fitted on: the texts of a data set, or its rows of numbers."""
+    rows = data.texts if takes_text else data.X
+    assert rows is not None  # a data set that lacks what is taken is refused when trials are planned
+    return rows
+
+
+def represent(blueprint: Blueprint, train: Any, y: Labels, test: Any) -> Represented:
+    """Both parts in a representation that is fitted on the training part; sparse rows of float32."""
+    clock = Clock()
+    transformer = build_estimator(blueprint)  # importing it is not its work
+    with clock.running():
+        fitted = checked_representation(fit_transform(transformer, train, y))
+        applied = checked_representation(transformer.transform(test))
+    return Represented(fitted, applied, clock.wall, clock.cpu)
+
+
+def fit_transform(transformer: Any, rows: Any, y: Labels) -> Any:
+    """Fit a representation and give what it makes of these rows, in one go where it knows how."""
+    if hasattr(transformer, "fit_transform"):
+        return transformer.fit_transform(rows, y)
+    return transformer.fit(rows, y).transform(rows)
+
+
+def as_text_array(texts: Texts) -> Any:
+    """Texts as learners take them: an array of Python's own, one a row."""
+    return np.array([*texts, None], dtype=object)[:-1]  # else numpy would make a matrix of texts of one length
+
+
+def checked_representation(rows: Any) -> csr_array:
+    """What a representation gave, as sparse rows of float32; ContractError where no learner could take it."""
+    try:
+        return checked_rows(rows)
+    except (DataError, ValueError, TypeError) as error:
+        raise ContractError(f"the representation gave what no learner can take: {error}") from error

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-import io
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from harness.contract import AfterPass, Learner, Outcome
+from harness.abilities import AfterPass, Learner
+from harness.contract import Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
+from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
-from harness.trials.building import build_learner, extra_arguments, seed_shared_chance, takes, warm_up
-from harness.trials.clock import Clock, read_peak, reset_peak
+from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.building import extra_arguments, seed_shared_chance, takes, warm_up
+from harness.trials.clock import Clock
+from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
+    check_files_left,
     compute_scores,
     count_edges,
     count_empty,
+    count_features,
     count_unseen,
     measure_index,
     time_single_rows,
 )
 from harness.trials.outcome import Costs, Ranking, make_outcome
 from harness.trials.parts import Parts, load_parts
+from harness.trials.rank_files import ranking_to_bytes
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
-from harness.trials.tune import tune
-from harness.wording import in_a_line
+from harness.trials.tune import settle, tune
+from harness.wording import in_a_line, well_formed
 
-MESSAGE_LENGTH = 400
+MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
 
 Send = Callable[[str], None]
 
@@ -40,7 +44,7 @@ Send = Callable[[str], None]
 def run_trial_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: what was measured, in plain values, and the ranks as a .npy file's bytes."""
     measured, ranking = _run_guarded(job, send)
-    return measured_as_plain(measured), None if ranking is None else _as_file(ranking)
+    return measured_as_plain(measured), None if ranking is None else ranking_to_bytes(ranking)
 
 
 def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
@@ -67,15 +71,8 @@ def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
 def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     text = str(error) if isinstance(error, ContractError) else f"{type(error).__name__}: {error}"
     line = in_a_line(text, MESSAGE_LENGTH)
-    return Measured(status=status, message=f"during {phase}: {line}", traceback=traceback.format_exc())
-
-
-def _as_file(ranking: Ranking) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, ranking.ranks)
-    if ranking.places is not None:  # behind the ranks: who reads one array reads these
-        np.save(buffer, ranking.places)
-    return buffer.getvalue()
+    trace = well_formed(traceback.format_exc()[-TRACEBACK_LENGTH:])  # its end names the line
+    return Measured(status=status, message=f"during {phase}: {line}", traceback=trace)
 
 
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
@@ -83,14 +80,16 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     trial = job.trial
     load, imported, warm, fit, predict, rank = Clock(), Clock(), Clock(), Clock(), Clock(), Clock()
     warned: list[str] = []
+    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
+    if tuned and trial.tuning_plan:
+        trial = settle(trial, trial.tuning_plan, tuned.params)
     send("load")
     with load.running():
         parts = load_parts(trial)
-    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
-    blueprint = trial.blueprint.with_params(tuned.params) if tuned else trial.blueprint
+    blueprint = trial.blueprint
     send("import")
     with imported.running():
-        learner = build_learner(blueprint)
+        learner = build_estimator(blueprint)
     extra = extra_arguments(learner, trial, parts.taxonomy)
     send("warm-up")
     with warm.running(), heed_warnings([]):
@@ -100,7 +99,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
-    base_bytes = reset_peak()
+    base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():
         learner.fit(parts.train.X, parts.train.y, **extra)
@@ -110,8 +109,9 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         predicted = ask_one_label(learner, parts, predict)
         send("rank")
         answer = ask(learner, parts, trial.depth, rank)
-    peak_bytes = read_peak()
+    peak_bytes = SYSTEM.read_peak()
     parts.check_unchanged(before)
+    check_files_left()
     send("measure")
     assessed = _assess(learner, parts, answer, fit, rank, predict)
     disagreement = tell_disagreement(predicted, answer)
@@ -120,6 +120,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
+    ranking = _calibrated(job, blueprint, answer.ranking, send)
+    outcome = replace(outcome, confidence=ranking.confidence)
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
         status="ok",
@@ -128,7 +130,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         n_train=outcome.n_train,
         n_test=parts.test.X.shape[0],
         n_classes=outcome.n_classes,
-        n_features=parts.train.X.shape[1],
+        n_features=count_features(parts.train.X),
         unseen_test_rows=count_unseen(parts.test.y, outcome.train_class_counts),
         empty_test_rows=count_empty(parts.test.X),
         ranked_by=answer.ranked_by,
@@ -145,6 +147,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         rank_seconds=rank.wall,
         rank_cpu_seconds=rank.cpu,
         load_seconds=load.wall,
+        represent_seconds=parts.represent_seconds,
+        represent_cpu_seconds=parts.represent_cpu_seconds,
         import_seconds=imported.wall,
         warmup_seconds=warm.wall,
         peak_bytes=peak_bytes,
@@ -154,7 +158,15 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     )
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
-    return measured, answer.ranking
+    return measured, ranking
+
+
+def _calibrated(job: TrialJob, blueprint: Blueprint, ranking: Ranking, send: Send) -> Ranking:
+    """The ranking with a confidence for each row, where a metric asked for one."""
+    if not job.find_confidence:
+        return ranking
+    send("calibrate")
+    return replace(ranking, confidence=find_confidence(job.trial, blueprint, ranking))
 
 
 @dataclass(frozen=True)

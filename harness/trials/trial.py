@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from harness.contract import Direction
 from harness.metric import MetricCall
 from harness.params import Params
 from harness.record import TrialNames
 from harness.split import Split
+from harness.trials.blueprint import Blueprint
+
+REPRESENTATION = "representation"
+"""What a candidate of tuning calls what the learner sees of the data."""
 
 
 @dataclass(frozen=True)
-class Blueprint:
-    """How to build an estimator: what to import, and its parameters, of which some may be estimators themselves."""
+class RepresentationPlan:
+    """What is made of the data's rows before a learner sees them, fitted on the training part of the trial."""
 
-    load: str
-    params: Params
-
-    def with_params(self, params: Params) -> Blueprint:
-        """The same estimator with some parameters set otherwise."""
-        return replace(self, params={**self.params, **params})
+    blueprint: Blueprint | None
+    """None where the learner gets the texts as they are."""
+    takes_text: bool
+    """Whether it is fitted on texts; if not, on rows of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,10 @@ class TuningPlan:
     judge: MetricCall
     direction: Direction
     candidates: tuple[Params, ...]
+    """Parameters; the one called `representation`, if there is any, names one of `representations`."""
     seconds: float | None
+    representations: Mapping[str, RepresentationPlan] = field(default_factory=dict)
+    """What the learner may see of the data, where that is to be chosen too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +47,9 @@ class Trial(TrialNames):
     blueprint: Blueprint
     code_group: str = ""
     """Whose code runs in it: only trials of one group share what is imported ahead."""
+    representing: RepresentationPlan
+    represented_folder: str = ""
+    """Where both parts are kept as represented, if they are: what several learners see is computed once."""
     wants_dense: bool
     wants_taxonomy: bool
     data_folder: str
@@ -57,4 +66,6 @@ class TrialJob:
     metrics: tuple[MetricCall, ...]
     time_single_rows: bool = False
     """Whether rows are also ranked one at a time, by a clock of their own."""
+    find_confidence: bool = False
+    """Whether a second learner is trained on fewer rows, so that confidence can be calibrated on the others."""
     threads: int = 1

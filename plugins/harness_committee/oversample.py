@@ -17,6 +17,14 @@ from harness_committee.wrapped import OneInside, fresh, seeds
 class Oversample(OneInside):
     """A learner that meets every class at least so many times.
 
+    When to use
+    -----------
+    Rare classes matter, as for R5 or macro averages, and the learner inside forgets them.
+
+    References
+    ----------
+    Madani and Huang, Large-scale many-class prediction via flat techniques, 2010.
+
     Parameters
     ----------
     learner : any learner; scikit-learn's perceptron where none is given.

@@ -19,6 +19,14 @@ WHEN = ("end", "pass")
 class Sparsify(OneInside):
     """A learner of which only the largest share of the weights by size is kept.
 
+    When to use
+    -----------
+    To see how small the index of a learner may get before it loses accuracy.
+
+    References
+    ----------
+    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
+
     Parameters
     ----------
     learner : any learner with `coef_`, whose smallest coefficients become 0, or with a method `keep_largest(share)`, as

@@ -27,6 +27,14 @@ class EMA(OnlineClassifier):
     The defaults are chosen on validation parts (docs/defaults.md). KDD 2008 has beta=0.6, delta=7, passes=30 for 20
     newsgroups, 0.1, 1, 5 for Reuters-21578 and 0.1, 0.1, 20 for Austen.
 
+    When to use
+    -----------
+    As `ooz`, for a stream that drifts: what is not seen any more fades.
+
+    References
+    ----------
+    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
+
     Parameters
     ----------
     beta : learning rate, above 0 and at most 1.

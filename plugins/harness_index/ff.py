@@ -28,6 +28,15 @@ class FF(OnlineClassifier):
     The defaults are chosen on validation parts (docs/defaults.md). KDD 2008 has delta=0.5 and one pass for its small
     sets, delta=0.1 for RCV1 and 0 for Austen, and no warm-up.
 
+    When to use
+    -----------
+    The quickest index, one pass and weights that read as frequencies; scores are lower than those of `ooz`.
+
+    References
+    ----------
+    Madani, Connor and Greiner, Learning when concepts abound, JMLR 2009. Madani and Huang, On updates that
+    constrain the features' connections during learning, KDD 2008.
+
     Parameters
     ----------
     delta : margin, the lead up to which an instance teaches something; inf for always.

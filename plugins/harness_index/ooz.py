@@ -32,6 +32,16 @@ class OOZ(OnlineClassifier):
     passes=20 in their table 1, and beta=0.001, delta=0.005 for the challenge; KDD 2008 has, with variant="2008" and
     d=25, beta=0.02, delta=0.4, passes=15 for 20 newsgroups, 0.01, 0.2, 8 for Reuters-21578 and 0.1, 0.1, 2 for Austen.
 
+    When to use
+    -----------
+    Many classes, sparse rows of counts or weights, and a small, fast index wanted: the first one to try beside
+    `pa`.
+
+    References
+    ----------
+    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008. Madani and
+    Huang, Large-scale many-class prediction via flat techniques, 2010.
+
     Parameters
     ----------
     beta : learning rate, the most that a score moves by in one update.

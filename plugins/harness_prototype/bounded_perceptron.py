@@ -23,6 +23,14 @@ class BoundedPerceptron(OnlineClassifier):
     them for each class. If weights in [0, 1] separate rows of length 1 by u beta, u > 1, no class makes more than
     n_features / (4 (u - 1) beta^2) mistakes.
 
+    When to use
+    -----------
+    Two classes or few, and a bound on the mistakes that can be proved; for many classes take `ooz`.
+
+    References
+    ----------
+    Madani and Huang, Large-scale many-class prediction via flat techniques, 2010.
+
     Parameters
     ----------
     beta : learning rate, above 0 and at most 1.

@@ -20,6 +20,14 @@ class MMP(OnlineClassifier):
     E holds the pairs of a class r of x and another class s seen so far with s_s >= s_r. Each of them moves
     W[:, r] += x / |E| and W[:, s] -= x / |E|. Classes that x does not touch score 0 and take part, so rows get dense.
 
+    When to use
+    -----------
+    Several labels a row and few classes: its prototypes get dense.
+
+    References
+    ----------
+    Crammer and Singer, A family of additive online algorithms for category ranking, JMLR 2003.
+
     Parameters
     ----------
     passes : times that training goes through the data, in a fresh random order each time.

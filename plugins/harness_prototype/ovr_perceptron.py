@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
-from harness.contract import AfterPass
+from harness.abilities import AfterPass
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances, Labels
@@ -46,6 +46,14 @@ class OVRPerceptron(OnlineClassifier):
     Whenever a separator has an instance x on the wrong side or on its plane, w_k += x if x is of class k, else
     w_k -= x. Classes are ranked by <w_k, x> / ||w_k||, 0 where w_k is 0. All classes learn from the first instance on,
     those of later batches from theirs.
+
+    When to use
+    -----------
+    To compare with KDD 2008, whose baseline it is; every class sees every row, so time grows with the classes.
+
+    References
+    ----------
+    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
 
     Parameters
     ----------
@@ -119,6 +127,9 @@ class OVRPerceptron(OnlineClassifier):
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_scaled(self.rows_, instances, self.base_, inverse(self.norms_), k)
+
+    def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        return super()._score_instances(instances, ranks) * inverse(self.norms_)[ranks]
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {"members": rules.count(self.members)}

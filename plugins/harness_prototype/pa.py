@@ -26,6 +26,14 @@ class PA(OnlineClassifier):
     The defaults are chosen on validation parts (docs/defaults.md); the 2010 reports have PA-II with C=0.01, margin=0.05
     and 20 passes, KDD 2008 names none.
 
+    When to use
+    -----------
+    The flat baseline that is hard to beat in accuracy, where an index that grows with the data is no trouble.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, Online passive-aggressive algorithms, JMLR 2006.
+
     Parameters
     ----------
     C : aggressiveness: bounds tau in PA-I, softens it in PA-II, means nothing to PA.

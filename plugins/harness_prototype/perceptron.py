@@ -18,6 +18,14 @@ class Perceptron(OnlineClassifier):
     would scale all weights and change no decision. A class that no feature of x knows, and that is ahead only because
     others tie with it, counts as a mistake too: else the first class would never be learned.
 
+    When to use
+    -----------
+    A baseline without anything to tune; `pa` is mostly better for a little more time.
+
+    References
+    ----------
+    Crammer and Singer, Ultraconservative online algorithms for multiclass problems, JMLR 2003.
+
     Parameters
     ----------
     passes : times that training goes through the data, in a fresh random order each time.

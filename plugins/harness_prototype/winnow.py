@@ -24,6 +24,15 @@ class Winnow(OnlineClassifier):
 
     The defaults are chosen on validation parts (docs/defaults.md); Littlestone's alpha is 2.
 
+    When to use
+    -----------
+    Few features of very many matter, and rows are sparse.
+
+    References
+    ----------
+    Littlestone, Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm, Machine
+    Learning 1988.
+
     Parameters
     ----------
     alpha : the factor of promotions, above 1.
@@ -50,6 +59,7 @@ class Winnow(OnlineClassifier):
 
     ignores_not_positive: ClassVar[bool] = True
     takes_several: ClassVar[bool] = True
+    scores_by_index: ClassVar[bool] = False  # weights are stored as powers or logarithms
 
     theta_: float
 

@@ -35,6 +35,14 @@ class HSVM(LinearMachine):
     F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, the root left out; a mistake costs
     what the two paths do not have in common. Only one vector a class is stored: a node's is the sum of those below it.
 
+    When to use
+    -----------
+    Classes have a tree, and a mistake in the same branch costs less than one far away.
+
+    References
+    ----------
+    Cai and Hofmann, Hierarchical document categorization with support vector machines, CIKM 2004.
+
     Parameters
     ----------
     C : the price of a loss.
@@ -68,6 +76,7 @@ class HSVM(LinearMachine):
     """
 
     records: ClassVar[Mapping[str, archive.RecordClass]] = {**LinearMachine.records, "tree_": ClassTree}
+    scores_by_index: ClassVar[bool] = False  # a class scores what all nodes on its path score
 
     tree_: ClassTree
     prune_: float

@@ -29,6 +29,15 @@ class SVM(LinearMachine):
 
     The default of C is chosen on validation parts (docs/defaults.md); KDD 2008 has C=1.
 
+    When to use
+    -----------
+    Accuracy first, some thousands of classes at most, and threads to spare: each class is trained by itself.
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for large-scale linear SVM, ICML
+    2008.
+
     Parameters
     ----------
     C : the price of a loss against ||w||^2 / 2.

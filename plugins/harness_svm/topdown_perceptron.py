@@ -16,6 +16,14 @@ from harness_svm.topdown import Choice, TopDown
 class TopDownPerceptron(TopDown):
     """At each node one-vs-rest perceptrons, or a committee of such; KDD 2008 has ten members.
 
+    When to use
+    -----------
+    As `topdown-svm`, in less training time; the tree baseline of KDD 2008.
+
+    References
+    ----------
+    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
+
     Parameters
     ----------
     passes : the most times that training goes through the rows below a node; a pass without an error is the last.

@@ -21,6 +21,14 @@ class TopDownSVM(TopDown):
     The best child is taken at each node. What follows in a ranking are the leaves whose paths have the largest sum of
     log sigma(score). The default of C is chosen on validation parts (docs/defaults.md).
 
+    When to use
+    -----------
+    Classes have a tree, and prediction must be fast: one path is followed, and a mistake near the top stays.
+
+    References
+    ----------
+    Dumais and Chen, Hierarchical classification of Web content, SIGIR 2000.
+
     Parameters
     ----------
     C, loss, bias, tol, max_sweeps, prune : as `svm` has them, at each node.

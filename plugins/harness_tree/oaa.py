@@ -25,6 +25,14 @@ class OAA(BatchLearner):
 
     The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
 
+    When to use
+    -----------
+    To compare with the flat baseline of the paper of LOMtree; time grows with the classes.
+
+    References
+    ----------
+    Choromanska and Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+
     Parameters
     ----------
     loss : "hinge", "absolute", "squared" or "logistic".
@@ -69,7 +77,7 @@ class OAA(BatchLearner):
         self.W_ = np.zeros((self.n_features_in_ + 1, self.classes_.size), np.float32)
         self.base_ = np.full(self.classes_.size, -np.inf)
 
-    def _grow(self) -> None:
+    def _grow(self, instances: Instances) -> None:
         new_features = self.n_features_in_ + 1 - self.W_.shape[0]
         new_classes = self.classes_.size - self.W_.shape[1]
         if new_features or new_classes:

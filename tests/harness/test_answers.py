@@ -46,6 +46,11 @@ HOSTILE = {
     "a text for seconds": GOOD | {"fit_seconds": "1"},
     "a curve that is none": GOOD | {"curve": [{"passes": "one", "scores": {}}]},
     "a candidate that is none": GOOD | {"tuning": [3]},
+    "a score that is no number": GOOD | {"scores": {"r1": float("nan")}},
+    "a score without end": GOOD | {"scores": {"r1": float("inf")}},
+    "more rows than there are": GOOD | {"n_test": 10**400},
+    "a curve that leaves the page": GOOD | {"curve": [{"passes": 1, "scores": {"r1": float("-inf")}}]},
+    "half a letter": GOOD | {"message": "\ud800"},
     "a message that is no text": GOOD | {"message": 3},
     "nested deeply": GOOD | {"scores": nested(900)},
     "nested more deeply than anybody can read": GOOD | {"tuned": {"C": nested(100_000)}},
@@ -73,6 +78,19 @@ def test_an_answer_that_is_deep_comes_back_from_its_line_or_is_a_crash(a_trial, 
     end = JobEnd("ok", answer=GOOD | {"tuned": {"C": nested(depth)}})
     record = record_end(a_trial, end, Circumstances())
     assert from_line(to_line(record)) == record
+
+
+def test_texts_of_an_answer_are_cut_to_what_anybody_would_read(a_trial):
+    long = "a" * 200_000
+    answer = GOOD | {"message": f"{long}b", "traceback": f"b{long}", "warnings": [long] * 1000}
+    record = record_end(a_trial, JobEnd("ok", answer=answer), Circumstances())
+    assert (record.status, set(record.message + record.traceback)) == ("ok", {"a"})
+    assert len(to_line(record)) < 2_000_000
+
+
+def test_an_infinite_parameter_that_tuning_chose_is_no_bad_number(a_trial):
+    answer = GOOD | {"tuned": {"C": float("inf")}}
+    assert record_end(a_trial, JobEnd("ok", answer=answer), Circumstances()).tuned == {"C": float("inf")}
 
 
 def test_an_answer_that_is_one_is_taken_as_it_is(a_trial):

@@ -48,6 +48,7 @@ def test_what_has_no_id_is_no_machine(facts):
         ({"id": "a"}, Machine("a")),
         ({"id": "a", "cores": "two", "memory_bytes": None, "processor": None, "system": 3}, Machine("a", system="3")),
         ({"id": "a", "cores": 2, "colour": "grey"}, Machine("a", cores=2)),
+        ({"id": "a\nb", "processor": "Fast\n\\input{x}"}, Machine("a b", "Fast \\input{x}")),
         ({"cores": 2}, None),
         ({"id": 3}, None),
         (["a"], None),

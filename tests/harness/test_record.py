@@ -20,7 +20,7 @@ from harness.record import (
     field_names,
     make_record,
 )
-from harness.record_lines import BadLine, as_plain, from_line, to_line
+from harness.record_lines import BadLine, NewerLine, as_plain, from_line, to_line
 from harness.split import Split, parse_split
 
 numbers = st.floats(allow_nan=False)
@@ -210,7 +210,9 @@ def test_a_field_of_a_later_release_is_passed_over():
 
 
 def test_a_newer_format_is_refused_and_named():
-    with pytest.raises(BadLine, match=f"written by a newer harness \\(format {FORMAT + 1}\\)"):
+    with pytest.raises(
+        NewerLine, match=f"a record of format {FORMAT + 1}, and this harness knows formats up to {FORMAT}"
+    ):
         from_line(signed(content_of(SMALL) | {"format": FORMAT + 1}))
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import warnings
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -176,17 +177,102 @@ def test_a_damaged_line_is_named_kept_aside_and_its_trial_is_open_again(tmp_path
         assert keys(tmp_path) == ["k0", "k2", "k3", "k1"]
 
 
-def test_a_record_of_a_newer_harness_is_not_guessed_at(tmp_path):
-    fill(tmp_path, 1)
-    with open(tmp_path / "records.jsonl", "a") as file:
+@pytest.mark.parametrize("use", [keys, reopen], ids=["reading", "writing"])
+def test_a_folder_with_a_record_of_a_newer_harness_is_refused_and_left_as_it_is(tmp_path, use):
+    path = fill(tmp_path, 1) / "records.jsonl"
+    with open(path, "a") as file:
         file.write(to_line(record(1, format=999)))
-    with pytest.warns(UserWarning, match="newer harness"):
-        assert keys(tmp_path) == ["k0"]
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"line 2 is a record of format 999, and this harness knows formats up to \d"):
+        use(tmp_path)
+    assert path.read_bytes() == before
+    assert not (tmp_path / "damaged.jsonl").exists()
+
+
+def test_a_bad_record_written_by_hand_is_named_left_out_of_reading_and_put_aside_by_the_next_run(tmp_path):
+    path = fill(tmp_path, 2) / "records.jsonl"
+    first, second = path.read_text().splitlines()
+    body = first.rpartition(',"crc32":')[0].replace('"r1":0.5', '"r1":"half"') + "}"
+    path.write_text(f'{body[:-1]},"crc32":"{zlib.crc32(body.encode()):08x}"}}\n{second}\n')
+    with pytest.warns(UserWarning, match=r"line 1: fields are missing or wrong: scores.r1.*; left out"):
+        assert keys(tmp_path) == ["k1"]
+    with pytest.warns(UserWarning, match=r"line 1: .* moved to damaged.jsonl"):
+        assert reopen(tmp_path, record(0)) == ["k1"]
+    assert sorted(keys(tmp_path)) == ["k0", "k1"]
+
+
+# -- what somebody does to the folder while a run writes to it -------------------------------------------------------
+
+
+def run_and_lose_records(folder, *later, instead=None):
+    """A run that keeps two trials, loses their records, finds another file `instead`, and keeps `later` ones."""
+    with open_store(folder) as store:
+        store.append(record(0))
+        store.append(record(1))
+        (folder / "records.jsonl").unlink()
+        if instead is not None:
+            (folder / "records.jsonl").write_text(instead)
+        for each in later:
+            store.append(each)
+
+
+def test_records_that_are_deleted_during_a_run_are_written_anew(tmp_path):
+    with pytest.warns(UserWarning, match="jsonl was taken away during the run: written anew, with all 2 records"):
+        run_and_lose_records(tmp_path, record(2))
+    assert keys(tmp_path) == ["k0", "k1", "k2"]
+
+
+def test_records_that_are_deleted_after_the_last_trial_are_written_anew(tmp_path):
+    with pytest.warns(UserWarning, match="written anew, with all 2 records"):
+        run_and_lose_records(tmp_path)
+    assert keys(tmp_path) == ["k0", "k1"]
+
+
+def test_a_file_put_in_the_place_of_the_records_is_kept_aside(tmp_path):
+    with pytest.warns(UserWarning, match="written anew"):
+        run_and_lose_records(tmp_path, record(2), instead="somebody's own\n")
+    assert keys(tmp_path) == ["k0", "k1", "k2"]
+    assert (tmp_path / "damaged.jsonl").read_text() == "somebody's own\n"
+
+
+def test_a_folder_that_is_deleted_during_a_run_ends_it_and_nothing_is_called_safe(tmp_path):
+    with open_store(tmp_path / "out") as store:
+        store.append(record(0))
+        (tmp_path / "out").rename(tmp_path / "gone")
+        with pytest.raises(StoreError, match="was removed during the run, with 1 record in it") as refused:
+            store.append(record(1))
+        (tmp_path / "gone").rename(tmp_path / "out")
+    assert "safe" not in str(refused.value)
+    assert keys(tmp_path / "out") == ["k0"]
+
+
+@pytest.mark.parametrize("name", ["lock", "records.jsonl", "ranks"])
+def test_nothing_is_written_through_a_link(tmp_path, name):
+    folder, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    folder.mkdir()
+    if name == "ranks":
+        elsewhere.mkdir()
+    else:
+        elsewhere.write_text("")
+    (folder / name).symlink_to(elsewhere)
+    with pytest.raises(StoreError, match=rf"{name}: is a link to another place"), open_store(folder) as store:
+        store.append(record(0), b"ranks")
+    assert elsewhere.read_text() == "" if elsewhere.is_file() else not list(elsewhere.iterdir())
+
+
+def test_a_link_where_a_file_is_about_to_be_replaced_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").write_text("mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".machine.json.new").symlink_to(tmp_path / "elsewhere")
+    with open_store(tmp_path / "out") as store:
+        store.describe("", Machine("a"))
+    assert (tmp_path / "elsewhere").read_text() == "mine"
+    assert read_machines(tmp_path / "out") == {"a": Machine("a")}
 
 
 def test_damaged_machines_are_no_obstacle(tmp_path):
     fill(tmp_path, 1)
-    for text in ("{", "[1]", "\xff"):
+    for text in ("{", "[1]", "\xff", "[" * 100_000):
         (tmp_path / "machine.json").write_bytes(text.encode("latin-1"))
         assert read_machines(tmp_path) == {}
     with open_store(tmp_path) as store:

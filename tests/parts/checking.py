@@ -32,4 +32,5 @@ def answer_of(kind, spec, check):
     answer, blob = run_check_job(CheckJob(spec, check), phases.append)
     assert blob is None
     assert phases == [check]
+    assert bool(answer["traceback"]) == (answer["status"] == "failed")
     return {} if answer["status"] == "ok" else {answer["status"]: answer["reason"]}

@@ -12,22 +12,22 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
     "harness.cli",
     "harness.api",
-    "harness.runner | harness.rescore | harness.checks",
+    "harness.runner | harness.rescore | harness.representing | harness.checks",
     "harness.progress | harness.experiment",
     "harness.trials",
     "harness.page",
-    "harness.data | harness.tables | harness.figures",
+    "harness.data | harness.tables | harness.figures | harness.models",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",
     "harness.record_lines",
     "harness.machine | harness.quiet | harness.record | harness.home | harness.host | harness.code | harness.stats",
     "harness.signature",
     "harness.catalog | harness.hooks",
-    "harness.contract",
+    "harness.contract | harness.abilities",
     "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
-    "harness.errors | harness.params | harness.processes | harness.quantities | harness.wording",
+    "harness.errors | harness.params | harness.quantities | harness.suggestions | harness.system | harness.wording",
 ]
-PUBLIC = ("contract", "errors", "hooks", "sdk")
+PUBLIC = ("abilities", "contract", "errors", "hooks", "sdk")
 """What plugins may build on, beside the names at the top of `harness`, which come from here."""
 
 

@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from multiprocessing import resource_tracker, shared_memory
 
 
 def answer(payload, send):
@@ -248,3 +250,58 @@ def tell_threads(payload, send):
         "threads": len(os.listdir("/proc/self/task")),
         "omp_variable": os.environ["OMP_NUM_THREADS"],
     }, None
+
+
+def tell_place(payload, send):
+    """Where temporary files go, after some were left there that nobody may remove."""
+    folder = tempfile.mkdtemp()
+    locked = os.path.join(folder, "locked")
+    os.mkdir(locked)
+    open(os.path.join(locked, "file"), "w").close()
+    os.chmod(locked, 0o500)
+    variables = [os.environ[name] for name in ("TMPDIR", "JOBLIB_TEMP_FOLDER", "MPLCONFIGDIR")]
+    if payload.get("hang"):
+        send(folder)
+        time.sleep(1000)
+    return [folder, *variables], None
+
+
+def leave_shared_memory(payload, send):
+    """Leaves shared memory that nobody will unlink, and tells its name."""
+    shared = shared_memory.SharedMemory(create=True, size=payload["size"])
+    resource_tracker.unregister(shared._name, "shared_memory")
+    shared.buf[:] = bytes(payload["size"])
+    send(shared.name)
+    time.sleep(payload["seconds"])
+    return {}, None
+
+
+def write_to_shared_memory(payload, send):
+    """Writes to a file there without ever mapping it: no process grows by it."""
+    with open(f"/dev/shm/{payload['file']}", "wb") as file:
+        for _ in range(300):
+            file.write(bytes(1_000_000))
+            time.sleep(0.001)
+        time.sleep(5)
+    return {}, None
+
+
+def stop_its_supervisor(payload, send):
+    leave_an_orphan_in_its_own_session(payload, send)
+    send("working")
+    time.sleep(0.2)  # until that has been passed on
+    os.kill(os.getppid(), signal.SIGSTOP)
+    time.sleep(1000)
+
+
+def kill_its_supervisor_and_leave_an_orphan(payload, send):
+    leave_an_orphan_in_its_own_session(payload, send)
+    leave_a_command(payload, send)
+    send("working")
+    time.sleep(0.2)  # until that has been passed on
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(1000)
+
+
+def answer_at_length(payload, send):
+    return "x" * payload["answer"], b"x" * payload["blob"]

@@ -12,10 +12,13 @@ from harness.executors.base import Job
 from harness.metric import call_of
 from harness.record_lines import measured_from_plain
 from harness.split import parse_split
-from harness.trials.trial import Blueprint, Trial, TrialJob
+from harness.trials.blueprint import Blueprint
+from harness.trials.trial import RepresentationPlan, Trial, TrialJob
 from harness_metrics.plugin import harness_metrics
+from harness_representations.plugin import harness_representations
 
 METRICS = {spec.name: call_of(spec) for spec in harness_metrics()}
+WEIGHTINGS = {spec.name: spec.load for spec in harness_representations() if spec.takes == "counts"}
 TRIAL_TARGET = "harness.trials.running:run_trial_job"
 LEARNERS = Path(__file__).with_name("learners.py").read_text()
 
@@ -43,6 +46,7 @@ def keep_in(folder, data):
 def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
     """A trial of a learner, by its name in `learners.py` or by module:Class, on a kept data set."""
     params = params or {}
+    representation = changes.pop("representation", "tfidf")
     known = {
         "key": "k",
         "label": learner,
@@ -60,7 +64,8 @@ def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
         "dataset_params": {},
         "data_folder": header.folder,
         "fingerprint": header.fingerprint,
-        "representation": "tfidf",
+        "representation": representation,
+        "representing": RepresentationPlan(Blueprint(WEIGHTINGS[representation], {}), takes_text=False),
         "split": parse_split(split),
         "number": 0,
         "seed": 3,

@@ -13,9 +13,10 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.exceptions import NotFittedError
 
 from built_in import EVERY, OTHERWISE, PLAIN, SPECS, SetUp
+from harness.abilities import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
 from harness.checks import learner_checks, scikit_learn_checks
 from harness.checks.subject import Problem
-from harness.contract import HasIndexBytes, HasIndexSize, Ranks, Taxonomy, TouchesEdges
+from harness.contract import Taxonomy
 from problems import parts_of_prototypes
 
 CONTRACT = [(set_up, check) for set_up in EVERY for check in learner_checks(set_up.spec, **set_up.params)]

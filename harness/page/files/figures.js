@@ -6,6 +6,7 @@ const FIGURES = {
   curve: { title: "by pass", draw: drawSeries, onData: true },
   sweep: { title: "by a parameter", draw: drawSeries, onData: true },
   scaling: { title: "by the size of the data", draw: drawSeries },
+  coverage: { title: "accuracy on the surest rows", draw: drawSeries, onData: true },
   ranks: { title: "average ranks over data sets", draw: drawRanks },
 };
 const MOST_NAMED = 30;  // points that have their names beside them, series that have theirs in a legend
@@ -40,9 +41,7 @@ function metricX() {
 }
 
 function figureDataset() {
-  const wanted = state.on || state.dataset;
-  const found = part.datasets.findIndex((dataset) => dataset.title === wanted);
-  return Math.max(found, 0);
+  return part.datasets.findIndex((dataset) => dataset.title === figureTitle());
 }
 
 function figureLines() {
@@ -120,16 +119,25 @@ function drawBars() {
   return { spec, count: rows.length, caption: `${part.datasets[figureDataset()].title}; mean ± standard deviation over trials` };
 }
 
+/** What the figure may be of: the data sets, or where it came with the data, what there is of its kind. */
+function figureTitles() {
+  const titles = part.figures.filter((figure) => figure.kind === currentFigure()).map((figure) => figure.title);
+  return titles.length ? [...new Set(titles)] : part.datasets.map((dataset) => dataset.title);
+}
+
+function figureTitle() {
+  const titles = figureTitles();
+  return [state.on, state.dataset].find((title) => titles.includes(title)) ?? titles[0];
+}
+
 function seriesFigures() {
-  const kind = currentFigure();
-  const title = part.datasets[figureDataset()].title;
-  return part.figures.filter((figure) => figure.kind === kind && (!FIGURES[kind].onData || figure.title === title));
+  return part.figures.filter((figure) => figure.kind === currentFigure() && figure.title === figureTitle());
 }
 
 function drawSeries() {
   const all = seriesFigures();
   const ofMetric = all.filter((figure) => figure.metric === metricY().name);
-  const figure = ofMetric.find((one) => one.x_title === state.x) ?? ofMetric[0];
+  const figure = ofMetric.find((one) => one.x_title === state.x) ?? ofMetric[0] ?? all[0];
   if (!figure) return { spec: null, count: 0, caption: "" };
   const names = new Set(filteredLines().flatMap((line) => [line.title, line.family]));
   const shown = (label) => [label, label.split(" (")[0], label.split("(")[0]].some((name) => names.has(name));
@@ -137,8 +145,8 @@ function drawSeries() {
   const spec = template("series", { points });
   spec.params.find((param) => param.name === "few").value = figure.series.length <= MOST_BANDS;
   if (figure.series.length > MOST_NAMED) spec.layer.forEach((layer) => { layer.encoding.color.legend = null; });
-  setAxis(spec, "x", figure.x_title, "count", figure.x_scale);
-  setAxis(spec, "y", metricY().title, figure.y_unit, figure.y_scale);
+  setAxis(spec, "x", figure.x_title, figure.x_unit || "share", figure.x_scale);
+  setAxis(spec, "y", figure.y_title, figure.y_unit, figure.y_scale);
   return { spec, count: points.length, caption: `${figure.title}; bands: ± standard deviation over trials` };
 }
 
@@ -239,19 +247,19 @@ function showFigureControls() {
   const figure = currentFigure();
   const controls = [chooser("figure", availableFigures().map((name) => [name, FIGURES[name].title]), figure,
     (value) => change({ figure: value, x: "" }))];
-  if (FIGURES[figure].onData && part.datasets.length > 1) {
-    const options = part.datasets.map((dataset) => [dataset.title, dataset.title]);
-    controls.push(chooser("on", options, options[figureDataset()][0], (value) => change({ on: value })));
+  const titles = figureTitles();
+  if (FIGURES[figure].onData && titles.length > 1) {
+    controls.push(chooser("on", titles.map((title) => [title, title]), figureTitle(), (value) => change({ on: value })));
   }
   const metrics = part.metrics.map((metric) => [metric.name, metric.title]);
   const drawn = new Set((figure === "ranks" ? part.ranks : seriesFigures()).map((one) => one.metric));
   const up = drawn.size ? metrics.filter(([name]) => drawn.has(name)) : metrics;
   controls.push(chooser("y", up, metricY().name, (value) => change({ y: value })));
   if (FIGURES[figure].x) controls.push(chooser("x", metrics, metricX().name, (value) => change({ x: value })));
-  const titles = ["sweep", "scaling"].includes(figure) ? [...new Set(seriesFigures().map((one) => one.x_title))] : [];
-  if (titles.length > 1) {
-    const chosen = titles.includes(state.x) ? state.x : titles[0];
-    controls.push(chooser("x", titles.map((title) => [title, title]), chosen, (value) => change({ x: value })));
+  const bottoms = ["sweep", "scaling"].includes(figure) ? [...new Set(seriesFigures().map((one) => one.x_title))] : [];
+  if (bottoms.length > 1) {
+    const chosen = bottoms.includes(state.x) ? state.x : bottoms[0];
+    controls.push(chooser("x", bottoms.map((title) => [title, title]), chosen, (value) => change({ x: value })));
   }
   fill("figure-controls", controls);
 }

@@ -2,7 +2,7 @@
 
 const MOST_ROWS = 200;
 const FILTERS = { kind: (line) => line.kind, dataset: (line) => datasetOf(line).title,
-  representation: (line) => datasetOf(line).representation };
+  representation: (line) => line.representation };
 
 function datasetOf(line) {
   return part.datasets[line.dataset];

@@ -6,6 +6,7 @@ They are where `source=` says, or else in the data home, where `harness data fet
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,7 @@ class RawFiles:
 
     def locate(self, source: str | None) -> Path:
         """The file or folder that was given, or else the data home's folder."""
-        path = raw_folder(self.dataset) if source is None else Path(source).expanduser()
+        path = raw_folder(self.dataset) if source is None else Path(os.path.expanduser(source))
         if not path.exists():
             raise self._unusable(f"{path} does not exist")
         return path

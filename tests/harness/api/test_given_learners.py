@@ -27,7 +27,7 @@ from harness.experiment.resolve import resolve_learner
 from harness.experiment.schema import dataset_groups
 from harness.expression import parse
 from harness.host import discover
-from harness.trials.building import build_learner
+from harness.trials.blueprint import build_estimator
 from harness_committee import Committee
 from harness_index import OOZ
 from harness_prototype import PA
@@ -45,7 +45,7 @@ def rebuilt(text, catalog):
     experiment = build({"learners": [text], "datasets": "digits"}, "test", catalog)
     (ref,) = learner_refs(experiment, dataset_groups(experiment))
     resolved = resolve_learner(ref, catalog)
-    return build_learner(_blueprint(resolved, resolved.ref.params))
+    return build_estimator(_blueprint(resolved, resolved.ref.params))
 
 
 def params_of(estimator):

@@ -46,6 +46,7 @@ BAD_LEARNERS = {
     "takes_an_empty_row": [learner("NeedsAFeature")],
     "takes_several_labels_if_it_says_so": [learner("TakesOneLabel")],
     "measures_its_index": [learner("OwesItsIndex"), learner("OwesItsBytes"), learner("TouchesNothingKnown")],
+    "scores_what_it_ranks": [learner("ScoresBackwards")],
     "tells_its_passes": [learner("CountsFromZero"), learner("TellsNoPass")],
     "takes_read_only_input": [rude("WritesWhatItGets")],
     "takes_labels_of_any_kind": [rude("NeedsPositions"), rude("CountsClasses")],
@@ -114,7 +115,7 @@ def test_pytest_shows_it_as_skipped_with_its_reason(tmp_path):
     (tmp_path / "test_bayes.py").write_text(CONFORMANCE)
     command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "test_bayes.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "15 passed, 5 skipped" in ended.stdout
+    assert "15 passed, 6 skipped" in ended.stdout
     for reason in ("takes one label a row", "fit takes no after_pass", "has no save and load"):
         assert reason in ended.stdout
 
@@ -148,3 +149,27 @@ def test_as_a_job_a_check_answers_with_its_reason():
     assert answer_of("learner", learner("Good"), "learns_an_easy_problem") == {}
     assert "accuracy" in answer_of("learner", learner("NeverLearns"), "learns_an_easy_problem")["failed"]
     assert answer_of("learner", learner("Missing"), "tells_its_passes")["failed"].startswith("AttributeError")
+
+
+def test_what_says_that_it_is_not_deterministic_is_not_asked_to_be():
+    spec = learner("CountsItsFits", deterministic=False)
+    assert failed(learner_checks(spec)) == set()
+    assert answer_of("learner", spec, "gives_the_same_for_the_same_seed") == {
+        "skipped": "says that it is not deterministic"
+    }
+
+
+def test_a_second_fit_that_remembers_is_told_from_one_that_differs_by_chance():
+    assert "forgets_when_fitted_again" not in failed(learner_checks(learner("DrawsWithoutASeed", deterministic=False)))
+    drawn = learner("RemembersAndDraws", deterministic=False)
+    assert answer_of("learner", drawn, "forgets_when_fitted_again") == {
+        "failed": "a second fit remembers the first: start anew in fit"
+    }
+
+
+def test_a_learner_is_checked_with_what_it_is_built_round():
+    from harness.trials.trial import Blueprint
+
+    spec = LearnerSpec(name="c", load="harness_committee.committee:Committee", wraps="learner")
+    checks = learner_checks(spec, learner=Blueprint("checked_learners:NeverLearns", {}), members=2)
+    assert "learns_an_easy_problem" in failed([check for check in checks if "easy" in check.name])

@@ -11,11 +11,15 @@ def harness_learners():
         LearnerSpec(name="good", load="_checked:Good"),
         LearnerSpec(name="crashing", load="_checked:Crashing"),
         LearnerSpec(name="hanging", load="_checked:Hanging"),
+        LearnerSpec(name="raising", load="_checked:Raising"),
     ]
 
 @hookimpl
 def harness_datasets():
-    return [DatasetSpec(name="bare", load="_checked:load")]
+    return [
+        DatasetSpec(name="bare", load="_checked:load"),
+        DatasetSpec(name="stamped", load="_checked:load_rows", stamp="_checked:stamp", licence="none", citation="none"),
+    ]
 
 @hookimpl
 def harness_metrics():
@@ -53,12 +57,26 @@ class Crashing(Good):
     def fit(self, X, y):
         os._exit(3)
 
+class Raising(Good):
+    def fit(self, X, y):
+        print("about to give up")
+        give_up(X.shape[0])
+
+def give_up(rows):
+    raise ValueError(f"no, not with {rows} rows")
+
 class Hanging(Good):
     def fit(self, X, y):
         time.sleep(60)
 
 def load():
     return Dataset(np.eye(4), np.arange(4) % 2, ("a", "b"))
+
+def load_rows(*, rows=4):
+    return Dataset(np.eye(rows), np.arange(rows) % 2, ("a", "b"))
+
+def stamp(rows):
+    return f"{rows} rows"
 
 def hits(outcome):
     return float((outcome.ranks[:, 0] == outcome.truth).mean()) if isinstance(outcome.truth, np.ndarray) else None
@@ -85,7 +103,7 @@ def test_a_good_learner_passes(check):
     assert lines[0].startswith("learner good (to_check.py ")
     assert "ok    names its parameters" in lines
     assert "n/a   tells its passes: fit takes no after_pass" in lines
-    assert lines[-1] == "12 ok, 8 n/a"
+    assert lines[-1] == "12 ok, 9 n/a"
 
 
 def test_a_learner_without_a_plugin_can_be_checked(check):
@@ -94,20 +112,51 @@ def test_a_learner_without_a_plugin_can_be_checked(check):
     assert lines_of(ended)[0].startswith("learner _checked:Good (_checked.py ")
 
 
-def test_a_learner_that_crashes_fails_check_by_check_and_the_suite_goes_on(check):
+def test_one_cause_is_one_failure_and_the_rest_are_named_as_following_from_it(check):
+    ended = check("raising")
+    assert ended.returncode == 1
+    lines = lines_of(ended)
+    place = lines.index("FAIL  ranks in the promised shape: ValueError: no, not with 240 rows")
+    assert lines[place + 1].startswith("_checked.py, line ")
+    assert lines[place + 1].endswith(', in give_up: raise ValueError(f"no, not with {rows} rows")')
+    assert lines[place + 2 : place + 4] == ["it printed:", "| about to give up"]
+    assert "hence learns an easy problem: by the cause of 'ranks in the promised shape'" in lines
+    assert [line for line in lines if line.startswith("FAIL")] == [lines[place]]
+    assert lines[-1] == "2 ok, 1 FAIL, 11 hence, 6 n/a"
+    assert "Traceback" not in ended.stdout
+    whole = check("raising", "--debug").stdout
+    assert whole.count("| Traceback (most recent call last):") == 1
+    assert "in check_ranks_in_the_promised_shape" in whole
+
+
+def test_a_learner_that_crashes_fails_and_the_suite_goes_on(check):
     ended = check("crashing")
     assert ended.returncode == 1
     lines = lines_of(ended)
     assert "ok    names its parameters" in lines
-    assert any(
-        line.startswith("FAIL  learns an easy problem: crash: the process ended with exit code 3") for line in lines
-    )
+    told = "FAIL  ranks in the promised shape: crash: the process ended with exit code 3"
+    assert [line[: len(told)] for line in lines if line.startswith("FAIL")] == [told]
 
 
-def test_a_learner_that_hangs_is_stopped(check):
+def test_a_learner_that_hangs_is_stopped_and_so_is_the_suite(check):
     ended = check("hanging", "--timeout", "200ms")
     assert ended.returncode == 1
-    assert any(line.startswith("FAIL  takes an empty row: timeout: killed") for line in lines_of(ended))
+    assert any(line.startswith("FAIL  ranks in the promised shape: timeout: killed") for line in lines_of(ended))
+    ended = check("good", "--within", "1ms")
+    assert ended.returncode == 1
+    (late,) = [line for line in lines_of(ended) if line.startswith("FAIL")]
+    assert late.endswith(": not run: the checks before took over 0.001 s")
+    assert any(line.startswith("hence takes an empty row: by the cause of") for line in lines_of(ended))
+
+
+def test_expressions_are_checked_as_they_are_set_up(check):
+    ended = check("pa(C=-1)")
+    assert ended.returncode == 1
+    assert any("C=-1: must be a finite number above 0" in line for line in lines_of(ended))
+    assert lines_of(ended)[0].startswith("learner pa(C=-1) (")
+    assert check("pa(C=[1, 2])").returncode == 2
+    assert check("stamped(rows=6)").returncode == 0
+    assert check("r7").returncode == 0
 
 
 def test_data_sets_and_metrics_can_be_checked(check):

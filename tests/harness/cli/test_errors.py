@@ -130,7 +130,7 @@ WORDS = {
     ),
     "bad representation": (
         ["run", "--learners", "tiny", "--representation", "bag"],
-        ["expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf'"],
+        ["unknown representation 'bag'; known: binary, ", "`harness list representations` shows all"],
     ),
     "bad setting": (["run", "--learners", "tiny", "--set", "C=1"], ["--set C=1: expected NAME.PARAM=VALUE"]),
     "idle setting": (
@@ -147,7 +147,12 @@ WORDS = {
     "no results": (["table", "nowhere"], ["nowhere is not a results folder"]),
     "nothing to check": (
         ["check", "tinny"],
-        ["no learner, data set or metric 'tinny'", "did you mean tiny (a learner)", "module:Class", "./titles.csv"],
+        [
+            "no learner, data set, metric or representation 'tinny'",
+            "did you mean tiny (a learner)",
+            "module:Class",
+            "./titles.csv",
+        ],
     ),
 }
 
@@ -169,8 +174,8 @@ FILES = {
         "bad.toml: trials: expected a whole number (got 'many')",
     ),
     "wrong table": (
-        "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 'x'",
-        "bad.toml: datasets[0].representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf' (got 'x')",
+        "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 3",
+        "bad.toml: datasets[0].representation: expected a list (got 3)",
     ),
 }
 
@@ -266,7 +271,7 @@ def test_a_pair_that_cannot_run_is_told_twice_and_costs_the_others_nothing(harne
     crowd = os.cpu_count() + 1
     ended = harness("run", *words, "--threads", crowd, "--plugins-dir", folder)
     (folder / "trained").unlink()
-    told = "learner 'treelike' cannot run on data set 'good': it has no taxonomy, which the learner needs; leave one"
+    told = "learner 'treelike' cannot run on data set 'good': it has no taxonomy, which the learner needs (labels"
     assert ended.returncode == 1
     assert f"warning: {told}" in ended.stderr.partition("1 trial to run")[0]
     assert told in ended.stdout.partition("Mean ±")[2]

@@ -2,7 +2,11 @@
 
 import pytest
 
+from discovered import BUILT_IN
+from harness.cli.explain import explain_learner
 from harness.docstring import Docstring, parse_docstring
+from harness.host import discover
+from harness.signature import parameters_of, read_docstring
 
 
 def test_a_learner_is_told_with_its_parameters_defaults_and_the_papers_values(harness):
@@ -11,6 +15,8 @@ def test_a_learner_is_told_with_its_parameters_defaults_and_the_papers_values(ha
     lines = done.stdout.splitlines()
     assert lines[0] == "ooz (learner, flat): weight shifting in a sparse index: rivals lose what the true class gains"
     assert any(line.split()[:3] == ["beta", "0.003", "0.1"] for line in lines)
+    assert any(line.startswith("When to use it: Many classes, sparse rows") for line in lines)
+    assert any(line.startswith("Paper: Madani and Huang, On updates that constrain") for line in lines)
     assert "harness run --learners ooz --datasets digits" in lines[-1]
 
 
@@ -34,13 +40,29 @@ def test_a_misspelt_name_gets_the_nearest(harness):
 
 
 def test_a_docstring_is_taken_apart():
-    parameters = "Parameters\n----------\na : one thing,\n    and more.\nb : another.\n"
-    text = f"First.\n\nSecond\nline.\n\n{parameters}\nNotes\n-----\nc : no\n"
+    parameters = "Parameters\n----------\na : one thing,\n    and more.\nb, c : others.\n"
+    more = "When to use\n-----------\nOften,\nor not.\n\nReferences\n----------\nA paper.\n\n"
+    text = f"First.\n\nSecond\nline.\n\n{more}{parameters}\nNotes\n-----\nc : no\n"
     assert parse_docstring(text) == Docstring(
-        ("First.", "Second line."), {"a": "one thing, and more.", "b": "another."}
+        ("First.", "Second line."),
+        {"a": "one thing, and more.", "b": "others.", "c": "others."},
+        "Often, or not.",
+        "A paper.",
     )
 
 
 def test_a_docstring_without_sections_is_its_words():
     assert parse_docstring("Only this.") == Docstring(("Only this.",))
     assert parse_docstring("") == Docstring()
+
+
+def test_every_learner_of_ours_is_explained_whole():
+    for entry in discover().learners:
+        if entry.origin.distribution == BUILT_IN:
+            told = parse_docstring(read_docstring(entry.spec.load))
+            lines = explain_learner(entry)
+            assert told.paragraphs, entry.spec.name
+            assert told.use, entry.spec.name
+            assert told.references, entry.spec.name
+            assert set(told.parameters) >= set(parameters_of(entry.spec)), entry.spec.name
+            assert "Try it: harness run --learners" in lines[-1]

@@ -86,7 +86,7 @@ def test_the_lists_for_people_say_the_same(harness):
     text = harness("list").stdout
     assert text.splitlines()[0].split() == HEADINGS
     assert "C=0.1, passes=10" in text
-    assert "prototype  manyclass-harness" in harness("plugins").stdout
+    assert "prototype        manyclass-harness" in harness("plugins").stdout
 
 
 PLUGIN = """
@@ -107,11 +107,19 @@ def test_plugins_of_a_folder_are_listed_with_the_broken_ones_and_their_reason(ha
     folder.mkdir()
     (folder / "working.py").write_text("print('noise')" + PLUGIN)
     (folder / "broken.py").write_text("import no_such_dependency")
+    (folder / "slow.py").write_text("import time\ntime.sleep(0.6)\n")
     plugins = by_name(harness("plugins", "--json", "--plugins-dir", folder))
     assert plugins["working"]["status"] == "ok"
     assert plugins["broken"]["status"] == "broken"
     assert plugins["broken"]["reason"] == "needs the module 'no_such_dependency', which is not installed"
     assert plugins["broken"]["distribution"] == "broken.py"
+    assert 0.6 <= plugins["slow"]["seconds"] < 60
+    told = harness("plugins", "--plugins-dir", folder)
+    assert "plugin 'slow' of slow.py " in told.stderr
+    assert "plugin 'working'" not in told.stderr
+    unknown = harness("run", "--learners", "its-learner", "--plugins-dir", folder)
+    assert unknown.returncode == 2
+    assert "may bring it but is broken: needs the module 'no_such_dependency', which is not installed" in unknown.stderr
     ended = harness("list", "--json", "--plugins-dir", folder, python=["-X", "importtime"])
     learners = by_name(ended)
     assert learners["odd"]["parameters"] is None

@@ -44,7 +44,10 @@ def test_files_metric_and_axis_are_those_asked_for(harness, results, tmp_path):
     ("words", "told"),
     [
         (["--kind", "bar", "--metric", "r2d2"], "unknown metric 'r2d2'"),
-        (["--kind", "bar", "--datasets", "middle"], "there is no dataset 'middle' in these results: large, small"),
+        (
+            ["--kind", "bar", "--datasets", "middle"],
+            "no dataset 'middle' in these results: there are large, small",
+        ),
         (["--kind", "scaling", "--x", "colour"], "--x colour: expected one of classes, examples, features"),
         (["--kind", "bar", "--out", "a.gif"], "the file's ending must be one of png, svg, pdf"),
         (["--kind", "pareto", "--metric", "peak"], "nothing to draw: no record has both peak and train"),
@@ -54,3 +57,21 @@ def test_what_cannot_be_drawn_is_told_in_a_line(harness, results, words, told):
     ended = harness("plot", results, *words)
     assert ended.returncode == 2
     assert told in ended.stderr
+
+
+def test_a_figure_in_the_place_of_another_says_so(harness, results):
+    first = harness("plot", results, "--kind", "bar", "--out", "mine.svg")
+    second = harness("plot", results, "--kind", "bar", "--metric", "train", "--out", "mine.svg")
+    assert first.stderr == "wrote mine.svg\n"
+    assert second.stderr == "wrote mine.svg in the place of the one that was there; --out names another file\n"
+
+
+def test_table_and_show_take_the_same_folder(harness, results):
+    table = harness("table", results, "--where", "dataset=small", "--sort", "r1", "--best", "r1", "--metrics", "r1")
+    assert table.returncode == 0, table.stderr
+    assert [line.split()[0] for line in table.stdout.splitlines() if line.startswith("pa")] == ["pa(C=2)"]
+    shown = harness("show", results, "pa(C=1)", "--dataset", "large")
+    assert shown.stdout.startswith("pa(C=1) on large  (")
+    assert "small" not in shown.stdout
+    unknown = harness("show", results, "PA(C=1)")
+    assert (unknown.returncode, "did you mean pa(C=1)" in unknown.stderr) == (2, True)

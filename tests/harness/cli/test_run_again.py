@@ -1,5 +1,7 @@
 """`harness run` once more: what is done is not repeated, what failed is when asked for, more trials extend."""
 
+import tomllib
+
 import pytest
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -46,6 +48,54 @@ def test_finished_trials_of_another_folder_are_taken_over(place):
     assert {new[key].label for key in old} == {"fine"}
     assert place.ranks("new").keys() == new.keys()
     assert "itself" in place.run("good", *more[:-1], "new", code=2).stderr
+
+
+def test_a_smaller_run_into_the_folder_leaves_its_grids_and_settings_as_they_were(place):
+    place.run("pa", "--set", "pa.C=[0.1, 1]", "--tune", "pa.passes=[1, 2]", "--trials", 2, "--out", "kept/grid")
+    file = place.folder / "kept" / "grid" / "experiment.toml"
+    whole = tomllib.loads(file.read_text())
+    assert (whole["name"], whole["set"], whole["tune"]) == (
+        "grid",
+        {"pa": {"C": [0.1, 1]}},
+        {"params": {"pa": {"passes": [1, 2]}}},
+    )
+
+    done = place.run("pa", "--trials", 1, "--out", "kept/grid")
+    assert "kept/grid holds more than this run: experiment.toml stays, this one is in experiment-2.toml" in done.stderr
+    assert tomllib.loads(file.read_text()) == whole
+    beside = tomllib.loads(file.with_name("experiment-2.toml").read_text())
+    assert (beside["trials"], "set" in beside) == (1, False)
+
+    place.run("pa", "--set", "pa.C=[0.1, 1]", "--tune", "pa.passes=[1, 2]", "--trials", 2, "--out", "kept/grid")
+    place.run("pa", "--trials", 1, "--out", "kept/grid")
+    assert sorted(path.name for path in file.parent.glob("*.toml")) == ["experiment-2.toml", "experiment.toml"]
+
+
+def test_an_experiment_with_a_name_has_the_folder_of_that_name(place):
+    place.run("pa", "--trials", 1, "--out", "results/mine")
+    done = place.run(None, "results/mine/experiment.toml")
+    assert "1 of 1 trial is done already in results/mine" in done.stderr
+
+
+def test_a_refused_value_is_found_before_anything_trains_and_leaves_no_folder(place):
+    place.run("pa", "--trials", 1, "--out", "some")
+    learners = "pa(C=[1, -1]),sklearn.linear_model:SGDClassifier(alpha=-1)"
+    for out in ("none", "some"):
+        told = place.run(learners, "--out", out, code=2).stderr
+        assert "learner 'pa(C=-1)' refuses C=-1: must be a finite number above 0; `harness explain pa` tells" in told
+        assert "learner 'SGDClassifier' refuses The 'alpha' parameter" in told
+    assert not (place.folder / "none").exists()
+    assert len(place.records("some")) == 1
+
+
+def test_options_that_stand_twice_add_up(place):
+    words = ("--learners", "perceptron,ff", "--data", "digits", "--metrics", "r1", "--metrics", "r5", "--dry-run")
+    lines = place.run("pa", "--trials", 1, *words).stdout.splitlines()
+    planned = [line.split()[1:3] for line in lines[2:8]]
+    datasets = sorted({dataset for _, dataset in planned})
+    assert "digits" in datasets
+    assert len(datasets) == 2
+    assert sorted(planned) == sorted([name, dataset] for name in ("pa", "perceptron", "ff") for dataset in datasets)
 
 
 STOPS = """

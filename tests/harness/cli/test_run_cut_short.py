@@ -2,9 +2,13 @@
 
 import random
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
+
+from place import heed_ctrl_c
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -121,3 +125,23 @@ def test_a_damaged_record_is_named_and_its_trial_runs_again(place):
     assert "2 trials to run" in done.stderr
     assert sorted(record.seed for record in place.records("damaged")) == [0, 1, 2]
     assert len((place.folder / "damaged" / "damaged.jsonl").read_bytes().splitlines()) == 2
+
+
+def test_ctrl_c_while_the_command_is_still_imported_ends_in_a_word(place):
+    code = "from harness_command import main; main()"
+    started = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-c", code, "list"],
+        cwd=place.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_ctrl_c,  # noqa: PLW1509  # no thread is started here
+    )
+    for line in started.stderr:
+        if "harness.errors" in line:  # of the first modules that are imported
+            break
+    started.send_signal(signal.SIGINT)
+    printed, rest = started.communicate(timeout=60)
+    assert (started.returncode, printed) == (130, "")
+    told = [line for line in rest.splitlines() if not line.startswith("import time:")]
+    assert told == ["interrupted"]

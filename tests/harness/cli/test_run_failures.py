@@ -84,7 +84,7 @@ def test_the_table_shows_which_failed_how_and_how_many_of_how_many(company):
     assert "1/2, ERROR 1/2" in lines["sometimes"]
     assert "2" in lines["good"].split()
     failed = 2 * len(BAD) + 1
-    assert f"{failed} of {2 * learners} trials failed; tracebacks are in company/records.jsonl" in done.stderr
+    assert f"{failed} of {2 * learners} trials failed; `harness show company " in done.stderr
     assert "words words" not in done.stdout + done.stderr  # what learners print is not the command's own
     assert "Traceback" not in done.stderr
     assert "module 'deadly' ended the process that imported it: not preloaded" in done.stderr

@@ -130,18 +130,18 @@ def test_what_a_preload_prints_is_not_taken_for_the_hosts_answer(marked, folder,
     assert "good morning" in printed.err
 
 
-def test_a_slow_start_is_told(marked, folder, nothing_left, monkeypatch):
-    monkeypatch.setattr("harness.executors.serving.SLOW_SECONDS", 0.2)
-    (folder / "rather_slow.py").write_text("import time\ntime.sleep(1)\n")
+@pytest.mark.parametrize(("does", "expected"), [("log.info('compiling f')", [True]), ("log.debug('found f')", [])])
+def test_only_what_is_really_compiled_is_told_and_once(marked, folder, nothing_left, does, expected):
+    source = f"import logging\nlog = logging.getLogger('harness.sdk.kernels.compiling')\n{does}\n{does}\n"
+    (folder / "compiled.py").write_text(source)
     told = []
     with LocalExecutor() as executor:
-        executor.prepare(Workplace({"": ("rather_slow",)}, path=(str(folder),)), lambda: told.append(True))
+        executor.prepare(Workplace({"": ("compiled",)}, path=(str(folder),)), lambda: told.append(True))
         assert run(executor, "answer", value=1).status == "ok"
-    assert told == [True]
+    assert told == expected
 
 
 def test_a_preload_that_never_ends_is_named_and_left_out(marked, folder, nothing_left, monkeypatch):
-    monkeypatch.setattr("harness.executors.serving.SLOW_SECONDS", 0.2)
     monkeypatch.setattr("harness.executors.serving.HOPELESS_SECONDS", 2)
     (folder / "endless.py").write_text("while True:\n    pass\n")
     with LocalExecutor(

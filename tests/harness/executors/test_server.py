@@ -1,11 +1,12 @@
 """The fork server when its host goes away: it goes too, and without a word."""
 
-import json
 import socket
 import subprocess
 import sys
 
 import pytest
+
+from harness.executors.frames import JOB, pack_json
 
 
 @pytest.mark.parametrize("read", [True, False], ids=["after reading its answer", "with its answer unread"])
@@ -14,7 +15,7 @@ def test_a_host_that_goes_away_leaves_no_traceback(read):
     command = [sys.executable, "-m", "harness.executors.server", str(theirs.fileno())]
     with subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as server:
         theirs.close()
-        ours.sendall(json.dumps({"preload": ["json"], "path": []}).encode())
+        ours.sendall(pack_json(JOB, {"preload": ["json"], "path": []}))
         ours.recv(1 << 16, 0 if read else socket.MSG_PEEK)
         ours.close()
         assert server.wait(timeout=60) == 0

@@ -13,7 +13,7 @@ from harness.errors import DataError, SpecError, UnknownName
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.resolve import MINIMUM_DEPTH
 from harness.split import parse_split
-from harness.trials.trial import Blueprint
+from harness.trials.blueprint import Blueprint
 
 
 def test_a_trial_tells_all_that_its_process_must_know(header):

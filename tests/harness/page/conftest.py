@@ -9,6 +9,10 @@ from tabling import INDEX, MACHINES, R1, SIZE, TRAIN
 METRICS = {metric.name: metric for metric in (R1, TRAIN, INDEX, SIZE)}
 
 
+def no_risk(record):
+    """No trial has scores beside its ranks."""
+
+
 @pytest.fixture(scope="session")
 def trials_of(make_record):
     """The trials of one learner: from `r1` on a little less in each, and from `train` seconds on a little more."""
@@ -28,7 +32,9 @@ def part_of():
     """The part of the page that some records make."""
 
     def make(records, shown=(R1, TRAIN), more=(INDEX,), **options):
-        asked = PartRequest("mine", group_records(records), shown, more, MACHINES, METRICS.__getitem__, **options)
+        asked = PartRequest(
+            "mine", group_records(records), shown, more, MACHINES, METRICS.__getitem__, no_risk, **options
+        )
         return make_part(asked)
 
     return make

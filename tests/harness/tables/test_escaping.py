@@ -71,6 +71,12 @@ def test_any_label_is_escaped_in_latex(label):
     assert not set(tokens) & set("\\&%$#_{}~^<>|[*")
 
 
+def test_a_foot_of_several_lines_stays_a_comment_in_latex():
+    lines = table_with("x\n\\input{secrets}").render("latex").splitlines()
+    assert lines[0] == "% x \\input{secrets}"
+    assert not any(line.startswith("\\input") for line in lines)
+
+
 @given(words)
 @example('x"y,z')
 def test_any_label_comes_back_from_csv_and_json(label):

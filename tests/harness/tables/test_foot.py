@@ -119,3 +119,14 @@ def test_the_foot_says_where_marks_rest_on_a_test_and_where_on_the_mean_alone(ma
     assert "sign test" in make_table(many, metrics).foot[0]
     assert "the best mean (fewer than 6" in make_table(few, metrics).foot[0]
     assert "with fewer than 6 paired trials, the best mean alone" in make_table(many + few, metrics).foot[0]
+
+
+def test_test_rows_of_unknown_classes_are_told_where_they_matter(run_of):
+    some = run_of("a", [0.5, 0.5], unseen_test_rows=12)
+    none = run_of("a", [0.5], dataset="other", unseen_test_rows=0)
+    told = (
+        "digits (tf, holdout:0.1): 12.0% of the test rows have no class that was in the training part; who knows those "
+        "classes alone has R1 of 0.880 at most."
+    )
+    assert [line for line in make_table([*some, *none], [R1]).foot if "training part" in line] == [told]
+    assert told not in make_table(some, [TRAIN]).foot

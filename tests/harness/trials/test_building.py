@@ -10,9 +10,9 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from harness import Taxonomy
-from harness.trials.building import build_learner, extra_arguments, takes, warm_up
+from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.building import extra_arguments, takes, warm_up
 from harness.trials.parts import TrainingPart
-from harness.trials.trial import Blueprint
 from trial_runs import keep_in, texts, trial
 
 SVC = Blueprint("sklearn.svm:LinearSVC", {"C": 0.5})
@@ -20,21 +20,21 @@ LOGISTIC = Blueprint("sklearn.linear_model:LogisticRegression", {})
 
 
 def test_a_blueprint_becomes_the_estimator_with_its_parameters():
-    learner = build_learner(SVC)
+    learner = build_estimator(SVC)
     assert type(learner) is LinearSVC
     assert learner.C == 0.5
 
 
 def test_estimators_inside_a_blueprint_are_built_too_and_each_time_afresh():
     blueprint = Blueprint("sklearn.multiclass:OneVsRestClassifier", {"estimator": SVC})
-    first, second = build_learner(blueprint), build_learner(blueprint)
+    first, second = build_estimator(blueprint), build_estimator(blueprint)
     assert repr(first) == repr(OneVsRestClassifier(LinearSVC(C=0.5)))
     assert first.estimator is not second.estimator
 
 
 def test_estimators_in_lists_and_tuples_are_built():
     members = [("a", SVC), ("b", LOGISTIC)]
-    voting = build_learner(Blueprint("sklearn.ensemble:VotingClassifier", {"estimators": members, "weights": (1, 2)}))
+    voting = build_estimator(Blueprint("sklearn.ensemble:VotingClassifier", {"estimators": members, "weights": (1, 2)}))
     wanted = VotingClassifier([("a", LinearSVC(C=0.5)), ("b", LogisticRegression())], weights=(1, 2))
     assert repr(voting) == repr(wanted)
     assert voting.weights == (1, 2)

@@ -1,0 +1,348 @@
+"""Bad input by the thousand: every case ends well or as an error that a user can put right, never as a traceback.
+
+    python benchmarks/fuzz.py [CASES] [SEED]
+
+Each case is good input that was spoilt at some places: expressions, flags, experiment files, tables and records. It is
+given to the code that reads it, in this process. Prints how many cases of each kind there were, how many were taken,
+how many refused, the slowest, and every one that ended otherwise; the exit code says whether there was any.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import tempfile
+import time
+import warnings
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from harness.api import open_results
+from harness.cli import cli
+from harness.errors import HarnessError
+from harness.experiment.building import build, read_file
+from harness.experiment.units import parse_duration, parse_size
+from harness.expression import parse, parse_value, split_list
+from harness.record import Record
+from harness.record_lines import BadLine, NewerLine, from_line, measured_from_plain, to_line
+from harness.split import parse_split
+from harness.store import open_store, read_machines
+
+CASES, SLOW_SECONDS = 20_000, 5.0
+LETTERS = ("", " ", "\0", "\n", "\r\n", "\x1b[2J", "\u202e", "\ud800", "\xe9", *"'\"\\,=()[]{}:/@#%$")
+WORDS = (
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "-1",
+    "0",
+    "1_0",
+    "0x",
+    "1e",
+    "true",
+    "none",
+    "None",
+    "__import__('os')",
+    "~a/b",
+)
+LONG = ("9" * 400, "9" * 5000, "a" * 3000, "[" * 60, "[" * 3000, "a," * 500, "../" * 40)
+NASTY = (*LETTERS, *WORDS, *LONG)
+EXPRESSIONS = (
+    "pa,small=pa(C=0.1),sklearn.naive_bayes:MultinomialNB(alpha=0.1)",
+    "committee(pa, members=3)",
+    "x=sklearn.multiclass:OneVsRestClassifier(estimator=sklearn.svm:LinearSVC(C=0.1))",
+    "subsample(icd10cm, classes=[100, 1000])",
+    "titles.csv(text=title, label='my label')",
+    "pa(C=[0.1, 1, (2, 3), {'a': 1}])",
+)
+EXPERIMENT = """
+name = "mine"
+learners = ["pa", {name = "ooz", label = "o", params = {d = [50, 100]}}]
+datasets = ["digits", {name = "topics", params = {rows = 500}, split = "stratified:0.2"}]
+trials = 3
+seed = 14
+jobs = 2
+threads = 1
+timeout = "10m"
+memory = "4GB"
+metrics = ["r1", "r5"]
+split = "holdout:0.1"
+curves = false
+leave_out = []
+
+[set.pa]
+C = [0.1, 1.0]
+
+[tune]
+metric = "r1"
+search = "random"
+candidates = 5
+[tune.params.ooz]
+d = {low = 10, high = 100, log = true}
+"""
+FLAGS = (
+    *(
+        "--learners",
+        "pa,ooz",
+        "--datasets",
+        "digits",
+        "--trials",
+        "2",
+        "--set",
+        "pa.C=[0.1,1]",
+        "--split",
+        "holdout:0.1",
+    ),
+    *("--seed", "3", "--jobs", "1", "--threads", "1", "--timeout", "10m", "--memory", "4GB", "--metrics", "r1,r5"),
+    *("--tune", "ooz.d=[10,20]", "--representation", "tfidf"),
+)
+TABLE = """title,label,split
+red apple,fruit,train
+green leek,greens,train
+"old, brown shoe",wear,test
+wool hat,wear,test
+"""
+
+
+@dataclass
+class Tally:
+    """What became of the cases of one kind."""
+
+    taken: int = 0
+    refused: int = 0
+    slowest_seconds: float = 0.0
+    broken: list[str] = field(default_factory=list)
+
+
+# -- spoiling --------------------------------------------------------------------------------------------------------
+
+
+def spoil(text: str, chance: random.Random) -> str:
+    """A text with something put in, left out, doubled or exchanged at one place or a few."""
+    for _ in range(chance.choice((1, 1, 1, 2, 5))):
+        at, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
+        how = chance.randrange(4)
+        if how == 0:
+            text = text[:at] + chance.choice(NASTY) + text[at:]
+        elif how == 1:
+            text = text[:at] + text[min(end, at + 20) :]
+        elif how == 2:
+            text = text[:end] + text[at:]
+        else:
+            text = text[:at] + chance.choice(NASTY) + text[at + 1 :]
+        text = text[:20_000]
+    return text
+
+
+def spoil_plain(value: object, chance: random.Random) -> object:
+    """A JSON value with one of the values inside exchanged for something else."""
+    others: tuple[object, ...] = (None, True, -1, 10**30, 1e300, float("nan"), "text", [], {}, [[1]], {"a": None})
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        key = chance.choice(sorted(value))
+        return value | {key: spoil_plain(value[key], chance)}
+    if isinstance(value, list) and value and chance.random() < 0.7:
+        at = chance.randrange(len(value))
+        return [*value[:at], spoil_plain(value[at], chance), *value[at + 1 :]]
+    return spoil(value, chance) if isinstance(value, str) and chance.random() < 0.5 else chance.choice(others)
+
+
+# -- the kinds -------------------------------------------------------------------------------------------------------
+
+
+def try_expression(chance: random.Random, folder: Path) -> None:
+    """The language of the command line."""
+    text = spoil(chance.choice(EXPRESSIONS), chance)
+    for item in split_list(text):
+        expression = parse(item)
+        parse_value(str(expression.params))
+
+
+def try_value(chance: random.Random, folder: Path) -> None:
+    """Times, sizes and splits."""
+    read, text = chance.choice(((parse_duration, "1.5h"), (parse_size, "512MB"), (parse_split, "stratified-kfold:5")))
+    read(spoil(text, chance))
+
+
+def try_file(chance: random.Random, folder: Path) -> None:
+    """An experiment file."""
+    path = folder / "experiment.toml"
+    path.write_bytes(spoil(EXPERIMENT, chance).encode("utf-8", "surrogatepass"))
+    build(read_file(path), str(path))
+
+
+def try_flags(chance: random.Random, folder: Path) -> None:
+    """`harness run` with flags, up to the plan."""
+    words = list(FLAGS)
+    for _ in range(chance.choice((1, 1, 2))):
+        at = chance.randrange(len(words))
+        words[at] = spoil(words[at], chance)
+    run_command(["run", *words, "--dry-run"])
+
+
+def try_table(chance: random.Random, folder: Path) -> None:
+    """A table of texts, read as `harness run --data` reads it."""
+    from harness_files.table import load_table
+
+    path = folder / "table.csv"
+    path.write_bytes(spoil(TABLE, chance).encode("utf-8", "surrogatepass"))
+    load_table(path=str(path))
+
+
+def try_answer(chance: random.Random, folder: Path) -> None:
+    """What a trial's process answers."""
+    measured_from_plain(spoil_plain(GOOD_ANSWER, chance))
+
+
+def try_record(chance: random.Random, folder: Path) -> None:
+    """A line of a results folder, with its checksum right or wrong."""
+    line = to_line(GOOD_RECORD)
+    if chance.random() < 0.5:
+        from_line(spoil(line, chance))
+        return
+    plain = json.loads(line)
+    plain.pop("crc32")
+    from_line(with_checksum(spoil_plain(plain, chance)))
+
+
+def try_folder(chance: random.Random, folder: Path) -> None:
+    """A results folder with a bad line and bad machines: read, tabled, opened for writing."""
+    plain = json.loads(to_line(GOOD_RECORD))
+    plain.pop("crc32")
+    lines = [to_line(GOOD_RECORD), with_checksum(spoil_plain(plain, chance))]
+    results = Path(tempfile.mkdtemp(dir=folder))
+    (results / "records.jsonl").write_text("".join(lines), encoding="utf-8", errors="replace")
+    machines = spoil(json.dumps({"m": {"id": "m", "processor": "Fast", "cores": 8}}), chance)
+    (results / "machine.json").write_bytes(machines.encode("utf-8", "surrogatepass"))
+    for form in ("terminal", "latex", "html", "csv"):
+        open_results(results).table().render(form)
+    read_machines(results)
+    with open_store(results):
+        pass
+
+
+def run_command(words: list[str]) -> None:
+    """Run a command as the command line does; what it says to an error is none of this script's business."""
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+
+
+def with_checksum(plain: object) -> str:
+    """A line as a results folder has it, whatever it says."""
+    text = json.dumps(plain, separators=(",", ":"))
+    return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
+
+
+GOOD_ANSWER = {
+    "status": "ok",
+    "scores": {"r1": 0.5, "edges": None},
+    "n_test": 60,
+    "fit_seconds": 1.5,
+    "curve": [{"passes": 1, "scores": {"r1": 0.1}}],
+    "tuned": {"C": 1.0},
+    "tuning": [{"params": {"C": 1.0}, "score": 0.5}],
+    "threads_in_force": {"openblas": 1},
+    "message": "well",
+    "warnings": ["mind the step"],
+}
+GOOD_RECORD = Record(
+    key="k",
+    status="ok",
+    label="good",
+    family="good",
+    learner="good",
+    learner_kind="flat",
+    learner_distribution="here",
+    learner_version="1",
+    params={"C": 0.1},
+    dataset="topics",
+    dataset_family="topics",
+    dataset_params={},
+    fingerprint="f",
+    representation="tfidf",
+    split=parse_split("holdout:0.1"),
+    number=0,
+    seed=0,
+    depth=10,
+    scores={"r1": 0.5, "edges": None},
+    n_train=10,
+    n_test=5,
+    fit_seconds=0.5,
+    machine="m",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of input: how a case of it is tried, its share of all cases, and how it may be refused."""
+
+    attempt: Callable[[random.Random, Path], None]
+    share: float
+    """What takes long is tried less often."""
+    refusals: tuple[type[Exception], ...] = (HarnessError,)
+
+
+KINDS = {
+    "expressions": Kind(try_expression, 0.25),
+    "times, sizes, splits": Kind(try_value, 0.1, (HarnessError, ValueError)),  # the border names key and file
+    "experiment files": Kind(try_file, 0.25),
+    "flags of `harness run`": Kind(try_flags, 0.02, (HarnessError, click.ClickException)),
+    "tables": Kind(try_table, 0.15, (HarnessError, ValueError)),  # how loaders refuse what they were given
+    "answers of trials": Kind(try_answer, 0.1, (ValueError,)),  # becomes a crash record
+    "records": Kind(try_record, 0.11, (BadLine, NewerLine)),
+    "results folders": Kind(try_folder, 0.02),
+}
+
+
+def fuzz(cases: int, seed: int, folder: Path) -> dict[str, Tally]:
+    """Try so many cases; the same seed tries the same."""
+    tallies = {}
+    for name, kind in KINDS.items():
+        tallies[name] = Tally()
+        for number in range(max(1, round(cases * kind.share))):
+            _try(kind, f"{seed}-{name}-{number}", folder, tallies[name])
+    return tallies
+
+
+def _try(kind: Kind, seed: str, folder: Path, tally: Tally) -> None:
+    start = time.process_time()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            kind.attempt(random.Random(seed), folder)
+        tally.taken += 1
+    except kind.refusals:
+        tally.refused += 1
+    except BaseException as error:
+        tally.broken.append(f"{seed}: {type(error).__name__}: {str(error)[:200]}")
+    seconds = time.process_time() - start
+    tally.slowest_seconds = max(tally.slowest_seconds, seconds)
+    if seconds > SLOW_SECONDS:
+        tally.broken.append(f"{seed}: took {seconds:.1f} s")
+
+
+def main() -> int:
+    """Print the table; 1 where a case ended otherwise than it may."""
+    given = list(map(int, sys.argv[1:]))
+    cases, seed = [*given, *(CASES, 0)[len(given) :]]
+    with tempfile.TemporaryDirectory() as folder:
+        tallies = fuzz(cases, seed, Path(folder))
+    print("| input | cases | taken | refused | slowest | ended otherwise |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for kind, tally in tallies.items():
+        total = tally.taken + tally.refused + len(tally.broken)
+        slowest = f"{tally.slowest_seconds:.2f} s"
+        print(f"| {kind} | {total:,} | {tally.taken:,} | {tally.refused:,} | {slowest} | {len(tally.broken)} |")
+    broken = [line for tally in tallies.values() for line in tally.broken]
+    print("\n".join(broken))
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Learners by the group: `all`, those of a kind (`flat`, `tree`), or those whose names fit a pattern (`topdown-*`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from harness.catalog import Catalog
+from harness.contract import KINDS, LearnerSpec
+from harness.errors import SpecError, UnknownName
+from harness.expression import parse, split_list
+
+ALL = "all"
+
+
+def expand_groups(learners: Any, catalog: Catalog) -> Any:
+    """The learners of an experiment, as they were given, with the members of a group in the place of its name.
+
+    A group leaves out learners that are built round others, and those that stand beside it by name. What holds no group
+    is given back untouched, and so is what cannot be read: whoever validates the experiment says why.
+    """
+    try:
+        written = split_list(learners) if isinstance(learners, str) else learners
+    except SpecError:
+        return learners
+    if not isinstance(written, Sequence):
+        return learners
+    registered = {entry.spec.name for entry in catalog.learners}
+    groups = [item for item in written if isinstance(item, str) and item not in registered and _is_group(item)]
+    if not groups:
+        return learners
+    others = [item for item in written if item not in groups]
+    taken = {_goes_by(item) for item in others}
+    expanded: list[Any] = []
+    for item in written:
+        if item not in groups:
+            expanded.append(item)
+            continue
+        members = [name for name in members_of(item, catalog) if name not in taken]
+        taken.update(members)
+        expanded += members
+    return expanded
+
+
+def members_of(group: str, catalog: Catalog) -> list[str]:
+    """The names of the learners in a group, sorted; UnknownName where there are none."""
+    names = {entry.spec.name for entry in catalog.learners if _belongs(entry.spec, group)}
+    if not names:
+        raise UnknownName(f"no learner is in the group {group!r}: `harness list learners` shows all with their kinds")
+    return sorted(names)
+
+
+def _is_group(item: str) -> bool:
+    """Brackets and labels make it a learner's own expression, whatever is in them."""
+    return item in (ALL, *KINDS) or ("*" in item and "(" not in item and "=" not in item)
+
+
+def _belongs(spec: LearnerSpec, group: str) -> bool:
+    if spec.wraps:
+        return False
+    return group in (ALL, spec.kind) or fnmatchcase(spec.name, group)
+
+
+def _goes_by(item: Any) -> str:
+    """The label of a learner that stands by itself, as far as it can be read."""
+    if isinstance(item, dict):
+        return str(item.get("label") or item.get("name"))
+    try:
+        expression = parse(str(item))
+    except SpecError:
+        return ""
+    return expression.label or expression.name

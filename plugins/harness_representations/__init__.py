@@ -1,0 +1,1 @@
+"""Representations: texts to counts of words or of runs of characters, counts to weights, weights to vectors."""

@@ -1,0 +1,202 @@
+"""Texts to weighed counts of their terms: what `words` and `chars` have in common.
+
+Texts are taken in blocks, so that beyond the counts themselves memory stays small however many there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from harness.sdk import archive, rules
+from harness.sdk.saving import Saved
+from harness_representations.kernels.counting import count_rows
+from harness_representations.kernels.table import Spans
+from harness_representations.ngrams import read_ngrams, tidy
+from harness_representations.vocabulary import Vocabulary
+from harness_representations.weights import WEIGHTINGS, fit_idf, weigh
+
+BLOCK_TEXTS, BLOCK_CODES = 4096, 2**18
+"""How many texts, and about how many code points, are taken at once."""
+Number = Callable[[Spans], NDArray[np.int32]]
+"""What gives the terms of spans their numbers."""
+
+
+class Learned(NamedTuple):
+    """What a file keeps of a vocabulary."""
+
+    codes: NDArray[np.uint32]
+    bounds: NDArray[np.int64]
+
+
+class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+    """A representation of texts by terms; a subclass says what a term is.
+
+    Attributes
+    ----------
+    vocabulary_ : the terms that training met and that were not cut, in the order of the columns.
+    idf_ : the idf of each, empty where the weighting has none.
+    """
+
+    records: ClassVar = {"vocabulary_": Learned}
+    find: ClassVar[Callable[..., int]]
+    """The kernel that finds the spans of terms."""
+
+    vocabulary_: Vocabulary
+    idf_: NDArray[np.float64]
+
+    @abstractmethod
+    def _tidier(self) -> Callable[[str], str]:
+        """What makes a text as the kernel takes it: without what is no part of any term, one space between words."""
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return {
+            "weighting": rules.one_of(self.weighting, WEIGHTINGS),
+            "min_df": rules.count(self.min_df),
+            "max_features": rules.optional(self.max_features, rules.count(self.max_features)),
+            "lowercase": rules.flag(self.lowercase),
+            "accents": rules.one_of(self.accents, ("keep", "strip")),
+        }
+
+    def _check_parameters(self) -> None:
+        rules.enforce(self._rules(), vars(self))
+        read_ngrams(self.ngrams)
+
+    # -- fitting
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
+        """Learn the terms of these texts, and the idf of each where the weighting has one."""
+        self.fit_transform(texts)
+        return self
+
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
+        """The same, and what it makes of these texts."""
+        self._check_parameters()
+        vocabulary = Vocabulary()
+        counts = count_terms(self, texts, vocabulary.add, vocabulary.__len__)
+        kept = self._kept(counts)
+        if kept.size < len(vocabulary):
+            counts, vocabulary = counts[:, kept], vocabulary.kept(kept)
+        self.vocabulary_, self.idf_ = vocabulary, fit_idf(self.weighting, counts)
+        return weigh(self.weighting, counts, self.idf_)
+
+    def transform(self, texts: Iterable[str]) -> csr_array:
+        """The weighed counts of the known terms of these texts."""
+        check_is_fitted(self)
+        counts = count_terms(self, texts, self.vocabulary_.find, self.vocabulary_.__len__)
+        return weigh(self.weighting, counts, self.idf_)
+
+    def _kept(self, counts: csr_array) -> NDArray[np.int64]:
+        """The terms that enough texts have, and of these the most frequent ones, in their order."""
+        df = np.bincount(counts.indices, minlength=counts.shape[1])
+        kept = np.flatnonzero(df >= self.min_df)
+        if self.max_features is None or kept.size <= self.max_features:
+            return kept
+        total = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+        most = np.argsort(-total[kept], kind="stable")[: self.max_features]
+        return np.sort(kept[most])
+
+    # -- counting
+
+    def _spans(self, texts: list[str]) -> tuple[Spans, NDArray[np.int64]]:
+        """The terms of some texts, and where those of each text begin."""
+        low, high = read_ngrams(self.ngrams)
+        buffer = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
+        bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        most = 2 * (high - low + 1) * buffer.size  # the space between two words belongs to runs of both
+        begins, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
+        row_bounds = np.zeros(len(texts) + 1, np.int64)
+        n = type(self).find(buffer, bounds, low, high, begins, lengths, row_bounds)
+        return Spans(buffer, _read_only(begins[:n]), _read_only(lengths[:n])), row_bounds
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The terms, in the order of the columns."""
+        check_is_fitted(self)
+        return np.array(list(self.vocabulary_), dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "vocabulary_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.two_d_array = True, False
+        return tags
+
+    # -- files
+
+    def _fitted(self) -> dict[str, Any]:
+        learned = Learned(self.vocabulary_.codes, self.vocabulary_.bounds)
+        return {**super()._fitted(), "vocabulary_": learned}
+
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        learned: Learned = fitted.pop("vocabulary_")
+        super()._take_up(fitted)
+        self.vocabulary_ = Vocabulary.of(learned.codes, learned.bounds)
+        expected = len(self.vocabulary_) if self.weighting.endswith("idf") else 0
+        archive.expect_array(self.idf_, (expected,), np.float64, "idf_")
+
+
+def count_terms(terms: Terms, texts: Iterable[str], number: Number, width: Callable[[], int]) -> csr_array:
+    """How often each text has each term; `number` gives terms their columns, and `width` says how many there are."""
+    if isinstance(texts, str):
+        raise ValueError("expected a sequence of texts, got one text")
+    counted = _Counted()
+    tidied = tidy(texts, terms._tidier(), lowercase=terms.lowercase, accents=terms.accents)
+    for block in _blocks(tidied):
+        spans, bounds = terms._spans(block)
+        counted.add(number(spans), bounds, width())
+    return counted.matrix(width())
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array
+
+
+def _blocks(texts: Iterator[str]) -> Iterator[list[str]]:
+    """The texts, some at a time: as many as are taken at once, fewer where they are long."""
+    while block := list(islice(texts, BLOCK_TEXTS)):
+        total = sum(map(len, block))
+        step = max(1, len(block) * BLOCK_CODES // max(total, BLOCK_CODES))
+        for start in range(0, len(block), step):
+            yield block[start : start + step]
+
+
+class _Counted:
+    """Counts of the texts so far."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.pieces: list[tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]] = []
+        self.met, self.place = np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def add(self, terms: NDArray[np.int32], bounds: NDArray[np.int64], width: int) -> None:
+        """Some more texts, whose terms lie one after the other."""
+        if width > self.met.size:
+            more = np.full(2 * width - self.met.size, -1, np.int64)
+            self.met, self.place = np.concatenate([self.met, more]), np.concatenate([self.place, more])
+        indices, counts = np.empty(terms.size, np.int32), np.empty(terms.size, np.float32)
+        ends = np.zeros(bounds.size, np.int64)
+        n = count_rows(terms, bounds, self.rows, self.met, self.place, indices, counts, ends)
+        self.rows += bounds.size - 1
+        self.pieces.append((indices[:n].copy(), counts[:n].copy(), np.diff(ends)))
+
+    def matrix(self, width: int) -> csr_array:
+        """All counts, the columns of each row in order."""
+        if not self.pieces:
+            return csr_array((0, width), dtype=np.float32)
+        indices, counts, lengths = (np.concatenate(kind) for kind in zip(*self.pieces, strict=True))
+        self.pieces.clear()
+        index = np.int32 if indices.size < 2**31 else np.int64
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
+        matrix = csr_array((counts, indices.astype(index, copy=False), bounds), shape=(self.rows, width))
+        return csr_array(matrix.tocsc().tocsr())  # sorted in linear time

@@ -1,0 +1,95 @@
+"""Terms and their numbers: what training met, to be found again in other texts, cut, and kept in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.sdk import Array, frozen
+from harness_representations.kernels.table import Spans, Table, add_terms, find_terms, place_terms
+
+LEAST_TERMS, LEAST_CODES = 1024, 8192
+
+
+class Vocabulary:
+    """A growing table of terms."""
+
+    def __init__(self) -> None:
+        self._table = Table(
+            slots=np.full(2 * LEAST_TERMS, -1, np.int32),
+            hashes=np.empty(LEAST_TERMS, np.uint64),
+            bounds=np.zeros(LEAST_TERMS + 1, np.int64),
+            arena=np.empty(LEAST_CODES, np.uint32),
+            size=np.zeros(1, np.int64),
+        )
+
+    @classmethod
+    def of(cls, codes: NDArray[np.uint32], bounds: NDArray[np.int64]) -> Vocabulary:
+        """The terms that lie one after the other in `codes`; ValueError where one stands there twice."""
+        vocabulary = cls()
+        spans = Spans(frozen(codes, np.uint32), frozen(bounds[:-1], np.int64), frozen(np.diff(bounds), np.int32))
+        vocabulary.add(spans)
+        if len(vocabulary) != len(bounds) - 1:
+            raise ValueError("a term stands twice in the vocabulary")
+        return vocabulary
+
+    def __len__(self) -> int:
+        return int(self._table.size[0])
+
+    def __iter__(self) -> Iterator[str]:
+        codes, bounds = self.codes, self.bounds
+        for first, last in pairwise(bounds):
+            yield codes[first:last].tobytes().decode("utf-32-le")
+
+    @property
+    def codes(self) -> NDArray[np.uint32]:
+        """The code points of all terms, one after the other."""
+        return self._table.arena[: self._table.bounds[len(self)]]
+
+    @property
+    def bounds(self) -> NDArray[np.int64]:
+        """Where each term begins in `codes`, and where the last one ends."""
+        return self._table.bounds[: len(self) + 1]
+
+    def add(self, spans: Spans) -> NDArray[np.int32]:
+        """The numbers of the terms in these spans; those that are new get the next ones."""
+        terms = np.empty(spans.begins.size, np.int32)
+        done = add_terms(self._table, spans, 0, terms)
+        while done < terms.size:
+            self._grow(int(spans.lengths[done]))
+            done = add_terms(self._table, spans, done, terms)
+        return terms
+
+    def find(self, spans: Spans) -> NDArray[np.int32]:
+        """The numbers of the terms in these spans; -1 where one is not known."""
+        terms = np.empty(spans.begins.size, np.int32)
+        find_terms(self._table, spans, terms)
+        return terms
+
+    def kept(self, terms: NDArray[np.int64]) -> Vocabulary:
+        """A vocabulary of these terms alone, numbered in their order."""
+        lengths = np.diff(self.bounds)[terms]
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        places = np.arange(bounds[-1]) + np.repeat(self.bounds[terms] - bounds[:-1], lengths)
+        return Vocabulary.of(self.codes[places], bounds)
+
+    def _grow(self, codes: int) -> None:
+        """Twice the room, and room for one more term of so many code points."""
+        old = self._table
+        self._table = Table(
+            slots=np.full(2 * old.slots.size, -1, np.int32),
+            hashes=_longer(old.hashes, old.slots.size),
+            bounds=_longer(old.bounds, old.slots.size + 1),
+            arena=_longer(old.arena, 2 * old.arena.size + codes),
+            size=old.size,
+        )
+        place_terms(self._table)
+
+
+def _longer(array: Array, size: int) -> Array:
+    grown = np.empty(size, array.dtype)
+    grown[: array.size] = array
+    return grown

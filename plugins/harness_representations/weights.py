@@ -1,0 +1,99 @@
+"""Counts to weights. Whatever is fitted is fitted on the rows that `fit` gets."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from harness.sdk.saving import Saved
+
+WEIGHTINGS = ("raw", "binary", "tf", "tfidf", "logtfidf")
+
+
+def fit_idf(weighting: str, X: csr_array) -> NDArray[np.float64]:
+    """ln(N / df) of each column, 0 for one that no row has: nothing can be known of it. Empty where none is wanted."""
+    if not weighting.endswith("idf"):
+        return np.empty(0)
+    df = np.bincount(X.indices, minlength=X.shape[1])
+    idf = np.zeros(X.shape[1])
+    idf[df > 0] = np.log(X.shape[0] / df[df > 0])
+    return idf
+
+
+def weigh(weighting: str, X: csr_array, idf: NDArray[np.float64]) -> csr_array:
+    """Rows as they are (`raw`), or l2-normalised ones of `binary`, `tf`, `tfidf` or `logtfidf`.
+
+    `tfidf` is tf * ln(N / df); `logtfidf` has ln(1 + tf) in the place of tf, so that the tenth occurrence of a word
+    counts for less than the first (with the sign of tf, where that may be negative). A column that every training row
+    has gets idf 0 and vanishes. A row without features stays empty.
+    """
+    if weighting == "raw":
+        return X
+    data = np.ones(X.nnz) if weighting == "binary" else X.data.astype(np.float64)
+    if weighting == "logtfidf":
+        data = np.copysign(np.log1p(np.abs(data)), data)
+    if idf.size:
+        data *= idf[X.indices]
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    norms = np.sqrt(np.bincount(row, weights=data * data, minlength=X.shape[0]))
+    norms[norms == 0] = 1.0
+    result = csr_array(((data / norms[row]).astype(np.float32), X.indices.copy(), X.indptr.copy()), shape=X.shape)
+    result.eliminate_zeros()
+    return result
+
+
+class Weighting(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Rows weighed in one way; its subclasses say which."""
+
+    weighting: ClassVar[str]
+
+    n_features_in_: int
+    idf_: NDArray[np.float64]
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the idf of each column, where that is wanted."""
+        rows = csr_array(X)
+        self.n_features_in_ = rows.shape[1]
+        self.idf_ = fit_idf(self.weighting, rows)
+        return self
+
+    def transform(self, X: Any) -> csr_array:
+        """The rows, weighed."""
+        rows = csr_array(X)
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {rows.shape[1]} columns, fitted on {self.n_features_in_}")
+        return weigh(self.weighting, rows, self.idf_)
+
+
+class Raw(Weighting):
+    """Rows as they are."""
+
+    weighting = "raw"
+
+
+class Binary(Weighting):
+    """Which features a row has, not how often: ones, l2-normalised."""
+
+    weighting = "binary"
+
+
+class Tf(Weighting):
+    """Rows l2-normalised."""
+
+    weighting = "tf"
+
+
+class TfIdf(Weighting):
+    """tf * ln(N / df), N and df of the training rows, l2-normalised."""
+
+    weighting = "tfidf"
+
+
+class LogTfIdf(Weighting):
+    """ln(1 + tf) * ln(N / df), N and df of the training rows, l2-normalised."""
+
+    weighting = "logtfidf"

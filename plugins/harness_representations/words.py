@@ -1,0 +1,95 @@
+"""Texts by their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from harness.sdk import rules
+from harness.sdk.reading.tokens import ALPHANUMERIC, WORDS, english_stop_words
+from harness_representations.kernels.spans import find_words
+from harness_representations.terms import Terms
+
+_BETWEEN = (
+    r"\s\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\xa9\xab-\xb4\xb6-\xb9\xbb-\xbf\xd7\xf7"  # ASCII and Latin-1
+    r"\u060c\u061b\u061f\u066a-\u066d\u06d4\u0964\u0965\u2000-\u200b\u200e-\u206f\u2e00-\u2e7f\u3000-\u303f"
+    r"\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"  # full-width forms
+)
+TOKENS = {
+    "any": re.compile(f"[^{_BETWEEN}]+"),
+    "alphanumeric": ALPHANUMERIC,
+    "letters": WORDS,
+}
+"""What a word is. "any" is for any script: what stands between spaces and punctuation, not Python's word characters,
+which leave out the vowel signs that many scripts have, and cut words there."""
+
+
+class Words(Terms):
+    """Words, or runs of words.
+
+    Parameters
+    ----------
+    ngrams : how many words a run has, a number or a range such as 1:2.
+    tokens : what a word is: any (what stands between spaces and punctuation, in any script), alphanumeric (a to z and
+        digits), letters (at least two of a to z), or a regular expression.
+    stop_words : none, english (scikit-learn's list), or a list of words to be left out before runs are made.
+    weighting : raw, binary, tf, tfidf or logtfidf: what becomes of the counts.
+    min_df : runs that fewer training texts have get no column.
+    max_features : at most so many columns, of the runs that are most frequent in training.
+    lowercase : whether upper and lower case are one.
+    accents : keep, or strip: a letter with a mark above or below is that letter.
+    """
+
+    find: ClassVar[Any] = find_words
+
+    def __init__(
+        self,
+        *,
+        ngrams: str | int | tuple[int, int] = 1,
+        tokens: str = "any",
+        stop_words: str | Sequence[str] | None = None,
+        weighting: str = "tfidf",
+        min_df: int = 1,
+        max_features: int | None = None,
+        lowercase: bool = True,
+        accents: str = "keep",
+    ) -> None:
+        self.ngrams = ngrams
+        self.tokens = tokens
+        self.stop_words = stop_words
+        self.weighting = weighting
+        self.min_df = min_df
+        self.max_features = max_features
+        self.lowercase = lowercase
+        self.accents = accents
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        return super()._rules() | {
+            "tokens": (_pattern(self.tokens) is not None, f"{', '.join(TOKENS)} or a regular expression"),
+            "stop_words": (_are_words(self.stop_words), "None, english or a list of words"),
+        }
+
+    def _tidier(self) -> Callable[[str], str]:
+        pattern = _pattern(self.tokens)
+        left_out = english_stop_words() if self.stop_words == "english" else frozenset(self.stop_words or ())
+        assert pattern is not None  # checked when it was fitted
+        find = pattern.findall
+        if not left_out:
+            return lambda text: " ".join(find(text))
+        return lambda text: " ".join([word for word in find(text) if word not in left_out])
+
+
+def _pattern(tokens: object) -> re.Pattern[str] | None:
+    if not isinstance(tokens, str):
+        return None
+    try:
+        return TOKENS.get(tokens) or re.compile(tokens)
+    except re.error:
+        return None
+
+
+def _are_words(value: object) -> bool:
+    if value is None or value == "english":
+        return True
+    return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)

@@ -1,0 +1,104 @@
+"""What the operating system is asked for: Linux's answers, and those of the plain POSIX version, which are fewer."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from harness.executors.base import Workplace
+from harness.executors.local import LocalExecutor
+from harness.system import choose_system, linux, posix
+from job_runs import JOBS, run
+
+TREE = """
+import subprocess, sys, time
+kept = bytearray(30_000_000)
+if sys.argv[1] != "0":
+    below = subprocess.Popen([sys.executable, "-c", sys.argv[2], str(int(sys.argv[1]) - 1), sys.argv[2]])
+print("there", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """A process with a child and a grandchild, each of 30 MB."""
+    command = [sys.executable, "-c", TREE, "2", TREE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        for _ in range(3):
+            assert process.stdout.readline() == "there\n"
+        yield process.pid
+        os.killpg(process.pid, 9)
+
+
+@pytest.mark.parametrize(
+    ("platform", "wanted", "chosen"),
+    [("linux", None, linux), ("linux", "posix", posix), ("darwin", None, posix), ("freebsd14", None, posix)],
+)
+def test_the_platform_decides_unless_the_plain_version_is_wanted(platform, wanted, chosen):
+    assert choose_system(platform, wanted) is chosen
+
+
+@pytest.mark.parametrize("system", [linux, posix], ids=["linux", "posix"])
+def test_processes_below_one_are_found_with_their_memory(tree, system):
+    below = system.all_below(tree)
+    assert len(below) == 2
+    assert system.children_of(tree) == below[:1]
+    assert 2 * 30_000_000 < system.resident_bytes(below) < 2 * 90_000_000
+    assert 2 * 30_000_000 < system.own_bytes(below, 0) <= system.resident_bytes(below)
+    assert system.own_bytes(below, 10**9) > 10**9
+    assert system.all_below(below[1]) == []
+
+
+def test_both_find_the_same_processes(tree):
+    assert sorted(posix.all_below(tree)) == sorted(linux.all_below(tree))
+
+
+def test_the_plain_version_finds_what_lost_its_parent_and_stayed_in_its_group(tmp_path):
+    leader = "import subprocess, sys; subprocess.Popen(['sh', '-c', 'sleep 60 & echo $!']); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", leader], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        orphan = int(process.stdout.readline())
+        time.sleep(0.1)  # until the shell between them has gone
+        assert orphan in posix.all_below(process.pid)
+        os.kill(orphan, 9)
+        process.stdin.close()
+
+
+def test_the_plain_version_says_nothing_of_what_it_cannot_know():
+    assert (posix.reset_peak(), posix.read_peak(), posix.processor_ticks()) == (None, None, None)
+    assert (posix.list_shared(), posix.held_shared([os.getpid()]), posix.size_shared(["x"])) == (set(), set(), 0)
+    assert posix.cpu_seconds_below(os.getpid()) == 0.0
+    assert posix.count_threads() >= 1
+
+
+@pytest.fixture(scope="module")
+def plain(marked, tmp_path_factory):
+    """An executor whose processes have the plain version."""
+    folder = tmp_path_factory.mktemp("jobs")
+    (folder / "jobs.py").write_text(JOBS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HARNESS_SYSTEM", "posix")
+        with LocalExecutor(Workplace(path=(str(folder),))) as executor:
+            yield executor
+
+
+@pytest.mark.parametrize(
+    ("name", "limits", "status"),
+    [
+        ("answer", {"value": 1}, "ok"),
+        ("leave_a_child", {}, "ok"),
+        ("leave_a_child_that_ignores_signals", {}, "ok"),
+        ("hang_holding_the_gil", {"timeout": 0.7}, "timeout"),
+        ("grow_in_a_child", {"memory": 300 * 2**20}, "memory"),
+        ("read_address_zero", {}, "crash"),
+        ("fail", {}, "crash"),
+    ],
+)
+def test_the_plain_version_keeps_limits_and_cleans_up_what_stays_in_the_group(plain, marked, name, limits, status):
+    known = set(marked.alive())
+    assert run(plain, name, **limits).status == status
+    assert marked.left_behind(known, seconds=3) == {}
