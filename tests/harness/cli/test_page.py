@@ -3,7 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
+from harness import open_results
 from harness.cli.page import page
+from harness.cli.showing import tell_page
 from harness.errors import StoreError
 from harness.machine import Machine
 from harness.store import open_store
@@ -47,6 +49,11 @@ def test_columns_are_those_of_the_table_and_more_can_be_chosen(results, tmp_path
     (part,) = parts_of(tmp_path / "report.html", results / "one")
     assert part["shown"] == ["r1", "train"]
     assert part["notes"][-1] == "Left out, for no plugin at hand gives them: unheard_of."
+
+
+def test_a_run_says_how_to_get_it(results, capsys):
+    tell_page(open_results(results / "one"))
+    assert f"`harness page {results / 'one'}` makes a page" in capsys.readouterr().err
 
 
 def test_a_place_without_results_is_named(tmp_path):

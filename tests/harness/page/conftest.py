@@ -31,15 +31,8 @@ def trials_of(make_record):
 def part_of():
     """The part of the page that some records make."""
 
-    def make(records, shown=(R1, TRAIN), more=(INDEX,), **options):
-        asked = PartRequest(
-            "mine", group_records(records), shown, more, MACHINES, METRICS.__getitem__, no_risk, **options
-        )
-        return make_part(asked)
+    def make(records, shown=(R1, TRAIN), more=(INDEX,), read_risk=no_risk, **options):
+        lines, find_metric = group_records(records), METRICS.__getitem__
+        return make_part(PartRequest("mine", lines, shown, more, MACHINES, find_metric, read_risk, **options))
 
     return make
-
-
-@pytest.fixture(scope="session")
-def lines_of():
-    return group_records

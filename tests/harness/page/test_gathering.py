@@ -1,11 +1,13 @@
 """The content of a page: the rows, marks and notes of the text table, and all that is known of each line."""
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.groups import group_records
 from harness.page.rounding import shortened
+from harness.sdk.selective import risk_curve
 from harness.stats import Summary
 from harness.tables.numbers import format_value
 from harness.tables.table import make_table
@@ -135,6 +137,37 @@ def test_a_learner_that_is_not_on_every_data_set_leaves_the_others_to_be_ranked(
     (by_r1, _) = part.ranks
     assert by_r1.ranks == {"pa": 1.0, "tree": 2.0}
     assert by_r1.left_out == ("bad",)
+
+
+def test_accuracy_on_the_surest_rows_is_a_figure_where_scores_are_kept(part_of, trials_of):
+    def read_risk(record):
+        if record.label == "pa":
+            return risk_curve(np.array([4.0, 3.0, 2.0, 1.0]), np.array([False, False, False, True]))
+        return None
+
+    part = part_of([*trials_of("pa", 0.9, 1.0), *trials_of("ff", 0.8, 1.0)], read_risk=read_risk)
+    (figure,) = part.figures
+    assert (figure.kind, figure.title, figure.y_title) == ("coverage", "digits", "accuracy")
+    (series,) = figure.series
+    assert series.label == "pa"
+    assert (series.y[0], series.y[-1]) == (1.0, 0.75)
+
+
+def test_one_data_set_seen_in_two_ways_is_one_group_whose_lines_say_which(part_of, trials_of):
+    records = [*trials_of("pa", 0.9, 1.0), *trials_of("pa", 0.8, 1.0, representation="tfidf")]
+    part = part_of(records)
+    assert [line.representation for line in part.lines] == ["tf", "tfidf"]
+    assert len({line.title for line in part.lines}) == 2
+    assert [dataset.title for dataset in part.datasets] == ["digits"]
+    assert "it beats" in part.datasets[0].verdict[0]
+
+
+def test_one_data_set_parted_in_two_ways_is_two_groups_that_are_told_apart(part_of, trials_of):
+    records = [*trials_of("pa", 0.9, 1.0), *trials_of("pa", 0.8, 1.0, split="kfold:5")]
+    titles = [dataset.title for dataset in part_of(records).datasets]
+    assert len(titles) == 2
+    assert "holdout:0.1" in titles[0]
+    assert "kfold:5" in titles[1]
 
 
 def test_without_curves_or_sweeps_there_are_no_such_figures(part_of, trials_of):
