@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
     from harness.api.model import Model, load_model
+    from harness.api.paging import find_folders, make_page
     from harness.api.predicting import Predicted, PredictionRequest, predict_rows
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
@@ -49,6 +50,8 @@ _HOMES = {
     "Predicted": "predicting",
     "PredictionRequest": "predicting",
     "predict_rows": "predicting",
+    "find_folders": "paging",
+    "make_page": "paging",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -93,11 +96,13 @@ __all__ = [
     "choose_progress",
     "default_out",
     "find_checked",
+    "find_folders",
     "fit",
     "fit_request",
     "keep_reproduction",
     "list_papers",
     "load_model",
+    "make_page",
     "new_package",
     "open_results",
     "plan_request",
