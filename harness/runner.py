@@ -177,6 +177,7 @@ def run_trials(
         start = started[trial.key]
         ended = replace(
             circumstances,
+            versions={**circumstances.versions, **trial.packages},
             started=start.time,
             load=start.load,
             total_seconds=end.seconds,

@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
+    from harness.api.environments import (
+        EnvironmentLine,
+        build_environments,
+        describe_environments,
+        remove_environments,
+    )
     from harness.api.front import run
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
@@ -35,6 +41,10 @@ _HOMES = {
     "find_checked": "checking",
     "run_checks": "checking",
     "choose_columns": "columns",
+    "EnvironmentLine": "environments",
+    "build_environments": "environments",
+    "describe_environments": "environments",
+    "remove_environments": "environments",
     "run": "front",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
@@ -63,6 +73,7 @@ _HOMES = {
 __all__ = [
     "KINDS_OF_PACKAGES",
     "CheckResult",
+    "EnvironmentLine",
     "PaperExperiment",
     "Plan",
     "Reproduction",
@@ -71,9 +82,11 @@ __all__ = [
     "RunInterrupted",
     "RunOptions",
     "Session",
+    "build_environments",
     "choose_columns",
     "choose_progress",
     "default_out",
+    "describe_environments",
     "find_checked",
     "keep_reproduction",
     "list_papers",
@@ -82,6 +95,7 @@ __all__ = [
     "plan_request",
     "read_paper",
     "read_results",
+    "remove_environments",
     "reopen_paper",
     "run",
     "run_checks",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from harness.contract import Direction
 from harness.metric import MetricCall
@@ -40,6 +41,8 @@ class Trial(TrialNames):
     blueprint: Blueprint
     code_group: str = ""
     """Whose code runs in it: only trials of one group share what is imported ahead."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions of what is in the environment that it runs in, where it has one of its own."""
     representing: RepresentationPlan
     wants_dense: bool
     wants_taxonomy: bool

@@ -14,7 +14,7 @@ LAYERS = [
     "harness.api",
     "harness.runner | harness.rescore | harness.checks",
     "harness.progress | harness.experiment",
-    "harness.trials",
+    "harness.trials | harness.environments",
     "harness.data | harness.tables | harness.figures",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",
