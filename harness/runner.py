@@ -242,6 +242,7 @@ def clocked_seconds(measured: Measured) -> float:
         measured.tune_seconds,
         measured.import_seconds,
         measured.warmup_seconds,
+        measured.stage_seconds,
         measured.fit_seconds,
         measured.predict_seconds,
         measured.rank_seconds,

@@ -1,4 +1,4 @@
-"""One trial, in a process of its own: load, split, tune, represent, warm up, fit, predict, rank (clocks), measure."""
+"""One trial, in a process of its own: load, split, tune, represent, warm up, stage, fit, predict, rank, measure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
 from harness.trials.blueprint import build_estimator
-from harness.trials.building import extra_arguments, seed_shared_chance, takes, warm_up
+from harness.trials.building import extra_arguments, seed_shared_chance, stage, takes, warm_up
 from harness.trials.clock import Clock
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
@@ -87,7 +87,8 @@ def _as_file(ranking: Ranking) -> bytes:
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     """Run one trial: what was measured of it, and the ranks of its test part."""
     trial = job.trial
-    load, imported, warm, fit, predict, rank = Clock(), Clock(), Clock(), Clock(), Clock(), Clock()
+    load, imported, warm, staging = Clock(), Clock(), Clock(), Clock()
+    fit, predict, rank = Clock(), Clock(), Clock()
     warned: list[str] = []
     send("load")
     with load.running():
@@ -106,10 +107,13 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
+    send("stage")
+    with heed_warnings(warned), staging.running():
+        staged = stage(learner, parts.train)
     base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():
-        learner.fit(parts.train.X, parts.train.y, **extra)
+        learner.fit(parts.train.X, parts.train.y, **extra, **staged)
     parts.check_unchanged(before)
     send("predict")
     with heed_warnings(warned):
@@ -154,6 +158,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         load_seconds=load.wall,
         import_seconds=imported.wall,
         warmup_seconds=warm.wall,
+        stage_seconds=staging.wall if staged else None,
         peak_bytes=peak_bytes,
         base_bytes=base_bytes,
         curve=tuple(curve),
