@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from typing import Any
 
@@ -54,9 +55,11 @@ class _Omikuji(Peer):
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
         """The rows as Omikuji holds them, which it reads from a file only."""
         indicator = csr_array((np.ones(labels.indices.size), labels.indices, labels.indptr), (rows.shape[0], n_classes))
+        lines = io.BytesIO()
+        dump_svmlight_file(rows, indicator, lines, multilabel=True)
         with tempfile.NamedTemporaryFile(prefix="omikuji-") as file:
             file.write(f"{rows.shape[0]} {rows.shape[1]} {n_classes}\n".encode())
-            dump_svmlight_file(rows, indicator, file, multilabel=True)
+            file.write(lines.getvalue().replace(b" \n", b"\n"))  # how it wants a row without features
             file.flush()
             path = ffi.new("char[]", file.name.encode())
             loaded = lib.load_omikuji_data_set(path, _threads().ptr)
