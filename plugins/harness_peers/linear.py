@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
-from harness_peers.peer import Peer, pad, rows_of
-
-MOST_VALUES = 4_000_000
-"""Scores held at once."""
+from harness_peers.peer import ScoringPeer, rows_of
 
 
-class _Liblinear(Peer):
+class _Liblinear(ScoringPeer):
     """Linear weights by one of LIBLINEAR's solvers; rows are scored as a product of matrices."""
 
     solver: ClassVar[int]
@@ -49,23 +46,18 @@ class _Liblinear(Peer):
         self.coef_ = np.zeros((self.classes_.size, n_inputs))
         self.coef_[[int(label) for label in model.label[: model.nr_class]]] = weights
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        rows = rows_of(X)
-        step = max(1, MOST_VALUES // self.classes_.size)
-        blocks = [np.empty((0, k), np.int32)]
-        for start in range(0, rows.shape[0], step):
-            scores = self._scores(rows[start : start + step])
-            blocks.append(pad(np.argsort(-scores, axis=1, kind="stable"), k))
-        return np.concatenate(blocks)
-
-    def _scores(self, rows: csr_array) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = rows @ self.coef_[:, : self.n_features_in_].T
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes: what LIBLINEAR's own predict computes, as one product of matrices."""
+        scores: NDArray[np.float64] = rows_of(X) @ self.coef_[:, : self.n_features_in_].T
         return scores + self.bias * self.coef_[:, -1] if self.bias >= 0 else scores
 
 
 class L2SVC(_Liblinear):
     """LIBLINEAR's L2-regularised L2-loss support vector machines, one against the rest, in the dual (-s 1).
+
+    References
+    ----------
+    Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
 
     Parameters
     ----------
@@ -73,8 +65,6 @@ class L2SVC(_Liblinear):
     eps : how near to the optimum it stops (-e).
     bias : the value of a feature that every row has; below 0 for none (-B).
     random_state : seed of the order of rows.
-
-    References: Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
     """
 
     solver = 1
@@ -83,15 +73,17 @@ class L2SVC(_Liblinear):
 class CrammerSinger(_Liblinear):
     """LIBLINEAR's multi-class support vector machine of Crammer and Singer (-s 4).
 
+    References
+    ----------
+    Crammer, Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2,
+    2001.
+
     Parameters
     ----------
     C : weight of the training errors (-c).
     eps : how near to the optimum it stops (-e).
     bias : the value of a feature that every row has; below 0 for none (-B).
     random_state : seed of the order of rows.
-
-    References: Crammer, Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2,
-    2001.
     """
 
     solver = 4

@@ -15,29 +15,50 @@ from sklearn.datasets import dump_svmlight_file
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import Peer, bytes_saved, rows_of
+from harness_peers.peer import RankingPeer, bytes_saved, rows_of
 
 
-class _Omikuji(Peer):
-    """A forest of label trees, each node a set of linear classifiers; a row follows the best paths."""
+class Parabel(RankingPeer):
+    """Omikuji's Parabel: balanced binary trees over the labels, a linear classifier at each node.
+
+    References
+    ----------
+    Prabhu, Kag, Harsola, Agrawal, Varma, Parabel: partitioned label trees for extreme classification, WWW
+    2018.
+
+    Parameters
+    ----------
+    n_trees : trees in the forest.
+    max_depth : the depth at most.
+    min_branch_size : labels below which a node is a leaf.
+    cluster_k : children of a node.
+    cluster_balanced : whether they have as many labels each.
+    collapse_every_n_layers : layers that are made one; 0 for none.
+    centroid_threshold : weights of label centroids below it are dropped.
+    linear_eps : how near to the optimum a classifier stops.
+    linear_c : weight of the training errors.
+    linear_weight_threshold : weights below it are dropped.
+    linear_max_iter : passes of a classifier at most.
+    beam_size : paths that a row follows at once.
+    """
 
     model_: Any
 
     def __init__(
         self,
         *,
-        n_trees: int,
-        max_depth: int,
-        min_branch_size: int,
-        cluster_k: int,
-        cluster_balanced: bool,
-        collapse_every_n_layers: int,
-        centroid_threshold: float,
-        linear_eps: float,
-        linear_c: float,
-        linear_weight_threshold: float,
-        linear_max_iter: int,
-        beam_size: int,
+        n_trees: int = 3,
+        max_depth: int = 20,
+        min_branch_size: int = 100,
+        cluster_k: int = 2,
+        cluster_balanced: bool = True,
+        collapse_every_n_layers: int = 0,
+        centroid_threshold: float = 0.0,
+        linear_eps: float = 0.1,
+        linear_c: float = 1.0,
+        linear_weight_threshold: float = 0.1,
+        linear_max_iter: int = 20,
+        beam_size: int = 10,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
@@ -100,63 +121,14 @@ class _Omikuji(Peer):
         return bytes_saved(self.model_.save)
 
 
-class Parabel(_Omikuji):
-    """Omikuji's Parabel: balanced binary trees over the labels, a linear classifier at each node.
-
-    Parameters
-    ----------
-    n_trees : trees in the forest.
-    max_depth : the depth at most.
-    min_branch_size : labels below which a node is a leaf.
-    cluster_k : children of a node.
-    cluster_balanced : whether they have as many labels each.
-    collapse_every_n_layers : layers that are made one; 0 for none.
-    centroid_threshold : weights of label centroids below it are dropped.
-    linear_eps : how near to the optimum a classifier stops.
-    linear_c : weight of the training errors.
-    linear_weight_threshold : weights below it are dropped.
-    linear_max_iter : passes of a classifier at most.
-    beam_size : paths that a row follows at once.
-
-    References: Prabhu, Kag, Harsola, Agrawal, Varma, Parabel: partitioned label trees for extreme classification, WWW
-    2018.
-    """
-
-    def __init__(
-        self,
-        *,
-        n_trees: int = 3,
-        max_depth: int = 20,
-        min_branch_size: int = 100,
-        cluster_k: int = 2,
-        cluster_balanced: bool = True,
-        collapse_every_n_layers: int = 0,
-        centroid_threshold: float = 0.0,
-        linear_eps: float = 0.1,
-        linear_c: float = 1.0,
-        linear_weight_threshold: float = 0.1,
-        linear_max_iter: int = 20,
-        beam_size: int = 10,
-    ) -> None:
-        super().__init__(
-            n_trees=n_trees,
-            max_depth=max_depth,
-            min_branch_size=min_branch_size,
-            cluster_k=cluster_k,
-            cluster_balanced=cluster_balanced,
-            collapse_every_n_layers=collapse_every_n_layers,
-            centroid_threshold=centroid_threshold,
-            linear_eps=linear_eps,
-            linear_c=linear_c,
-            linear_weight_threshold=linear_weight_threshold,
-            linear_max_iter=linear_max_iter,
-            beam_size=beam_size,
-        )
-
-
-class Bonsai(_Omikuji):
+class Bonsai(Parabel):
     """Omikuji's Bonsai: shallow trees of many children, not balanced, as its authors set them up.
 
+    References
+    ----------
+    Khandagale, Xiao, Babbar, Bonsai: diverse and shallow trees for extreme multi-label classification,
+    Machine Learning 109, 2020.
+
     Parameters
     ----------
     n_trees : trees in the forest.
@@ -171,9 +143,6 @@ class Bonsai(_Omikuji):
     linear_weight_threshold : weights below it are dropped.
     linear_max_iter : passes of a classifier at most.
     beam_size : paths that a row follows at once.
-
-    References: Khandagale, Xiao, Babbar, Bonsai: diverse and shallow trees for extreme multi-label classification,
-    Machine Learning 109, 2020.
     """
 
     def __init__(

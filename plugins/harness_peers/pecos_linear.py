@@ -12,10 +12,10 @@ from scipy.sparse import csc_matrix, csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import Peer, bytes_saved, rows_of
+from harness_peers.peer import RankingPeer, bytes_saved, rows_of
 
 
-class _Pecos(Peer):
+class _Pecos(RankingPeer):
     """A linear model of PECOS's, over a chain of clusters or none."""
 
     model_: Any

@@ -17,6 +17,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from harness.sdk.kernels.instances import Labels, canonical_rows
 from harness.sdk.labels import as_labels, name_labels
 
+MOST_SCORES = 4_000_000
+"""Held at once."""
+
 
 @dataclass(frozen=True)
 class Staged:
@@ -28,7 +31,7 @@ class Staged:
 
 
 class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """A tool that learns from a form of its own: it supplies `_convert`, `_train`, and `rank` or `predict`."""
+    """A tool that learns from a form of its own: it supplies `_convert`, `_train` and `predict`."""
 
     classes_: NDArray[Any]
     n_features_in_: int
@@ -55,26 +58,41 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
         self._train(ready.rows)
         return self
 
+
+class RankingPeer(Peer):
+    """A tool that gives the best classes of a row."""
+
+    @abstractmethod
+    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
+        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The best class of each row; that of position 0 where the tool ranks none."""
         best = self.rank(X, 1)[:, 0]
         return self.classes_[np.maximum(best, 0)]
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        raise NotImplementedError
+
+class ScoringPeer(Peer):
+    """A tool that scores every class, of which the host makes a ranking."""
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Rows x classes."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of highest score of each row."""
+        rows = rows_of(X)
+        step = max(1, MOST_SCORES // self.classes_.size)
+        best = [np.empty(0, np.int64)]
+        for start in range(0, rows.shape[0], step):
+            best.append(self.decision_function(rows[start : start + step]).argmax(axis=1))
+        return self.classes_[np.concatenate(best)]
 
 
 def rows_of(X: Any) -> csr_array:
     """Rows of 32-bit values and indices, each feature once and in order."""
     rows = canonical_rows(csr_array(X, dtype=np.float32))
     return csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr), shape=rows.shape)
-
-
-def pad(ranks: NDArray[Any], k: int) -> NDArray[np.int32]:
-    """The first k columns, with -1 where there are fewer."""
-    kept = ranks[:, :k].astype(np.int32)
-    return np.pad(kept, ((0, 0), (0, k - kept.shape[1])), constant_values=-1)
 
 
 def bytes_saved(save: Callable[[str], object]) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from harness import LearnerSpec, hookimpl
+from harness.contract import Ability
 
 LIBLINEAR = ("liblinear-official>=2.43",)
 OMIKUJI = ("omikuji>=0.5",)
 PECOS = ("libpecos>=1.2", "numpy<2")
 VOWPAL = ("vowpalwabbit>=9.10",)
-SEVERAL = frozenset({"multilabel"})
+SEVERAL: frozenset[Ability] = frozenset({"multilabel"})
 
 
 @hookimpl

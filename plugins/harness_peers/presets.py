@@ -14,7 +14,9 @@ ClassWeight = Literal["balanced"] | None
 class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's LinearSVC: LIBLINEAR's one-versus-rest support vector machines.
 
-    Use: the flat method to beat, where rows times classes can be waited for.
+    When to use
+    -----------
+    The flat method to beat, where rows times classes can be waited for.
 
     Parameters
     ----------

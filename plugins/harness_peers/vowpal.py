@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from vowpalwabbit import Workspace
 
 from harness.sdk.kernels.instances import Labels
-from harness_peers.peer import Peer, bytes_saved, pad, rows_of
+from harness_peers.peer import Peer, ScoringPeer, bytes_saved, rows_of
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Vowpal(Peer):
         return bytes_saved(self.workspace_.save)
 
 
-class OneAgainstAll(_Vowpal):
+class OneAgainstAll(_Vowpal, ScoringPeer):
     """Vowpal Wabbit's --oaa: a regressor for each class, side by side in one table of hashed weights.
 
     Parameters
@@ -96,19 +96,13 @@ class OneAgainstAll(_Vowpal):
 
     reduction, options = "oaa", "--scores"
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        ranks = np.full((X.shape[0], k), -1, np.int32)
-        for row, scores in enumerate(self._answers(X)):
-            order = np.argsort(-np.asarray(scores), kind="stable")
-            ranks[row] = pad(order[None], k)[0]
-        return ranks
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes."""
+        return np.asarray(self._answers(X), dtype=np.float64).reshape(-1, self.classes_.size)
 
 
 class _OneAnswer(_Vowpal):
     """A tree that gives one class for a row, and no others."""
-
-    rank = None  # type: ignore[assignment]  # it cannot, and says so by not having it
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
@@ -137,6 +131,10 @@ class LogMulti(_OneAnswer):
 class RecallTree(_OneAnswer):
     """Vowpal Wabbit's --recall_tree: a tree leads to a few candidate classes, which compete one against another.
 
+    References
+    ----------
+    Daume, Karampatziakis, Langford, Mineiro, Logarithmic time one-against-some, ICML 2017.
+
     Parameters
     ----------
     passes : passes over the examples.
@@ -145,8 +143,6 @@ class RecallTree(_OneAnswer):
     power_t : how fast steps shorten.
     loss_function : squared, logistic, hinge or another of its own.
     random_state : its random_seed.
-
-    References: Daume, Karampatziakis, Langford, Mineiro, Logarithmic time one-against-some, ICML 2017.
     """
 
     reduction = "recall_tree"

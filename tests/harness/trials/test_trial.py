@@ -149,6 +149,13 @@ def test_the_thread_limit_is_in_force_and_told(executor, single, threads):
     assert set(pools.values()) == {threads}
 
 
+def test_what_a_tool_needs_before_it_learns_is_outside_the_clock_and_recorded(executor, single):
+    answer, _ = good(executor, "Staging", single)
+    assert 0.3 <= answer.stage_seconds < 0.6
+    assert answer.fit_seconds < 0.3
+    assert good(executor, "Ranking", single)[0].stage_seconds is None
+
+
 def test_importing_and_whatever_happens_on_first_use_are_outside_the_clock(executor, single):
     answer, _ = good(executor, "late:Late", single)
     assert answer.import_seconds >= 0.8
