@@ -104,8 +104,8 @@ def _find_arguments(target: str) -> _Arguments | None:
         init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
         if init:
             return _Arguments(init[-1].args, 1)
-        # A class without one has that of the class that it is derived from, which the same module may hold.
-        first = node.bases[0] if len(node.bases) == 1 else None
+        # A class without one has that of the first class that it is derived from, which the same module may hold.
+        first = node.bases[0] if node.bases else None
         node = _find_definition(f"{module}:{first.id}") if isinstance(first, ast.Name) else None
     return None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.abilities import AfterPass, Learner
+from harness.abilities import AfterPass, Learner, Stages
 from harness.contract import Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
@@ -107,9 +107,11 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
-    send("stage")
-    with heed_warnings(warned), staging.running():
-        staged = stage(learner, parts.train)
+    staged: dict[str, Any] = {}
+    if isinstance(learner, Stages):
+        send("stage")
+        with heed_warnings(warned), staging.running():
+            staged = stage(learner, parts.train)
     base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():

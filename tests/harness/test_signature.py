@@ -61,6 +61,9 @@ LEARNERS = """
     class FromTwo(Plain, Exception):
         pass
 
+    class ElsewhereFirst(Exception, Plain):
+        pass
+
     Circle = object
 
     class Circle(Circle):
@@ -88,6 +91,7 @@ READ = {
     "Plain": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
     "Inherits": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
     "InheritsAgain": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
+    "FromTwo": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
     "Needs": {"estimator": REQUIRED, "C": 1, "other": REQUIRED, "more": 2},
     "Positional": {"second": 2},
     "Varied": {"C": 1},
@@ -117,7 +121,7 @@ def test_a_default_that_is_no_plain_value_is_kept_as_text(write):
     assert repr(found["power"]) == "2 * 3"
 
 
-@pytest.mark.parametrize("name", ["FromElsewhere", "FromTwo", "Circle", "Wide", "Absent", "LIMIT"])
+@pytest.mark.parametrize("name", ["FromElsewhere", "ElsewhereFirst", "Circle", "Wide", "Absent", "LIMIT"])
 def test_where_the_source_alone_does_not_tell_the_answer_is_none(write, name):
     assert read_parameters(f"{write(LEARNERS)}:{name}") is None
 
