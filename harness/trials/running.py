@@ -107,11 +107,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
-    staged: dict[str, Any] = {}
-    if isinstance(learner, Stages):
-        send("stage")
-        with heed_warnings(warned), staging.running():
-            staged = stage(learner, parts.train)
+    staged = _stage_timed(learner, parts, staging, warned, send)
     base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():
@@ -169,6 +165,15 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
     return measured, answer.ranking
+
+
+def _stage_timed(learner: Learner, parts: Parts, clock: Clock, warned: list[str], send: Send) -> dict[str, Any]:
+    """What fit gets of a learner that brings the rows into a form of its own first, by a clock of that alone."""
+    if not isinstance(learner, Stages):
+        return {}
+    send("stage")
+    with heed_warnings(warned), clock.running():
+        return stage(learner, parts.train)
 
 
 @dataclass(frozen=True)
