@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from defaults_page import Measurement, read_measurements, write_page
 from numpy.typing import NDArray
+from represented import represented
 from scipy.sparse import csr_array, issparse
 
 from harness.api.preparing import preparer
@@ -37,7 +38,6 @@ from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.resolve import resolve_dataset
 from harness.signature import import_target
 from harness.split import parse_split
-from harness.trials.represent import represent
 from harness.trials.splitting import draw_split
 
 Params = dict[str, Any]
@@ -138,13 +138,13 @@ def load_parts(entry: Mapping[str, Any], session: Session, raw: Path) -> Iterato
         source = str(raw / source)
     dataset = resolve_dataset(parse_dataset(source), session.catalog)
     data = open_dataset(Path(preparer(session)(dataset).folder))
-    rows, _ = draw_split(parse_split(entry["split"]), data.X.shape[0], 0, data.splits, data.y)
+    rows, _ = draw_split(parse_split(entry["split"]), data.rows, 0, data.splits, data.y)
     rows = rows[:MOST_ROWS]  # in random order
-    X, y = data.X[rows], data.y[rows]
     for draw in range(entry.get("draws", 1)):
         train, judging = draw_split(parse_split(JUDGING), rows.size, draw, {})
-        X_train, X_judging = represent(dataset.representation, X[train], X[judging])
-        yield Part(entry["name"], draw, X_train, y[train], X_judging, y[judging], data.taxonomy)
+        train, judging = rows[train], rows[judging]
+        X_train, X_judging = represented(data, dataset.representations[0].name, train, judging)
+        yield Part(entry["name"], draw, X_train, data.y[train], X_judging, data.y[judging], data.taxonomy)
 
 
 def suiting_parts(spec: LearnerSpec, parts: list[Part], stand_ins: Mapping[str, str]) -> Iterator[Part]:

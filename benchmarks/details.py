@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from represented import represented
 
 from harness.api.preparing import preparer
 from harness.api.session import Session
@@ -31,7 +32,6 @@ from harness.data.arrays import open_dataset
 from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.resolve import resolve_dataset
 from harness.split import parse_split
-from harness.trials.represent import represent
 from harness.trials.splitting import draw_split
 from harness_index import OOZ
 from harness_prototype import PA, Perceptron
@@ -53,8 +53,8 @@ def open_by_name(name: str) -> Dataset:
 
 def parted(data: Dataset, representation: str, share: float, seed: int) -> tuple[Any, Any, Any, Any]:
     """X and y of the training and of the test rows."""
-    train, test = draw_split(parse_split(f"holdout:{share}"), data.X.shape[0], seed, data.splits, data.y)
-    X_train, X_test = represent(representation, data.X[train], data.X[test])
+    train, test = draw_split(parse_split(f"holdout:{share}"), data.rows, seed, data.splits, data.y)
+    X_train, X_test = represented(data, representation, train, test)
     return X_train, data.y[train], X_test, data.y[test]
 
 

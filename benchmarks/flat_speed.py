@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from represented import represented
 from scipy.sparse import csr_array
 
 from harness.machine import describe_machine
 from harness.signature import import_target
 from harness.split import parse_split
-from harness.trials.represent import represent
 from harness.trials.splitting import draw_split
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
@@ -317,9 +317,8 @@ def write_vw(path: Path, X: csr_array, y: np.ndarray) -> None:
 
 
 def prepare(data: Any, representation: str, test_share: float = 0.2) -> Parts:
-    train, test = draw_split(parse_split(f"holdout:{test_share}"), data.X.shape[0], 0, {})
-    X = csr_array(data.X, dtype=np.float32)
-    X_train, X_test = represent(representation, X[train], X[test])
+    train, test = draw_split(parse_split(f"holdout:{test_share}"), data.rows, 0, {})
+    X_train, X_test = represented(data, representation, train, test)
     return Parts(X_train, data.y[train], X_test, data.y[test])
 
 

@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from flat_speed import ONE_THREAD, Parts, best_seconds, import_seconds, prepare, shape, write_vw
+from represented import represented
 from scipy.sparse import csr_array
 
 from harness.machine import describe_machine
 from harness.signature import import_target
-from harness.trials.represent import represent
+from harness_representations.weights import Binary
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tree-speed.md"
 PASSES = 6
@@ -87,15 +88,14 @@ def write_page(sections: dict[str, str]) -> None:
 def measure_news() -> list[str]:
     data = import_target("harness_text.newsgroups:load_newsgroups")(headers="keep")
     train, test = data.splits["bydate"]
-    X = csr_array(data.X, dtype=np.float32)
-    return ["## A pass on 20 newsgroups, by date", *beside_peer(Parts(*in_order(X, data.y, train, test)))]
+    return ["## A pass on 20 newsgroups, by date", *beside_peer(Parts(*in_order(data, train, test)))]
 
 
-def in_order(X: csr_array, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> tuple[Any, ...]:
+def in_order(data: Any, train: np.ndarray, test: np.ndarray) -> tuple[Any, ...]:
     """The parts, the training rows shuffled: Vowpal Wabbit takes them as they come."""
     train = np.random.default_rng(0).permutation(train)
-    X_train, X_test = represent("tfidf", X[train], X[test])
-    return X_train, y[train], X_test, y[test]
+    X_train, X_test = represented(data, "tfidf", train, test)
+    return X_train, data.y[train], X_test, data.y[test]
 
 
 def measure_zipf() -> list[str]:
@@ -244,7 +244,7 @@ def made(n_classes: int) -> tuple[csr_array, np.ndarray, csr_array, np.ndarray]:
         ends = np.arange(0, n_rows * WORDS + 1, WORDS)
         X = csr_array((np.ones(words.size, np.float32), words.ravel(), ends), shape=(n_rows, FEATURES))
         X.sum_duplicates()
-        parts += [represent("binary", X, X)[0], y]
+        parts += [Binary().fit_transform(X), y]
     return parts[0], parts[1], parts[2], parts[3]
 
 

@@ -1,7 +1,7 @@
 """Honest comparison of flat and tree methods for many-class classification.
 
-`run` and `open_results` are for people with data; the specs, `Dataset`, `Outcome` and `hookimpl` are for authors of
-plugins, who find more in `harness.sdk`. Everything else is the host's own business.
+`run`, `open_results`, `fit` and `load_model` are for people with data; the specs, `Dataset`, `Outcome` and `hookimpl`
+are for authors of plugins, who find more in `harness.sdk`. Everything else is the host's own business.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from harness.errors import HarnessError
 from harness.hooks import hookimpl
 
 if TYPE_CHECKING:
+    from harness.api.fitting import fit
     from harness.api.front import run
+    from harness.api.model import Model, load_model
     from harness.api.results import Results, open_results
 
 __version__ = "0.2.0"
@@ -38,17 +40,20 @@ __all__ = [
     "Learner",
     "LearnerSpec",
     "MetricSpec",
+    "Model",
     "Outcome",
     "RawFile",
     "RepresentationSpec",
     "Results",
     "Taxonomy",
     "__version__",
+    "fit",
     "hookimpl",
+    "load_model",
     "open_results",
     "run",
 ]
-_FRONT_DOOR = ("Results", "open_results", "run")
+_FRONT_DOOR = ("Model", "Results", "fit", "load_model", "open_results", "run")
 """Loaded when asked for: plugins import this package, and must not wait for what runs them."""
 
 

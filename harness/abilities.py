@@ -30,6 +30,16 @@ class Ranks(Protocol):
 
 
 @runtime_checkable
+class Scores(Protocol):
+    """`scores(X, ranks)`: what the classes at these positions score, such as `rank` gives them; 0 beside pads.
+
+    The higher the better: along a row of ranks they never rise.
+    """
+
+    def scores(self, X: Any, ranks: Any) -> Any: ...
+
+
+@runtime_checkable
 class HasIndexSize(Protocol):
     """`index_size_`: the number of stored non-zero weights."""
 

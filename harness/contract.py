@@ -1,7 +1,6 @@
 """What a plugin promises and what it gets: five specs for registration, and the data that flows.
 
-A spec checks itself when it is made. Nothing here imports numpy or a learner at run time, so that listing and shell
-completion stay fast.
+A spec checks itself when it is made. Nothing here imports numpy at run time: listing and completion stay fast.
 """
 
 from __future__ import annotations
@@ -181,6 +180,8 @@ class MetricSpec:
     """Whether every trial computes it; one that costs time or deep ranks waits until it is asked for."""
     single: bool = False
     """Whether the trial must time the ranking of rows one at a time."""
+    confidence: bool = False
+    """Whether the trial must train once more, on a part of its training rows, to calibrate `Outcome.confidence`."""
     parameters: Params = field(default_factory=dict)
     """For a family: what `compute` takes by keyword, with defaults; `name(parameter=value)` sets them."""
     short: str = ""
@@ -195,7 +196,7 @@ class MetricSpec:
         fields.one_of("direction", get_args(Direction))
         fields.one_of("unit", get_args(Unit))
         fields.whole_numbers("depth")
-        fields.flags("timed", "shown", "always", "single")
+        fields.flags("timed", "shown", "always", "single", "confidence")
         fields.mapping("parameters")
 
 
@@ -294,3 +295,7 @@ class Outcome:
     """How many ranks a row the learner can tell; None for as many as it is asked for."""
     places: NDArray[np.int32] | None = None
     """In the shape of `ranks`: the rank with ties at their worst, where scores are known and tie; else None."""
+    scores: NDArray[np.float32] | None = None
+    """What the first and the second class of each row score, 0 for one that is not there; None where none is told."""
+    confidence: NDArray[np.float32] | None = None
+    """How sure the first class is, calibrated on training rows held out; None unless a metric asked."""

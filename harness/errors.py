@@ -98,5 +98,9 @@ class StoreError(HarnessError):
     """A results folder that cannot be read or written; what is in it is left as it was."""
 
 
+class ModelError(HarnessError):
+    """A model that cannot be read, written or asked: damaged, foreign, of another version, or asked the wrong thing."""
+
+
 class ContractError(Exception):
     """A plugin broke its promise (wrong shape, wrong type, changed its input); becomes the record's message."""

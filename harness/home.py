@@ -20,6 +20,8 @@ from harness.errors import DataError, MissingData
 
 HOME_VARIABLE = "HARNESS_DATA_HOME"
 MANIFEST = "manifest.json"
+REPRESENTED_LAYOUT = 1
+"""Raised when the kept form of represented rows changes."""
 _CONTENT, _CHANCE = "[0-9a-f]{16}", "[a-z0-9_]{8}"
 _MADE = rf"\.(.+?)(?:-{_CONTENT})?-{_CHANCE}"
 """How a folder is called in which something is made; what is kept is named by the beginning of a SHA-256."""
@@ -56,6 +58,17 @@ def parsed_root() -> Path:
     return data_home() / "parsed"
 
 
+def represented_root() -> Path:
+    """The folder that holds what learners see of data sets, computed once for all of them."""
+    return data_home() / "represented"
+
+
+def represented_folder(dataset: str, fingerprint: str, split: str, seed: int, identity: str) -> Path:
+    """Where the parts of a data set, split with a seed and represented in a way, are kept."""
+    decisive = json.dumps([REPRESENTED_LAYOUT, fingerprint, split, seed, identity])
+    return represented_root() / f"{dataset}-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}"
+
+
 def downloads_root() -> Path:
     """The folder that holds what is being downloaded."""
     return data_home() / "downloads"
@@ -89,7 +102,8 @@ def raw_folder(dataset: str) -> Path:
 
 def owner_of(path: Path) -> str | None:
     """The data set that something in the data home belongs to, which its name tells; None for what is nobody's."""
-    names = _PARSED_NAMES if path.parent == parsed_root() else _RAW_NAMES
+    is_made = path.parent in (parsed_root(), represented_root())
+    names = _PARSED_NAMES if is_made else _RAW_NAMES
     match = names.fullmatch(path.name)
     if match is None:
         return None

@@ -112,7 +112,10 @@ class Measured:
     clock_seconds: float | None = None
     """All of the trial by the clock of its own process; the supervisor's is `total_seconds`."""
     load_seconds: float | None = None
-    """Opening the data, the split and the representation; outside the clock."""
+    """Opening the data, the split, and what was left to do of the representation; outside the clock."""
+    represent_seconds: float | None = None
+    """Fitting the representation and applying it to both parts, once for all learners that see the same."""
+    represent_cpu_seconds: float | None = None
     import_seconds: float | None = None
     """Importing the learner; outside the clock."""
     warmup_seconds: float | None = None

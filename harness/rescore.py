@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Catalog, Entry
 from harness.contract import Dataset, MetricSpec, Outcome
@@ -23,7 +21,8 @@ from harness.metric import call_of
 from harness.record import Record, checksum_of
 from harness.store import Store, read_ranks
 from harness.trials.measure import compute_scores
-from harness.trials.outcome import Costs, Ranking, known_depth, make_outcome
+from harness.trials.outcome import Costs, Ranking, first_is_true, known_depth, make_outcome
+from harness.trials.rank_files import ranking_from_bytes
 from harness.trials.splitting import draw_split
 
 OpenData = Callable[[Record], Dataset]
@@ -144,6 +143,11 @@ def beyond_saved(record: Record, metric: MetricSpec, folder: Path) -> str:
             f"metric {metric.name!r} times rows one at a time, which nothing saved can tell: "
             f"run again with --metrics {metric.name} and another --out"
         )
+    if metric.confidence:
+        return (
+            f"metric {metric.name!r} needs a confidence, calibrated while the trial runs: "
+            f"run again with --metrics {metric.name} and another --out"
+        )
     if metric.depth > record.depth < (record.n_classes or 0):
         return (
             f"metric {metric.name!r} reads {metric.depth} ranks a row, but {folder} keeps {record.depth} of "
@@ -156,7 +160,7 @@ def beyond_saved(record: Record, metric: MetricSpec, folder: Path) -> str:
 
 
 def ranks_of(folder: Path, record: Record) -> Ranking:
-    """The saved ranks of a trial, checked to be those of its test rows, and the ranks with ties at their worst."""
+    """The saved ranks of a trial and what is kept beside them, checked to be those of its test rows."""
     saved = read_ranks(folder, record.key)
     if saved is None:
         raise HarnessError(
@@ -164,18 +168,15 @@ def ranks_of(folder: Path, record: Record) -> Ranking:
             f"(ranks/{record.key}.npy): run that trial again in another folder"
         )
     _check_file(folder, record, saved)
-    buffer = io.BytesIO(saved)
-    places: np.ndarray | None = None
     try:
-        ranks: np.ndarray = np.load(buffer, allow_pickle=False)
-        if buffer.tell() < len(saved):
-            places = np.load(buffer, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        ranking = ranking_from_bytes(saved, known_depth(record.ranked_by))
+    except ValueError as error:
         raise HarnessError(f"{folder}: ranks/{record.key}.npy cannot be read: {error}") from None
+    ranks = ranking.ranks
     if ranks.ndim != 2 or len(ranks) != record.n_test:
         raise HarnessError(f"{folder}: ranks/{record.key}.npy has shape {ranks.shape} for {record.n_test} test rows")
     _check_classes(folder, record, ranks)
-    return Ranking(ranks, places, known_depth(record.ranked_by))
+    return ranking
 
 
 def _check_file(folder: Path, record: Record, saved: bytes) -> None:
@@ -247,8 +248,4 @@ def rebuild_outcome(record: Record, data: Dataset, ranking: Ranking) -> Outcome:
 
 def first_hits(outcome: Outcome) -> list[bool]:
     """Whether the first-ranked class of each test row is a true one."""
-    first = outcome.ranks[:, 0].astype(np.int64)
-    if not issparse(outcome.truth):
-        return [bool(hit) for hit in first == outcome.truth]
-    true = csr_array(outcome.truth)
-    return [bool(position >= 0 and true[row, position]) for row, position in enumerate(first)]
+    return [bool(hit) for hit in first_is_true(outcome.ranks, outcome.truth)]

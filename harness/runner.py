@@ -134,11 +134,16 @@ def run_trials(
     executor: Executor,
     store: Store,
     progress: Progress,
+    noticed: set[str] | None = None,
 ) -> None:
-    """Run the trials; each one's record is in the store before the next one's is."""
+    """Run the trials; each one's record is in the store before the next one's is.
+
+    What was said of a learner stands in `noticed`, so that it is said once.
+    """
     specs = list(metrics)
     calls = tuple(call_of(spec) for spec in specs)
     time_single_rows = any(spec.single for spec in specs)
+    find_confidence = any(spec.confidence for spec in specs)
     circumstances = Circumstances(
         threads=conditions.threads,
         jobs=conditions.jobs,
@@ -147,10 +152,16 @@ def run_trials(
         commit=read_commit(),
     )
     started: dict[str, _Start] = {}
-    noticed: set[str] = set()
+    said = set() if noticed is None else noticed
 
     def job_of(trial: Trial) -> Job:
-        payload = TrialJob(trial=trial, metrics=calls, time_single_rows=time_single_rows, threads=conditions.threads)
+        payload = TrialJob(
+            trial=trial,
+            metrics=calls,
+            time_single_rows=time_single_rows,
+            find_confidence=find_confidence,
+            threads=conditions.threads,
+        )
         return Job(
             TRIAL_TARGET,
             payload,
@@ -188,16 +199,19 @@ def run_trials(
         progress.on_record(record)
         for notice in notices_of(record):
             told = f"{record.label} on {record.dataset}: {notice}"
-            if told not in noticed:  # once is enough, the foot of the table counts them
-                noticed.add(told)
+            if told not in said:  # once is enough, the foot of the table counts them
+                said.add(told)
                 progress.say(f"warning: {told}")
 
 
 def most_rank_bytes(trial: Trial) -> int:
-    """How much a trial's ranks and places can take: two numbers of four bytes for each rank of every row there is."""
+    """How much a trial's ranks and what stands behind them can take, for every row that there is.
+
+    A rank and a place of four bytes each, as deep as asked; two scores and a confidence of four bytes.
+    """
     header = read_header(Path(trial.data_folder))
     rows = header.rows if header else 0
-    return NPY_HEADS_BYTES + 2 * 4 * rows * trial.depth
+    return NPY_HEADS_BYTES + 4 * rows * (2 * trial.depth + 3)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 Words are lower-cased runs of letters, with at most one apostrophe inside. The features of a word are the three words
 before and the three after it, each with its position, and the nine conjunctions of two or three of them that stand next
 to each other, the word itself passed over: five pairs and four triples. They do not reach across the ends of a novel.
-Features that occur once in all six novels tell nothing and are left out unless `singletons` is set.
+Features that occur once in the training rows tell nothing; each trial leaves them out unless `singletons` is set.
 
 Texts come by file, packed or not, or from Project Gutenberg, whose words before and after a text are left out. What is
 counted there changes as the texts are revised; the figures of this project are of 724,859 words, 14,072 different ones,
@@ -48,13 +48,14 @@ def load_austen(*, source: str | None = None, singletons: bool = False) -> Datas
         titles.add(match[1])
     novels = [words_of(content) for _, content in files]
     vocabulary, words = np.unique(list(itertools.chain(*novels)), return_inverse=True)
-    X = context(words, np.array(list(map(len, novels))), singletons=singletons)
+    X = context(words, np.array(list(map(len, novels))))
     return Dataset(
         X=X,
         y=words,
         class_names=tuple(map(str, vocabulary)),
         found=f"{len(words):,} words, {len(vocabulary):,} different ones, {len(novels)} novels, "
         f"{X.shape[1]:,} features, {X.nnz / max(len(words), 1):.1f} a word",
+        counting="" if singletons else "frequent(min_df=2)",
     )
 
 
@@ -73,7 +74,7 @@ def words_of(content: bytes) -> list[str]:
     return _WORD.findall(text[start:stop].replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower())
 
 
-def context(words: NDArray[np.int64], lengths: NDArray[np.int64], *, singletons: bool) -> csr_array:
+def context(words: NDArray[np.int64], lengths: NDArray[np.int64]) -> csr_array:
     """Boolean features of every word, a block of columns for each position and each run of positions."""
     n_types = int(words.max(initial=-1)) + 1
     offsets = [*range(-REACH, 0), *range(1, REACH + 1)]
@@ -83,10 +84,9 @@ def context(words: NDArray[np.int64], lengths: NDArray[np.int64], *, singletons:
         for first in range(len(near) - length + 1):
             blocks.append(_joined(near[first : first + length], n_types))
     columns = np.empty((len(words), len(blocks)), np.int32)
-    least = 1 if singletons else 2
     n_columns = 0
     for position, values in enumerate(blocks):
-        columns[:, position], n_block = _numbered(values, n_columns, least)
+        columns[:, position], n_block = _numbered(values, n_columns)
         n_columns += n_block
     present = columns >= 0
     ends = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
@@ -111,9 +111,9 @@ def _joined(parts: list[NDArray[np.int64]], n_types: int) -> NDArray[np.int64]:
     return np.where(whole, joined, -1)
 
 
-def _numbered(values: NDArray[np.int64], first: int, least: int) -> tuple[NDArray[np.int64], int]:
-    """Columns from `first` on for the values that occur `least` times, -1 for the others; and how many columns."""
-    distinct, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    kept = (counts >= least) & (distinct >= 0)
+def _numbered(values: NDArray[np.int64], first: int) -> tuple[NDArray[np.int64], int]:
+    """Columns from `first` on for the values, -1 for those that are missing; and how many columns."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    kept = distinct >= 0
     column = np.where(kept, first + np.cumsum(kept) - 1, -1)
     return column[inverse], int(kept.sum())

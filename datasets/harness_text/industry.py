@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
 from harness_text.classes import positions, tree_of_paths
 from harness_text.counting import counted_words
@@ -56,7 +57,7 @@ def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
         class_names=tuple(classes),
         taxonomy=tree_of_paths("sector", paths),
         found=f"{len(pages):,} pages, {len(classes)} branches below {len(tops)} tops",
-        texts=texts,
+        texts=Texts.of(texts),
         counting=counted_words("letters", min_df=min_df),
     )
 

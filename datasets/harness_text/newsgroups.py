@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from harness import Dataset, Taxonomy
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
 from harness_text.classes import beside, check_choice, positions, tree_of_paths
 from harness_text.counting import counted_words
@@ -100,7 +101,7 @@ def load_newsgroups(
         taxonomy=tree_of(groups, taxonomy),
         splits={"bydate": (rows[:n_train], rows[n_train:])},
         found=f"{sizes} messages, {len(groups)} groups",
-        texts=texts,
+        texts=Texts.of(texts),
         counting=counted_words(TOKENS[tokens], english=stop_words, min_df=min_df),
     )
 

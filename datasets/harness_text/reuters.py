@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
 from harness_text.classes import check_choice, indicator, positions
 from harness_text.counting import counted_words
@@ -76,7 +77,7 @@ def load_reuters21578(
         splits=splits,
         found=f"{len(chosen):,} of {len(stories):,} stories ({len(train):,} + {len(test):,} in the "
         f"ModApte split), {len(topics)} topics",
-        texts=(story.text for story in chosen),
+        texts=Texts.of(story.text for story in chosen),
         counting=counted_words("letters", english=stop_words, min_df=min_df),
     )
 

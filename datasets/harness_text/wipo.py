@@ -27,6 +27,7 @@ from typing import IO
 from xml.etree import ElementTree
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
 from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
 from harness_text.counting import counted_words
@@ -83,7 +84,7 @@ def load_wipo_alpha(*, source: str | None = None, section: str = "all", text: st
         splits=part_splits([application.part for application in applications]),
         found=f"section {section}: {beside(len(applications), n_rows)} applications, "
         f"{beside(len(classes), n_classes)} main groups",
-        texts=(application.text for application in applications),
+        texts=Texts.of(application.text for application in applications),
         counting=counted_words("letters"),
     )
 

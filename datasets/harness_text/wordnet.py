@@ -20,6 +20,7 @@ from io import BytesIO
 from typing import IO
 
 from harness import Dataset
+from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles, open_raw, tar_members
 from harness_text.classes import beside, path_to, positions, tree_of_paths
 from harness_text.counting import counted_words
@@ -67,7 +68,7 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
         taxonomy=tree_of_paths(names[root], paths),
         found=f"{len(chosen):,} glosses of {beside(len(synsets), PUBLISHED)} synsets, {len(classes):,} classes with "
         f"at least {min_class_size}",
-        texts=(synset.gloss for synset in chosen),
+        texts=Texts.of(synset.gloss for synset in chosen),
         counting=counted_words("letters"),
     )
 

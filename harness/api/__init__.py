@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.api.best import Best
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
     from harness.api.environments import (
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
         describe_environments,
         remove_environments,
     )
+    from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
+    from harness.api.model import Model, load_model
+    from harness.api.predicting import Predicted, PredictionRequest, predict_rows
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -45,7 +49,16 @@ _HOMES = {
     "build_environments": "environments",
     "describe_environments": "environments",
     "remove_environments": "environments",
+    "Best": "best",
+    "FitRequest": "fitting",
+    "fit": "fitting",
+    "fit_request": "fitting",
     "run": "front",
+    "Model": "model",
+    "load_model": "model",
+    "Predicted": "predicting",
+    "PredictionRequest": "predicting",
+    "predict_rows": "predicting",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -72,10 +85,15 @@ _HOMES = {
 
 __all__ = [
     "KINDS_OF_PACKAGES",
+    "Best",
     "CheckResult",
     "EnvironmentLine",
+    "FitRequest",
+    "Model",
     "PaperExperiment",
     "Plan",
+    "Predicted",
+    "PredictionRequest",
     "Reproduction",
     "Request",
     "Results",
@@ -88,11 +106,15 @@ __all__ = [
     "default_out",
     "describe_environments",
     "find_checked",
+    "fit",
+    "fit_request",
     "keep_reproduction",
     "list_papers",
+    "load_model",
     "new_package",
     "open_results",
     "plan_request",
+    "predict_rows",
     "read_paper",
     "read_results",
     "remove_environments",

@@ -110,11 +110,13 @@ def _unknown(name: str, catalog: Catalog) -> UnknownName:
     known = {entry.spec.name: "learner" for entry in catalog.learners}
     known |= {entry.spec.name: "data set" for entry in catalog.datasets}
     known |= {entry.spec.name: "metric" for entry in catalog.metrics}
+    known |= {entry.spec.name: "representation" for entry in catalog.representations}
     near = [f"{found} (a {known[found]})" for found in nearest(name, known)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return UnknownName(
-        f"there is no learner, data set or metric {name!r}; {hint}`harness check` takes one that `harness list "
-        "learners`, `datasets` or `metrics` shows, a classifier as module:Class, or a file of data such as ./titles.csv"
+        f"there is no learner, data set, metric or representation {name!r}; {hint}`harness check` takes one that "
+        "`harness list learners`, `datasets`, `metrics` or `representations` shows, a classifier as module:Class, or a "
+        "file of data such as ./titles.csv"
     )
 
 

@@ -26,9 +26,9 @@ def run(
     metrics: str | Iterable[str] | None = None,
     trials: int | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
-    tune: Mapping[str, Mapping[str, Any]] | None = None,
+    tune: Mapping[str, Any] | None = None,
     curves: bool | None = None,
-    representation: str | None = None,
+    representation: str | Iterable[str] | None = None,
     split: str | None = None,
     seed: int | None = None,
     jobs: int | None = None,
@@ -56,7 +56,8 @@ def run(
         or a sparse matrix and labels; a pair (texts, labels); or a data frame, with `text` and `label` naming columns.
     experiment : a TOML file, a registered experiment, or what such a file holds, that the rest is laid over.
     settings : parameters by learner or data set, {"pa": {"C": 0.1}}; a list is a grid.
-    tune : parameters to choose on a validation part of the training rows, {"pa": {"C": [0.1, 1]}}.
+    tune : parameters to choose on a validation part of the training rows, {"pa": {"C": [0.1, 1]}};
+        {"representation": ["words", "chars"]} chooses what each learner sees of the data.
     rerun : learners, by name or label, whose trials all run again.
     wait_for_quiet : seconds to wait at most, before each trial, until nothing else is at work on the machine.
     build : whether to build the environments of learners with packages of their own, where they are not there.
@@ -66,10 +67,10 @@ def run(
     compared; the results know it.
     """
     given = {
-        "metrics": metrics if metrics is None or isinstance(metrics, str) else list(metrics),
+        "metrics": _listed(metrics),
         "trials": trials,
         "curves": curves,
-        "representation": representation,
+        "representation": _listed(representation),
         "split": split,
         "seed": seed,
         "jobs": jobs,
@@ -103,3 +104,7 @@ def run(
         return run_given(asked, executor)
     finally:
         executor.close()
+
+
+def _listed(names: str | Iterable[str] | None) -> str | list[str] | None:
+    return names if names is None or isinstance(names, str) else list(names)

@@ -28,8 +28,8 @@ class Request:
     """Keys of an experiment file, each in the place of what the file has."""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Parameters by learner or data set, laid over the file's own `set` table."""
-    tune: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Parameters to tune by learner, laid over the file's own."""
+    tune: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters to tune by learner, laid over the file's own; and `representation`, a list to choose from."""
     asker: str = "command line"
     """What errors call the part that is not from a file."""
 
@@ -61,7 +61,10 @@ def read_request(request: Request, catalog: Catalog) -> RawExperiment:
     for target, values in request.settings.items():
         _table_at(raw, source, "set", target).update(values)
     for target, values in request.tune.items():
-        _table_at(raw, source, "tune", "params", target).update(values)
+        if target == "representation":
+            _table_at(raw, source, "tune")[target] = values
+        else:
+            _table_at(raw, source, "tune", "params", target).update(values)
     return RawExperiment(raw, source)
 
 

@@ -9,10 +9,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from harness.api.best import Best, find_best
 from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
 from harness.api.preparing import preparer
 from harness.api.request import published_path
+from harness.api.risk import risk_reader
 from harness.api.session import Session, make_session
 from harness.api.single_trials import Failure, Ranked
 from harness.contract import MetricSpec
@@ -147,9 +149,9 @@ class Results:
         datasets: Names | None = None,
         learners: Names | None = None,
     ) -> Drawing:
-        """A figure, which shows itself in a notebook and has `save(path)`: curve, sweep, scaling, pareto, cd or bar."""
+        """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
         chosen = _only(_only(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
-        return make_drawing(kind, group_records(chosen), self._find_metric, metric=metric, x=x)
+        return make_drawing(kind, group_records(chosen), self._find_metric, risk_reader(self), metric=metric, x=x)
 
     def _find_metric(self, name: str) -> MetricSpec:
         return find_metric(name, self.session.catalog).spec
@@ -187,6 +189,10 @@ class Results:
                 totals.changed + found.changed, totals.kept + found.kept, totals.failed + found.failed, trouble
             )
         return totals
+
+    def best(self, metric: str = "r1", *, dataset: str | None = None) -> Best:
+        """The learner, as set up, with the best mean of a metric on a data set: `results.best("r1").fit(data)`."""
+        return find_best(self, self._find_metric(metric), dataset)
 
     def failures(self) -> list[Failure]:
         """The trials that failed, each with its message, traceback and the end of what it printed."""

@@ -9,23 +9,24 @@ from pathlib import Path
 
 from harness.api.describing import experiment_file, write_experiment
 from harness.api.request import RawExperiment, Request, read_request
+from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
 from harness.api.session import Session
 from harness.data.arrays import Header
 from harness.errors import DataError, HarnessError
 from harness.executors import paths_of
 from harness.executors.base import Executor, Workplace
-from harness.experiment.building import build
 from harness.experiment.housing import with_environments
-from harness.experiment.pairs import check_size, tell_incompatible
+from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import key_of, plan
 from harness.experiment.refusing import check_set_ups
-from harness.experiment.resolve import Resolved, resolve
+from harness.experiment.resolve import Resolved
 from harness.experiment.schema import Experiment
 from harness.machine import Machine, describe_machine
 from harness.metric import find_metric
 from harness.progress import Progress
 from harness.record import Record
+from harness.representing import groups_of, represent_shared
 from harness.rescore import dataset_opener, fill_in, tell_curves
 from harness.runner import Conditions, as_planned, pending, prepare_dataset, reuse, run_trials
 from harness.store import EXPERIMENT, RECORDS, Store, open_store, read_ranks, read_records
@@ -81,13 +82,6 @@ class RunInterrupted(KeyboardInterrupt):
     def __str__(self) -> str:
         done = counted(self.total, "trial is", "trials are")
         return f"interrupted: {self.kept} of {done} kept in {self.folder}; the same command goes on from there"
-
-
-def read_experiment(raw: RawExperiment, session: Session) -> Resolved:
-    """An experiment with every name looked up, before any work."""
-    resolved = resolve(build(raw.table, raw.source, session.catalog), session.catalog)
-    check_size(resolved)
-    return resolved
 
 
 def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
@@ -188,7 +182,10 @@ def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions) ->
         progress.say(to_run if todo else "nothing left to run")
         progress.begin(len(todo))
         metrics = [entry.spec for entry in work.resolved.metrics]
-        run_trials(todo, metrics, conditions, work.executor, store, progress)
+        noticed: set[str] = set()
+        for group in groups_of(todo, conditions.jobs):
+            represent_shared(group, work.executor, progress, conditions.jobs)
+            run_trials(group, metrics, conditions, work.executor, store, progress, noticed)
     except KeyboardInterrupt:
         progress.end()
         work.executor.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,14 @@ class Session:
     def catalog(self) -> Catalog:
         """All that they bring, by name."""
         return discover(self.folders, self.disabled)
+
+
+def find_modules_of(session: Session) -> None:
+    """Have this process find the modules in plugin folders, as the processes of trials do."""
+    for folder in session.folders:
+        place = str(folder.resolve())
+        if place not in sys.path:
+            sys.path.append(place)
 
 
 def make_session(plugins_dirs: Iterable[str | PathLike[str]] = (), disabled: Iterable[str] = ()) -> Session:

@@ -11,8 +11,10 @@ from scipy.sparse import csr_array
 
 from harness.checks.check import CheckFailed, NotApplicable, require
 from harness.checks.subject import N_CLASSES, N_ROWS, Problem, Subject, accuracy_of, own_parameters, ranks_by
+from harness.errors import ContractError
 from harness.signature import import_parameters
 from harness.trials.parts import checksum
+from harness.trials.scoring import ask_scores, tells_scores
 from harness.wording import counted
 
 FRESH_FITS, FITS_AGAIN = 5, 2
@@ -142,6 +144,17 @@ def check_measures_its_index(subject: Subject) -> None:
     if hasattr(learner, "edges_touched"):
         edges = float(learner.edges_touched(problem.X))
         require(np.isfinite(edges) and edges >= 0, f"edges_touched gave {edges}, expected edges per active feature")
+
+
+def check_scores_what_it_ranks(subject: Subject) -> None:
+    problem = subject.problem()
+    learner = subject.fitted(problem)
+    if not tells_scores(learner):
+        raise NotApplicable("has no scores(X, ranks)")
+    try:
+        ask_scores(learner, problem.X, np.asarray(learner.rank(problem.X, 3)))
+    except ContractError as error:
+        raise CheckFailed(str(error)) from error
 
 
 def check_tells_its_passes(subject: Subject) -> None:

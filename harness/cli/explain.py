@@ -1,4 +1,4 @@
-"""`harness explain`: what a learner, a data set or a metric is, what its parameters change, and how to try it."""
+"""`harness explain`: what a learner, a data set, a metric or a representation is, and how to try it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from harness.signature import parameters_of, read_docstring
 if TYPE_CHECKING:
     from harness.api import Session
     from harness.catalog import Catalog, Entry
-    from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+    from harness.contract import DatasetSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
 WIDTH = 100
 MEANING_WIDTH = 60
 
 
 @click.command()
-@click.argument("name", type=OneName("learners", "datasets", "metrics"))
+@click.argument("name", type=OneName("learners", "datasets", "metrics", "representations"))
 @plugin_options
 def explain(name: str, session: Session, debug: bool) -> None:
-    """Tell what a learner, a data set or a metric is, and what its parameters change."""
+    """Tell what a learner, a data set, a metric or a representation is, and what its parameters change."""
     click.echo("\n".join(explanation_of(name, session.catalog)))
 
 
@@ -41,6 +41,9 @@ def explanation_of(name: str, catalog: Catalog) -> list[str]:
     for metric in catalog.metrics:
         if metric.spec.name == name:
             return explain_metric(metric)
+    for representation in catalog.representations:
+        if representation.spec.name == name:
+            return explain_representation(representation)
     try:
         return explain_learner(catalog.learner(name))
     except UnknownName as error:
@@ -94,6 +97,17 @@ def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
     return [*lines, f"From {entry.origin}. Try it: harness run --learners pa --datasets digits --metrics {spec.name}"]
 
 
+def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:
+    """What a representation makes of texts or counts."""
+    spec = entry.spec
+    told = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, "representation", spec.summary, told)
+    taken = "texts" if spec.takes == "text" else "counts or vectors; of texts, the counts that their data set makes"
+    lines += [f"Takes: {taken}.", "", _parameter_table(spec, told), ""]
+    try_it = f"harness run --learners pa --data icd10cm --representation {spec.name}"
+    return [*lines, f"From {entry.origin}. Try it: {try_it}"]
+
+
 def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
     lines = [f"{name} ({kind}): {summary}" if summary else f"{name} ({kind})"]
     for paragraph in told.paragraphs:
@@ -101,7 +115,7 @@ def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
     return lines
 
 
-def _parameter_table(spec: LearnerSpec | DatasetSpec, told: Docstring) -> str:
+def _parameter_table(spec: LearnerSpec | DatasetSpec | RepresentationSpec, told: Docstring) -> str:
     paper = getattr(spec, "paper_params", {})
     rows = []
     for name, default in parameters_of(spec).items():

@@ -28,7 +28,7 @@ SLOW_SECONDS = 0.5
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @plugin_options
 def list_things(kind: str, as_json: bool, session: Session, debug: bool) -> None:
-    """List learners, datasets, metrics or experiments."""
+    """List learners, datasets, metrics, experiments or representations."""
     entries = sorted(entries_of(session.catalog, kind), key=lambda entry: str(entry.spec.name))
     rows = [_describe(kind, entry) for entry in entries]
     if as_json:
@@ -47,7 +47,7 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"name": spec.name}
     if kind == "learners":
         row |= {"kind": spec.kind, "needs": sorted(spec.needs), "supports": sorted(spec.supports)}
-    if kind in ("learners", "datasets"):
+    if kind in ("learners", "datasets", "representations"):
         row |= {"parameters": spec.parameters if spec.parameters is not None else read_parameters(spec.load)}
     if kind == "learners":
         row |= {"paper": dict(spec.paper_params), "environment": tell_state(environment_for(spec.environment))}
@@ -55,6 +55,8 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
         row |= {"representation": spec.representation, "licence": spec.licence}
     if kind == "metrics":
         row |= {"title": spec.title or spec.name, "unit": spec.unit, "better": spec.direction, "shown": spec.shown}
+    if kind == "representations":
+        row |= {"takes": spec.takes, "gives": spec.gives}
     return row | {"summary": spec.summary, "origin": str(entry.origin)}
 
 

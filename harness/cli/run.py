@@ -53,7 +53,7 @@ FILE_KEYS = (
     "--tune",
     multiple=True,
     metavar="NAME.PARAM=VALUES",
-    help="Choose a parameter on a validation part of the training rows: pa.C=[0.1,1,10].",
+    help="Choose on a validation part of the training rows: pa.C=[0.1,1,10], representation=[words,chars].",
 )
 @click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
 @names_option(
@@ -138,8 +138,12 @@ def read_flags(experiment: str | None, flags: dict[str, Any]) -> Request:
     for text in flags["settings"]:
         target, parameter, value = parse_setting(text)
         settings.setdefault(target, {})[parameter] = value
-    tune: dict[str, dict[str, Any]] = {}
+    tune: dict[str, Any] = {}
     for text in flags["tune"]:
+        name, equals, tried = text.partition("=")
+        if equals and name.strip() == "representation":
+            tune["representation"] = split_list(tried.strip().removeprefix("[").removesuffix("]"))
+            continue
         target, parameter, values = parse_setting(text, "--tune")
         tune.setdefault(target, {})[parameter] = values if isinstance(values, list) else [values]
     given = {key: flags[key] for key in FILE_KEYS if flags[key] is not None}

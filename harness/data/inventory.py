@@ -157,6 +157,7 @@ def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True
     found = []
     if parsed:
         found += _owned_in(home.parsed_root(), names)
+        found += _owned_in(home.represented_root(), names)
     if raw:
         found += _owned_in(home.raw_root(), names)
         found += _owned_in(home.downloads_root(), names)

@@ -46,8 +46,9 @@ def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> li
             continue
         for label, params in _set_ups(learner, dataset.name):
             spec = learner.spec_with(params)
-            for seen in _seen_by(spec, dataset):
-                trouble = _incompatible(spec, header, seen)
+            for seen in _seen_by(spec, dataset, resolved):
+                tried = resolved.tried if seen is not None and resolved.tried else (seen,)
+                trouble = next(filter(None, (_incompatible(spec, header, one) for one in tried)), "")
                 if trouble == NO_TAXONOMY:
                     trouble += _ways_to_a_taxonomy(learner, dataset)
                 pairs.append(Pair(learner, label, params, dataset.name, seen, trouble))
@@ -60,7 +61,7 @@ def check_size(resolved: Resolved) -> None:
     for dataset in resolved.datasets:
         for learner in resolved.learners:
             grid = _grid(_params_on(learner, dataset.name))
-            ways = len(_seen_by(learner.entry.spec, dataset))
+            ways = len(_seen_by(learner.entry.spec, dataset, resolved))
             total += math.prod(map(len, grid.values())) * ways * resolved.experiment.trials
     if total > MOST_TRIALS:
         raise SpecError(
@@ -69,9 +70,14 @@ def check_size(resolved: Resolved) -> None:
         )
 
 
-def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset) -> tuple[Representation | None, ...]:
-    """The representations of a data set that a learner meets: none, once, where it takes texts as they are."""
-    return (None,) if "text" in spec.needs else dataset.representations
+def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset, resolved: Resolved) -> tuple[Representation | None, ...]:
+    """The representations of a data set that a learner meets: none, once, where it takes texts as they are.
+
+    Where one is to be chosen, the first stands for all of them.
+    """
+    if "text" in spec.needs:
+        return (None,)
+    return resolved.tried[:1] or dataset.representations
 
 
 def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:

@@ -22,13 +22,14 @@ from harness.experiment.resolve import (
     environment_of,
 )
 from harness.experiment.schema import Experiment
+from harness.home import represented_folder
 from harness.metric import call_of
 from harness.params import Params
 from harness.signature import read_floats
 from harness.split import ONE_LABEL, Split
 from harness.trials.blueprint import Blueprint
 from harness.trials.splitting import draw_split
-from harness.trials.trial import RepresentationPlan, Trial, TuningPlan
+from harness.trials.trial import REPRESENTATION, RepresentationPlan, Trial, TuningPlan
 
 if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
@@ -95,8 +96,8 @@ def _trial(
     if "random_state" in learner.defaults and "random_state" not in params:
         params = {**params, "random_state": seed}
     curves = resolved.experiment.curves
-    tuning = _tuning_plan(learner, pair.label.text, seed, resolved)
     seen = _seen(pair, header, resolved)
+    tuning = _tuning_plan(pair, header, seed, resolved)
     decisive = {
         **_identity(learner, params),
         "data": header.fingerprint,
@@ -137,6 +138,7 @@ def _trial(
         fingerprint=header.fingerprint,
         representation=seen.name,
         representing=seen.plan,
+        represented_folder=_represented_folder(dataset, header, split, seed, seen, tuned=bool(resolved.tried)),
         split=split,
         number=number,
         seed=seed,
@@ -158,25 +160,46 @@ class _Seen:
 def _seen(pair: Pair, header: Header, resolved: Resolved) -> _Seen:
     if pair.representation is None:
         return _Seen(TEXTS, RepresentationPlan(None, takes_text=True), [])
-    counting: Representation | None = None
-    identity = pair.representation.identity
+    identity = list(pair.representation.identity)
     if header.counting:
-        counting = find_representation(header.counting, resolved.catalog)
-        identity = [*identity, counting.identity]
-    return _Seen(pair.representation.name, plan_representation(pair.representation, header, counting), identity)
+        identity.append(find_representation(header.counting, resolved.catalog).identity)
+    plan = _plan_of(pair.representation, header, resolved)
+    if not resolved.tried:
+        return _Seen(pair.representation.name, plan, identity)
+    identity += [tried.identity for tried in resolved.tried]
+    return _Seen(f"one of {', '.join(tried.name for tried in resolved.tried)}", plan, identity)
 
 
-def _tuning_plan(learner: ResolvedLearner, label: str, seed: int, resolved: Resolved) -> TuningPlan | None:
-    """How this learner's parameters are chosen, where any are."""
-    tuning, ranges, judge = resolved.experiment.tune, learner.ref.tune, resolved.judge
+def _plan_of(representation: Representation, header: Header, resolved: Resolved) -> RepresentationPlan:
+    counting = find_representation(header.counting, resolved.catalog) if header.counting else None
+    return plan_representation(representation, header, counting)
+
+
+def _represented_folder(
+    dataset: ResolvedDataset, header: Header, split: Split, seed: int, seen: _Seen, *, tuned: bool
+) -> str:
+    """Where both parts are kept as represented; nowhere where they are texts, or still to be chosen."""
+    if seen.plan.blueprint is None or tuned:
+        return ""
+    name = dataset.entry.spec.name
+    return str(represented_folder(name, header.fingerprint, str(split), seed, _written(seen.identity)))
+
+
+def _tuning_plan(pair: Pair, header: Header, seed: int, resolved: Resolved) -> TuningPlan | None:
+    """How this learner's parameters, and what it sees of the data, are chosen, where any are."""
+    tuning, ranges, judge = resolved.experiment.tune, dict(pair.learner.ref.tune), resolved.judge
+    chosen = {} if pair.representation is None else {tried.name: tried for tried in resolved.tried}
+    if chosen:
+        ranges[REPRESENTATION] = list(chosen)
     if tuning is None or judge is None or not ranges:
         return None
     return TuningPlan(
         split=tuning.split,
         judge=call_of(judge),
         direction=judge.direction,
-        candidates=tuple(list_candidates(label, ranges, tuning, seed)),
+        candidates=tuple(list_candidates(pair.label.text, ranges, tuning, seed)),
         seconds=tuning.seconds,
+        representations={name: _plan_of(tried, header, resolved) for name, tried in chosen.items()},
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from harness.errors import SpecError
-from harness.expression import Expression, parse, split_list
+from harness.expression import parse, parse_value, split_list, write_value
 from harness.params import Params
 
 
@@ -21,9 +21,9 @@ class StepRef:
     before: RepresentationRef | None = None
 
     def __str__(self) -> str:
-        positional = () if self.before is None else (str(self.before),)
-        text = str(Expression(self.name, None, self.params, positional))
-        return text.removesuffix("()")
+        arguments = [] if self.before is None else [str(self.before)]
+        arguments += [f"{name}={_written(value)}" for name, value in self.params.items()]
+        return f"{self.name}({', '.join(arguments)})" if arguments else self.name
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,19 @@ class RepresentationRef:
 
 def parse_representation(text: str) -> RepresentationRef:
     """The representation that a text names."""
-    steps = tuple(_parse_step(part) for part in split_list(text, "+"))
-    if not steps:
-        raise SpecError(f"cannot read the representation {text!r}: expected a name, such as words or chars(ngrams=2:5)")
-    return RepresentationRef(steps)
+    if text.strip().startswith("+") or text.strip().endswith("+"):
+        raise SpecError(f"cannot read the representation {text!r}: expected a name on both sides of '+'")
+    return RepresentationRef(tuple(_parse_step(part) for part in split_list(text, "+")))
+
+
+def _written(value: object) -> str:
+    """A value as it is read again, without quotes where it needs none: ngrams=2:5."""
+    try:
+        if isinstance(value, str) and parse_value(value) == value:
+            return value
+    except SpecError:
+        pass
+    return write_value(value)
 
 
 def _parse_step(text: str) -> StepRef:

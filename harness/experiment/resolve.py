@@ -104,6 +104,8 @@ class Resolved:
     """What every trial computes: all metrics that cost next to nothing, and those asked for."""
     judge: MetricSpec | None = None
     """The metric that tuning goes by."""
+    tried: tuple[Representation, ...] = ()
+    """The representations that tuning chooses from."""
     catalog: Catalog = field(default_factory=Catalog)
     """Where the representations that data sets are counted by are looked up, once their headers are read."""
     environments: Mapping[str, ReadyEnvironment] = field(default_factory=dict)
@@ -167,7 +169,9 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
             metrics.append(asked)
     depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in metrics)])
     judge = find_metric(experiment.tune.metric, catalog).spec if experiment.tune else None
-    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, catalog)
+    named = experiment.tune.representation if experiment.tune else ()
+    tried = tuple(find_representation(name, catalog) for name in named)
+    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, tried, catalog)
 
 
 # -- data sets -------------------------------------------------------------------------------------------------------

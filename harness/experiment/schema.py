@@ -198,7 +198,10 @@ def _is_range(low: object, high: object, log: object) -> bool:
 
 
 class TuneTable(FileTable):
-    params: Annotated[dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]], Field(min_length=1)]
+    params: dict[str, dict[str, Annotated[Any, PlainValidator(_tried)]]] = {}
+    """By learner."""
+    representation: Representations = ()
+    """What learners may see of the data, to be chosen for each."""
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     metric: str = "r1"
     search: Literal["grid", "random"] = "grid"
@@ -207,6 +210,8 @@ class TuneTable(FileTable):
 
     @model_validator(mode="after")
     def _has_a_budget(self) -> TuneTable:
+        if not self.params and not self.representation:
+            raise ValueError("expected params or representation: there is nothing to tune")
         if (self.search == "random") != (self.candidates is not None):
             raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
         if self.split.kind != "holdout":

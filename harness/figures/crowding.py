@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from harness.figures.drawing import Panel
+if TYPE_CHECKING:
+    from harness.figures.drawing import Panel
 
 MOST_TOGETHER = 20
 """Series that one panel shows."""

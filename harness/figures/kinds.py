@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
+from harness.figures.coverage import ReadRisk, coverage_panels
 from harness.figures.drawing import Diagram, Drawing, Panels
 from harness.figures.panels import SIZES, bar_panels, curve_panels, pareto_panels, scaling_panels, title_of
 from harness.figures.sweep import sweep_panels
@@ -30,6 +31,7 @@ class FigureRequest:
     x: str
     """What stands along the bottom, as the user gave it; empty where neither the user nor the kind says."""
     find_metric: FindMetric
+    read_risk: ReadRisk
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,20 @@ class FigureKind:
 
 
 def make_drawing(
-    kind: str, lines: Sequence[Line], find_metric: FindMetric, *, metric: str | None = None, x: str | None = None
+    kind: str,
+    lines: Sequence[Line],
+    find_metric: FindMetric,
+    read_risk: ReadRisk,
+    *,
+    metric: str | None = None,
+    x: str | None = None,
 ) -> Drawing:
     """The figure of some lines, its metrics looked up; HarnessError where there is nothing to draw."""
     chosen = choose(FIGURE_KINDS, kind, "figure of kind")
     if x and not chosen.x:
         raise HarnessError(f"a figure of kind {kind!r} has no x to choose", culprit=f"--x {x}")
     judged = find_metric(metric or chosen.metric)
-    return chosen.draw(FigureRequest(lines, judged, x or chosen.default_x, find_metric))
+    return chosen.draw(FigureRequest(lines, judged, x or chosen.default_x, find_metric, read_risk))
 
 
 def _curve_drawing(asked: FigureRequest) -> Drawing:
@@ -82,6 +90,10 @@ def _bars_drawing(asked: FigureRequest) -> Drawing:
     return Panels(tuple(bar_panels(asked.lines, asked.metric)))
 
 
+def _coverage_drawing(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(coverage_panels(asked.lines, asked.read_risk)))
+
+
 FIGURE_KINDS: dict[str, FigureKind] = {
     "curve": FigureKind("by pass (run with --curves)", _curve_drawing, x="a metric instead of passes"),
     "sweep": FigureKind("by a parameter", _sweep_drawing, x="the parameter, where several were swept"),
@@ -95,4 +107,5 @@ FIGURE_KINDS: dict[str, FigureKind] = {
     "pareto": FigureKind("score against cost", _pareto_drawing, x="the cost", default_x="train"),
     "cd": FigureKind("mean ranks over data sets and their critical difference", _ranks_drawing),
     "bar": FigureKind("side by side", _bars_drawing),
+    "coverage": FigureKind("accuracy on the share of rows that a learner is surest of", _coverage_drawing),
 }

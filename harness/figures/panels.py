@@ -12,7 +12,7 @@ from harness.contract import MetricSpec
 from harness.errors import HarnessError
 from harness.figures.arithmetic import Point, pareto_front, scale_for, series_of, slope_note
 from harness.figures.drawing import Panel, Scale, Series
-from harness.groups import Line, Prepared, rivals_by_data, shared_seeds
+from harness.groups import Line, Prepared, shared_seeds
 from harness.wording import counted
 
 
@@ -117,11 +117,11 @@ def _over_data_sets(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """Each learner's lines over all data sets; by preparation too, where one data set was prepared in several ways."""
     ways: dict[str, set[str]] = {}
     for line in lines:
-        ways.setdefault(line.dataset, set()).add(line.prepared.preparation)
+        ways.setdefault(line.dataset, set()).add(line.preparation)
     several = any(len(of_one) > 1 for of_one in ways.values())
     found: dict[str, list[Line]] = {}
     for line in lines:
-        title = f"{line.title} ({line.prepared.preparation})" if several else line.title
+        title = f"{line.name} ({line.preparation})" if several else line.title
         found.setdefault(title, []).append(line)
     return found
 
@@ -218,20 +218,23 @@ def _single_point(line: Line, x: float, metric: MetricSpec, seeds: frozenset[int
 
 
 def titled_rivals(lines: Iterable[Line]) -> list[tuple[str, list[Line]]]:
-    """The lines of each panel, under the title that tells its data set, as prepared, from all others."""
-    by_data = rivals_by_data(lines)
-    return [(_panel_title(prepared, by_data), rivals) for prepared, rivals in by_data.items()]
+    """The lines of each panel, under the title that tells its data set, as prepared and seen, from all others."""
+    panels: dict[tuple[Prepared, str], list[Line]] = {}
+    for line in lines:
+        panels.setdefault((line.prepared, line.representation), []).append(line)
+    shown = [rivals[0] for rivals in panels.values()]
+    return [(_panel_title(rivals[0], shown), rivals) for rivals in panels.values()]
 
 
-def _panel_title(prepared: Prepared, all_prepared: Iterable[Prepared]) -> str:
-    namesakes = [other for other in all_prepared if other.dataset == prepared.dataset]
+def _panel_title(line: Line, shown: Iterable[Line]) -> str:
+    namesakes = [other for other in shown if other.dataset == line.dataset]
     if len(namesakes) == 1:
-        return prepared.dataset
-    words = prepared.preparation
+        return line.dataset
+    words = line.preparation
     alike = [other for other in namesakes if other.preparation == words]
     if len(alike) > 1:
-        words += f"; data {prepared.fingerprint[:8]}"
-    return f"{prepared.dataset} ({words})"
+        words += f"; data {line.prepared.fingerprint[:8]}"
+    return f"{line.dataset} ({words})"
 
 
 def nothing_to_draw(reason: str) -> HarnessError:

@@ -1,6 +1,6 @@
 """Records -> lines, the only grouping there is: tables, figures and tests all start from these. Pure."""
 
-from harness.groups.grouping import flat_first, group_records
+from harness.groups.grouping import flat_first, group_records, has_several_representations
 from harness.groups.line import Line, Prepared
 from harness.groups.notices import notices_of
 from harness.groups.rivals import held_out_ratio, pair_values, rank_learners, rivals_by_data, shared_seeds
@@ -13,6 +13,7 @@ __all__ = [
     "describe_params",
     "flat_first",
     "group_records",
+    "has_several_representations",
     "held_out_ratio",
     "notices_of",
     "pair_values",

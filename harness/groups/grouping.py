@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +30,25 @@ def group_records(records: Iterable[Record]) -> list[Line]:
             set_up = set_up_of(record, _own_params(record, fixed))
             trials.setdefault((prepared, set_up), []).append(record)
     titles = _title_all(trials)
+    names = _title_all(dict.fromkeys((prepared, _unseen(set_up)) for prepared, set_up in trials))
     lines = []
     for (prepared, set_up), members in trials.items():
-        lines.append(Line(titles[set_up], details[prepared], set_up, prepared, _one_a_seed(members)))
+        name = names[_unseen(set_up)]
+        lines.append(Line(titles[set_up], name, details[prepared], set_up, prepared, _one_a_seed(members)))
     return lines
+
+
+def has_several_representations(lines: Iterable[Line]) -> bool:
+    """Whether on some data set learners were given several representations."""
+    seen: dict[Prepared, set[str]] = {}
+    for line in lines:
+        seen.setdefault(line.prepared, set()).add(line.representation)
+    return any(len(of_one) > 1 for of_one in seen.values())
+
+
+def _unseen(set_up: SetUp) -> SetUp:
+    """The set-up less what the learner sees of the data."""
+    return replace(set_up, representation="")
 
 
 def flat_first(lines: Iterable[Line]) -> list[Line]:
@@ -90,7 +106,7 @@ def _title_all(found: Iterable[tuple[Prepared, SetUp]]) -> dict[SetUp, str]:
 
 
 def _prepared_of(record: Record) -> Prepared:
-    return Prepared(record.dataset, record.fingerprint, record.representation, record.split)
+    return Prepared(record.dataset, record.fingerprint, record.split)
 
 
 def _describe_data(by_data: Mapping[Prepared, Sequence[Record]]) -> dict[Prepared, str]:
@@ -104,12 +120,15 @@ def _describe_data(by_data: Mapping[Prepared, Sequence[Record]]) -> dict[Prepare
 
 
 def _describe_one(prepared: Prepared, records: Sequence[Record]) -> str:
-    parts = [prepared.preparation]
+    seen = list(dict.fromkeys(record.representation for record in records))
+    parts = [f"{seen[0]}, {prepared.split}" if len(seen) == 1 else str(prepared.split)]
     sized = next((record for record in records if record.status == "ok"), None)
     if sized is not None:
-        rows = f"{sized.n_train or 0:,} training and {counted(sized.n_test or 0, 'test row')}"
-        features, classes = counted(sized.n_features or 0, "feature"), counted(sized.n_classes or 0, "class")
-        parts.append(f"{rows}, {features}, {classes}")
+        sizes = [f"{sized.n_train or 0:,} training and {counted(sized.n_test or 0, 'test row')}"]
+        if len(seen) == 1:  # else each has its own
+            sizes.append(counted(sized.n_features or 0, "feature"))
+        sizes.append(counted(sized.n_classes or 0, "class"))
+        parts.append(", ".join(sizes))
     params = records[0].dataset_params
     if params:
         parts.append(", ".join(f"{name}={value}" for name, value in params.items()))

@@ -21,17 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A data set as prepared: its content, what a learner sees of it, and how its rows are parted."""
+    """A data set as prepared: its content, and how its rows are parted."""
 
     dataset: str
     fingerprint: str
-    representation: str
     split: Split
-
-    @property
-    def preparation(self) -> str:
-        """How it was prepared, in words."""
-        return f"{self.representation}, {self.split}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +34,8 @@ class Line:
 
     title: str
     """The label; where that stands for several set-ups, with what tells them apart. No two on a data set share one."""
+    name: str
+    """The title less what the learner sees of the data, for who tells that apart otherwise."""
     detail: str
     """The data set as prepared, in words."""
     set_up: SetUp
@@ -54,6 +50,16 @@ class Line:
     @property
     def family(self) -> str:
         return self.records[0].family
+
+    @property
+    def representation(self) -> str:
+        """What the learner sees of the data."""
+        return self.set_up.representation
+
+    @property
+    def preparation(self) -> str:
+        """How the data was prepared for it, in words."""
+        return f"{self.representation}, {self.prepared.split}"
 
     @property
     def params(self) -> Mapping[str, Any]:

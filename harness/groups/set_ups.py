@@ -21,13 +21,15 @@ class SetUp:
     told_params: str
     origin: str
     tuned: str
+    representation: str
+    """What it sees of the data."""
     params: Mapping[str, Any] = field(compare=False)
     """Parameters that were set, without a random_state that follows the seed; `told_params` are these in words."""
 
     @property
     def words(self) -> tuple[str, ...]:
         """All that can tell it from another set-up of its label, in the order in which it is told."""
-        return self.learner, self.told_params, self.origin, self.tuned
+        return self.learner, self.told_params, self.origin, self.tuned, self.representation
 
     def without(self, name: str) -> SetUp:
         """The set-up less one of its parameters."""
@@ -43,6 +45,7 @@ def set_up_of(record: Record, params: Mapping[str, Any]) -> SetUp:
         told_params=describe_params(params),
         origin=_describe_origin(record),
         tuned=_describe_tuning(record),
+        representation=record.representation,
         params=params,
     )
 

@@ -8,14 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import archive
 from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.rows import Rows
 from harness.sdk.ranking import rank_all_classes
+
+
+def _scores_by_index(learner: IndexClassifier) -> bool:
+    return learner.scores_by_index
 
 
 class IndexClassifier(Classifier):
@@ -29,6 +35,8 @@ class IndexClassifier(Classifier):
 
     learned: ClassVar[str] = "rows_"
     records: ClassVar[Mapping[str, archive.RecordClass]] = {"rows_": Edges}
+    scores_by_index: ClassVar[bool] = True
+    """Whether classes are ranked by the sum above and nothing else: only then are there `scores`."""
 
     rows_: Rows
     base_: NDArray[np.float64]
@@ -42,6 +50,9 @@ class IndexClassifier(Classifier):
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_all_classes(self.rows_, instances, self.base_, k)
 
+    def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        return score_classes(self.rows_, instances, self.base_, ranks)
+
     def _n_columns(self) -> int:
         """How many columns the index has: one for each class."""
         return self.classes_.size
@@ -54,6 +65,11 @@ class IndexClassifier(Classifier):
 
     def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
         return self._rank_instances(self._as_instances(X), k)
+
+    @available_if(_scores_by_index)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """What the classes at these positions, such as `rank` gives them, score in each row; 0 beside pads."""
+        return self._score_instances(self._known_instances(X), ranks)
 
     def _known_instances(self, X: Matrix) -> Instances:
         return self._as_instances(self._known(X))

@@ -16,6 +16,7 @@ from harness.abilities import AfterPass
 from harness.sdk import archive, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.index import IndexClassifier
+from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack_rows
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
 from harness.sdk.kernels.rows import empty_rows, enlarge, widen
@@ -173,6 +174,12 @@ class OnlineClassifier(IndexClassifier):
             return rank_all_classes(self.rows_, instances, self.base_, k)
         n_classes, degree = self.classes_.size, self._degree()
         return rank_touched_classes(self.rows_, instances, self._factors(), k, n_classes=n_classes, degree=degree)
+
+    def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        if self.ranks_untouched:
+            return super()._score_instances(instances, ranks)
+        base, factors, degree = np.zeros(self.classes_.size), self._factors(), self._degree()
+        return score_classes(self.rows_, instances, base, ranks, factors=factors, degree=degree)
 
     def _n_bytes_beside(self) -> int:
         beside = self._arrays(self.n_features_in_, self.classes_.size)

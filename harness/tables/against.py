@@ -60,7 +60,7 @@ def find_matching(cell: Published, lines: Iterable[Line]) -> list[Line]:
     labelled, of_family = [], []
     for line in lines:
         on_data = cell.dataset in (line.dataset, line.dataset_family)
-        if not on_data or cell.representation not in ("", line.prepared.representation):
+        if not on_data or cell.representation not in ("", line.representation):
             continue
         if line.label == cell.learner:
             labelled.append(line)

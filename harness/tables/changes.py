@@ -78,7 +78,7 @@ def tell_lines(lines: Iterable[Line]) -> list[str]:
 
 
 def _place_of(line: Line) -> DataPlace:
-    return line.dataset, line.prepared.representation, str(line.prepared.split)
+    return line.dataset, line.representation, str(line.prepared.split)
 
 
 def _describe_place(place: DataPlace) -> str:

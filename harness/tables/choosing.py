@@ -78,7 +78,7 @@ def _words_of(line: Line, field: str) -> tuple[str, ...]:
         "learner": (line.label, line.title, line.set_up.learner, line.family),
         "dataset": (line.dataset, line.dataset_family),
         "kind": (line.kind,),
-        "representation": (line.prepared.representation,),
+        "representation": (line.representation,),
         "split": (str(line.prepared.split),),
     }
     return words[field]

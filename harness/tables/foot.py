@@ -108,7 +108,7 @@ def _tell_unseen(seen: _Seen) -> list[str]:
         mean = sum(found) / len(found)
         if mean >= WORTH_TELLING:
             notes.append(
-                f"{prepared.dataset} ({prepared.preparation}): {mean:.1%} of the test rows have no class that was in "
+                f"{prepared.dataset} ({prepared.split}): {mean:.1%} of the test rows have no class that was in "
                 f"the training part; who knows those classes alone has R1 of {1 - mean:.3f} at most."
             )
     return notes

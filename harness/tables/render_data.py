@@ -29,7 +29,7 @@ def _rows_of(table: Table, values_of_cell: Callable[[Cell, MetricSpec], Values])
     for group in table.groups:
         for row in group.rows:
             values: Values = {"group": group.title, "detail": group.detail, table.row_heading: row.title}
-            values |= {"kind": row.kind, "trials": row.trials}
+            values |= row.facts
             for cell, metric in zip(row.cells, table.columns, strict=True):
                 values |= values_of_cell(cell, metric)
             rows.append(values)
@@ -47,7 +47,7 @@ def _plain_cell(cell: Cell, metric: MetricSpec) -> Values:
 
 def table_to_csv(table: Table) -> str:
     """One line a row with full-precision numbers: mean, sd and n of every metric."""
-    heading = ["group", "detail", table.row_heading, "kind", "trials"]
+    heading = ["group", "detail", table.row_heading, *table.groups[0].rows[0].facts]
     for metric in table.columns:
         heading += [metric.name, f"{metric.name}_sd", f"{metric.name}_n", f"{metric.name}_best"]
     return _csv_text(heading, _rows_of(table, _csv_cell))
@@ -94,7 +94,7 @@ def _json_row(table: Table, row: Row) -> Values:
     for metric, cell in zip(table.columns, row.cells, strict=True):
         mean, sd, n = plain_numbers(cell.summary)
         metrics[metric.name] = {"mean": mean, "sd": sd, "n": n, "best": cell.best, "failed": cell.failed or None}
-    return {table.row_heading: row.title, "kind": row.kind, "trials": row.trials, "metrics": metrics}
+    return {table.row_heading: row.title, **row.facts, "metrics": metrics}
 
 
 def grid_to_json(grid: Grid) -> str:

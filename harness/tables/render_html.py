@@ -72,7 +72,7 @@ def _group_part(group: Group, headings: Sequence[str], columns: Sequence[MetricS
 
 
 def _html_row(row: Row, columns: Sequence[MetricSpec]) -> str:
-    cells = [f"<td>{escape(text)}</td>" for text in (row.title, row.kind, row.trials)]
+    cells = [f"<td>{escape(text)}</td>" for text in (row.title, *row.facts.values())]
     for cell, metric in zip(row.cells, columns, strict=True):
         cells.append(_html_cell(cell, metric))
     return f"<tr>{''.join(cells)}</tr>"

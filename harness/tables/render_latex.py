@@ -37,7 +37,8 @@ _ESCAPES = str.maketrans(_LATEX)
 def table_to_latex(table: Table) -> str:
     """The best is bold, the foot stands as a comment for the caption."""
     lines = list(map(_comment, table.foot))
-    lines += [rf"\begin{{tabular}}{{ll{'r' * (len(table.columns) + 1)}}}", r"\toprule"]
+    words = "l" * (len(headings_of(table)) - len(table.columns) - 1)  # all but the trials, which are numbers
+    lines += [rf"\begin{{tabular}}{{{words}{'r' * (len(table.columns) + 1)}}}", r"\toprule"]
     lines.append(_latex_row(map(_escape_latex, headings_of(table))))
     for group in table.groups:
         lines += _group_lines(table, group)
@@ -45,7 +46,7 @@ def table_to_latex(table: Table) -> str:
 
 
 def _group_lines(table: Table, group: Group) -> list[str]:
-    width = len(table.columns) + 3
+    width = len(headings_of(table))
     title = _escape_latex(f"{group.title} ({group.detail})")
     lines = [r"\midrule", rf"\multicolumn{{{width}}}{{l}}{{\textit{{{title}}}}} \\"]
     for row in group.rows:

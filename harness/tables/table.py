@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
-from harness.groups import Line, flat_first, rivals_by_data
+from harness.groups import Line, flat_first, has_several_representations, rivals_by_data
 from harness.machine import Machine
 from harness.stats import SPREADS, Spread, Summary
 from harness.tables.choosing import best_lines, sorted_lines
@@ -46,6 +46,14 @@ class Row:
     kind: str
     trials: str
     cells: tuple[Cell, ...]
+    representation: str = ""
+    """What the learner sees of the data, where that is not the same in all of the table."""
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What stands between its title and the metrics, by heading."""
+        facts = {"kind": self.kind, "trials": self.trials}
+        return {"representation": self.representation, **facts} if self.representation else facts
 
 
 @dataclass(frozen=True)
@@ -129,14 +137,18 @@ def _group_rows(
 ) -> tuple[Group, ...]:
     found: dict[tuple[str, str], list[Row]] = {}
     preparations = Counter(prepared.dataset for prepared in rivals_by_data(lines))
+    several = has_several_representations(lines)
     for line in lines:
         if by == "dataset":
-            heading, title = (line.dataset, line.detail), line.title
+            heading, title = (line.dataset, line.detail), line.name if several else line.title
         else:
-            heading, title = (line.title, line.kind), line.dataset
+            heading, title = (line.name if several else line.title, line.kind), line.dataset
             if preparations[line.dataset] > 1:
                 title = f"{line.dataset} [{line.detail}]"
-        found.setdefault(heading, []).append(_make_row(title, line, columns, marks, spread))
+        row = _make_row(title, line, columns, marks, spread)
+        if several:
+            row = replace(row, representation=line.representation)
+        found.setdefault(heading, []).append(row)
     return tuple(Group(title, detail, tuple(rows)) for (title, detail), rows in found.items())
 
 

@@ -19,7 +19,8 @@ def heading_of(metric: MetricSpec) -> str:
 
 
 def headings_of(table: Table) -> list[str]:
-    return [table.row_heading, "kind", "trials", *map(heading_of, table.columns)]
+    """What the columns are called: what tells rows apart, then the metrics."""
+    return [table.row_heading, *table.groups[0].rows[0].facts, *map(heading_of, table.columns)]
 
 
 def cell_words(cell: Cell, metric: MetricSpec) -> str:
@@ -35,7 +36,7 @@ def row_words(
     row: Row, columns: Sequence[MetricSpec], mark: Callable[[str], str], escape: Callable[[str], str] = str
 ) -> list[str]:
     """A row's words, each escaped, the best of them marked."""
-    words = [escape(row.title), escape(row.kind), escape(row.trials)]
+    words = [escape(row.title), *map(escape, row.facts.values())]
     for cell, metric in zip(row.cells, columns, strict=True):
         text = escape(cell_words(cell, metric))
         words.append(mark(text) if cell.best else text)

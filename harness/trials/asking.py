@@ -14,6 +14,7 @@ from harness.trials.clock import Clock
 from harness.trials.outcome import Ranking, known_depth
 from harness.trials.parts import Parts
 from harness.trials.ranking import as_classes, force, places_in, rank_positions
+from harness.trials.scoring import first_scores
 
 MOST_ANSWERS, SHORT_SECONDS = 5, 0.05
 """How often an answer is asked for, until it has taken so long."""
@@ -33,7 +34,8 @@ def ask(learner: Learner, parts: Parts, depth: int, clock: Clock) -> Answer:
     X = parts.test.X
     given, ranked_by = _time_answer(clock, lambda: rank_positions(learner, X, depth))
     ranks = as_classes(learner, given, ranked_by, X.shape[0], depth, parts.n_classes)
-    return Answer(Ranking(ranks, places_in(given), known_depth(ranked_by)), ranked_by)
+    scores = first_scores(learner, X, given)
+    return Answer(Ranking(ranks, places_in(given), known_depth(ranked_by), scores), ranked_by)
 
 
 def ask_one_label(learner: Learner, parts: Parts, clock: Clock) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from harness.contract import Labels, Outcome, Taxonomy
 
@@ -19,6 +19,10 @@ class Ranking:
     places: NDArray[np.int32] | None = None
     known_depth: int | None = None
     """How many ranks a row the learner can tell: 1 where it only predicts; None for as many as it is asked for."""
+    scores: NDArray[np.float32] | None = None
+    """What the first two classes of each row score; None where the learner does not tell."""
+    confidence: NDArray[np.float32] | None = None
+    """How sure the first class of each row is; None unless a metric asked for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +59,19 @@ def make_outcome(
         taxonomy=taxonomy,
         places=ranking.places,
         known_depth=ranking.known_depth,
+        scores=ranking.scores,
+        confidence=ranking.confidence,
         **vars(costs),
     )
+
+
+def first_is_true(ranks: NDArray[np.int32], truth: Labels) -> NDArray[np.bool_]:
+    """Whether the first-ranked class of each row is a true one."""
+    first = ranks[:, 0].astype(np.int64)
+    if not issparse(truth):
+        return np.asarray(first == truth)
+    listed = csr_array((np.ones(len(first)), (np.arange(len(first)), np.maximum(first, 0))), shape=truth.shape)
+    return np.asarray((listed.multiply(truth).sum(axis=1) > 0) & (first >= 0))
 
 
 def class_counts(y: Labels, classes: int) -> NDArray[np.int64]:

@@ -12,9 +12,10 @@ from scipy.sparse import csr_array, issparse
 
 from harness.contract import Dataset, Labels, Taxonomy
 from harness.data.arrays import open_dataset
+from harness.data.represented import Represented, open_represented
 from harness.errors import ContractError
 from harness.split import Split
-from harness.trials.represent import Represented, as_text_array, represent, rows_for
+from harness.trials.represent import Parted, represent_data
 from harness.trials.splitting import draw_split
 from harness.trials.trial import Trial
 
@@ -36,6 +37,8 @@ class Parts:
     test: TrainingPart
     n_classes: int
     taxonomy: Taxonomy | None
+    represent_seconds: float = 0.0
+    represent_cpu_seconds: float = 0.0
 
     def checksums(self) -> dict[str, int]:
         """The checksum of each thing that the learner is given."""
@@ -50,9 +53,11 @@ class Parts:
 
 
 def load_parts(trial: Trial) -> Parts:
-    """Open the data, split it, represent both parts."""
+    """Open the data, split it, and have both parts represented, unless that was done for all learners before."""
     data = open_dataset(Path(trial.data_folder))
-    return _prepared(trial, data, draw_split(trial.split, data.rows, trial.seed, data.splits, data.y))
+    parted = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
+    kept = open_represented(Path(trial.represented_folder)) if trial.represented_folder else None
+    return _prepared(trial, data, parted, kept or represent_data(trial.representing, data, parted))
 
 
 def load_validation_parts(trial: Trial, split: Split) -> Parts:
@@ -60,23 +65,22 @@ def load_validation_parts(trial: Trial, split: Split) -> Parts:
     data = open_dataset(Path(trial.data_folder))
     train, _ = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
     fitted, judging = draw_split(split, len(train), trial.seed, {})
-    return _prepared(trial, data, (train[fitted], train[judging]))
+    parted = train[fitted], train[judging]
+    return _prepared(trial, data, parted, represent_data(trial.representing, data, parted))
 
 
-def _prepared(trial: Trial, data: Dataset, parted: tuple[np.ndarray, np.ndarray]) -> Parts:
+def _prepared(trial: Trial, data: Dataset, parted: Parted, seen: Represented) -> Parts:
     train, test = parted
-    rows = rows_for(data, trial.representing.takes_text)
-    if trial.representing.blueprint is None:
-        seen = Represented(as_text_array(rows[train]), as_text_array(rows[test]))
-    else:
-        seen = represent(trial.representing.blueprint, rows[train], data.y[train], rows[test])
-    if trial.wants_dense:
-        seen = Represented(seen.train.toarray(), seen.test.toarray())
+    X_train, X_test = seen.train, seen.test
+    if trial.wants_dense and trial.representing.blueprint is not None:
+        X_train, X_test = X_train.toarray(), X_test.toarray()
     return Parts(
-        TrainingPart(seen.train, data.y[train]),
-        TrainingPart(seen.test, data.y[test]),
+        TrainingPart(X_train, data.y[train]),
+        TrainingPart(X_test, data.y[test]),
         len(data.class_names),
         data.taxonomy,
+        seen.seconds,
+        seen.cpu_seconds,
     )
 
 

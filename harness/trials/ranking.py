@@ -12,6 +12,10 @@ from scipy.sparse import issparse
 from harness.abilities import Ranks
 from harness.errors import ContractError
 
+SCORING = ("decision_function", "predict_proba")
+"""What gives the scores of all classes, the first that a learner has."""
+KEPT_SCORES = 2
+"""Of how many classes a row the scores are kept: the first, and the second for the gap between them."""
 BLOCK_VALUES = 4_000_000
 """Scores held at once: a block of rows, never a full rows x classes matrix for many classes."""
 
@@ -23,15 +27,17 @@ class Scored:
     ranks: np.ndarray
     places: np.ndarray | None
     """The rank of each listed class with ties at their worst: how many classes score as much; None without ties."""
+    scores: np.ndarray
+    """What the first two classes of each row score."""
 
 
 def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
     """The learner's own answer, unchecked, and the name of what gave it: this is what the clock measures."""
     if isinstance(learner, Ranks):
         return force(learner.rank(X, k)), "rank"
-    for method in ("decision_function", "predict_proba"):
-        if hasattr(learner, method):
-            return _rank_scores(learner, method, X, k), method
+    method = scoring_method(learner)
+    if method is not None:
+        return _rank_scores(learner, method, X, k), method
     return force(learner.predict(X)), "predict"
 
 
@@ -110,6 +116,19 @@ def worst_places(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
 
 def _rank_scores(learner: Any, method: str, X: Any, k: int) -> Scored:
     parts, places = [np.empty((0, k), np.int32)], [np.empty((0, k), np.int32)]
+    best = [np.empty((0, KEPT_SCORES))]
+    for scores in score_blocks(learner, method, X):
+        ranked = top_k(scores, max(k, KEPT_SCORES))
+        parts.append(ranked[:, :k])
+        places.append(worst_places(scores, parts[-1]))
+        best.append(listed_scores(scores, ranked[:, :KEPT_SCORES]))
+    ranks, worst = np.concatenate(parts), np.concatenate(places)
+    tied = (worst != np.where(ranks >= 0, np.arange(1, k + 1), 0)).any()
+    return Scored(ranks, worst if tied else None, np.concatenate(best))
+
+
+def score_blocks(learner: Any, method: str, X: Any) -> Iterator[np.ndarray]:
+    """The scores of all classes by one of `SCORING`, some rows at a time; ContractError says what is wrong."""
     for block in _blocks(X, _class_count(learner)):
         scores = getattr(learner, method)(block)
         if isinstance(scores, list):
@@ -121,11 +140,21 @@ def _rank_scores(learner: Any, method: str, X: Any, k: int) -> Scored:
             raise ContractError(f"{method} gave shape {scores.shape}, expected rows x classes_")
         if np.isnan(scores).any():
             raise ContractError(f"{method} gave NaN")
-        parts.append(top_k(scores, k))
-        places.append(worst_places(scores, parts[-1]))
-    ranks, worst = np.concatenate(parts), np.concatenate(places)
-    tied = (worst != np.where(ranks >= 0, np.arange(1, k + 1), 0)).any()
-    return Scored(ranks, worst if tied else None)
+        yield scores
+
+
+def scoring_method(learner: Any) -> str | None:
+    """The method that gives the scores of all classes, where the learner has one."""
+    for method in SCORING:
+        if hasattr(learner, method):
+            return method
+    return None
+
+
+def listed_scores(scores: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """What the listed classes score, 0 beside pads."""
+    taken = np.take_along_axis(scores.astype(np.float64), np.maximum(ranks, 0), axis=1)
+    return np.where(ranks >= 0, taken, 0.0)
 
 
 def _from_predict(predicted: Any, rows: int, k: int, n_classes: int) -> np.ndarray:

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from harness.contract import Dataset, Labels
+from harness.data.arrays import open_dataset
 from harness.data.checking import checked_rows
+from harness.data.represented import Represented, keep_represented, open_represented
 from harness.errors import ContractError, DataError
 from harness.sdk.texts import Texts
+from harness.split import Split
 from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.clock import Clock
+from harness.trials.splitting import draw_split
+from harness.trials.trial import RepresentationPlan
+
+Parted = tuple[np.ndarray, np.ndarray]
+"""Positions of training and of test rows."""
 
 
 @dataclass(frozen=True)
-class Represented:
-    """Both parts of a trial as its learner sees them."""
+class RepresentJob:
+    """A representation to be computed and kept, for the trials of several learners, as it travels to its process."""
 
-    train: Any
-    test: Any
+    data_folder: str
+    split: Split
+    seed: int
+    representing: RepresentationPlan
+    folder: Path
 
 
-def rows_for(data: Dataset, takes_text: bool) -> Texts | csr_array:
+def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[str, None]:
+    """A job: represent both parts and keep them; gives what went wrong, which each trial will meet again by itself."""
+    send("representing")
+    try:
+        if open_represented(job.folder) is None:
+            data = open_dataset(Path(job.data_folder))
+            parted = draw_split(job.split, data.rows, job.seed, data.splits, data.y)
+            keep_represented(represent_data(job.representing, data, parted), job.folder)
+    except Exception as error:  # a representation is a plugin's code, and may fail in any way
+        return f"{type(error).__name__}: {error}", None
+    return "", None
+
+
+REPRESENT_TARGET = f"{run_represent_job.__module__}:{run_represent_job.__name__}"
+
+
+def represent_data(plan: RepresentationPlan, data: Dataset, parted: Parted) -> Represented:
+    """Both parts of a data set as a learner sees them."""
+    rows = rows_for(data, plan.takes_text)
+    train, test = parted
+    if plan.blueprint is None:
+        return Represented(as_text_array(rows[train]), as_text_array(rows[test]))
+    return represent(plan.blueprint, rows[train], data.y[train], rows[test])
+
+
+def rows_for(data: Dataset, takes_text: bool) -> Any:
     """What a representation is fitted on: the texts of a data set, or its rows of numbers."""
     rows = data.texts if takes_text else data.X
     assert rows is not None  # a data set that lacks what is taken is refused when trials are planned
@@ -32,8 +71,12 @@ def rows_for(data: Dataset, takes_text: bool) -> Texts | csr_array:
 
 def represent(blueprint: Blueprint, train: Any, y: Labels, test: Any) -> Represented:
     """Both parts in a representation that is fitted on the training part; sparse rows of float32."""
-    transformer = build_estimator(blueprint)
-    return Represented(_checked(fit_transform(transformer, train, y)), _checked(transformer.transform(test)))
+    clock = Clock()
+    transformer = build_estimator(blueprint)  # importing it is not its work
+    with clock.running():
+        fitted = checked_representation(fit_transform(transformer, train, y))
+        applied = checked_representation(transformer.transform(test))
+    return Represented(fitted, applied, clock.wall, clock.cpu)
 
 
 def fit_transform(transformer: Any, rows: Any, y: Labels) -> Any:
@@ -48,7 +91,8 @@ def as_text_array(texts: Texts) -> Any:
     return np.array([*texts, None], dtype=object)[:-1]  # else numpy would make a matrix of texts of one length
 
 
-def _checked(rows: Any) -> csr_array:
+def checked_representation(rows: Any) -> csr_array:
+    """What a representation gave, as sparse rows of float32; ContractError where no learner could take it."""
     try:
         return checked_rows(rows)
     except (DataError, ValueError, TypeError) as error:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from harness.abilities import AfterPass, Learner, Stages
 from harness.contract import Outcome
@@ -16,9 +13,10 @@ from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
-from harness.trials.blueprint import build_estimator
+from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.building import extra_arguments, seed_shared_chance, stage, takes, warm_up
 from harness.trials.clock import Clock
+from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
     check_files_left,
@@ -32,9 +30,10 @@ from harness.trials.measure import (
 )
 from harness.trials.outcome import Costs, Ranking, make_outcome
 from harness.trials.parts import Parts, load_parts
+from harness.trials.rank_files import ranking_to_bytes
 from harness.trials.threads import limit_threads, threads_in_force
 from harness.trials.trial import TrialJob
-from harness.trials.tune import tune
+from harness.trials.tune import settle, tune
 from harness.wording import in_a_line, well_formed
 
 MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
@@ -45,7 +44,7 @@ Send = Callable[[str], None]
 def run_trial_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
     """The job that the executor runs: what was measured, in plain values, and the ranks as a .npy file's bytes."""
     measured, ranking = _run_guarded(job, send)
-    return measured_as_plain(measured), None if ranking is None else _as_file(ranking)
+    return measured_as_plain(measured), None if ranking is None else ranking_to_bytes(ranking)
 
 
 def _run_guarded(job: TrialJob, send: Send) -> tuple[Measured, Ranking | None]:
@@ -76,25 +75,18 @@ def _failure(status: Status, phase: str, error: BaseException) -> Measured:
     return Measured(status=status, message=f"during {phase}: {line}", traceback=trace)
 
 
-def _as_file(ranking: Ranking) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, ranking.ranks)
-    if ranking.places is not None:  # behind the ranks: who reads one array reads these
-        np.save(buffer, ranking.places)
-    return buffer.getvalue()
-
-
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     """Run one trial: what was measured of it, and the ranks of its test part."""
     trial = job.trial
-    load, imported, warm, staging = Clock(), Clock(), Clock(), Clock()
-    fit, predict, rank = Clock(), Clock(), Clock()
+    load, imported, warm, staging, fit, predict, rank = (Clock() for _ in range(7))
     warned: list[str] = []
+    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
+    if tuned and trial.tuning_plan:
+        trial = settle(trial, trial.tuning_plan, tuned.params)
     send("load")
     with load.running():
         parts = load_parts(trial)
-    tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
-    blueprint = trial.blueprint.with_params(tuned.params) if tuned else trial.blueprint
+    blueprint = trial.blueprint
     send("import")
     with imported.running():
         learner = build_estimator(blueprint)
@@ -123,12 +115,12 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     check_files_left()
     send("measure")
     assessed = _assess(learner, parts, answer, fit, rank, predict)
-    disagreement = tell_disagreement(predicted, answer)
-    if disagreement:
-        warned.append(disagreement)
+    warned += filter(None, [tell_disagreement(predicted, answer)])
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
+    ranking = _calibrated(job, blueprint, answer.ranking, send)
+    outcome = replace(outcome, confidence=ranking.confidence)
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
         status="ok",
@@ -154,6 +146,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         rank_seconds=rank.wall,
         rank_cpu_seconds=rank.cpu,
         load_seconds=load.wall,
+        represent_seconds=parts.represent_seconds,
+        represent_cpu_seconds=parts.represent_cpu_seconds,
         import_seconds=imported.wall,
         warmup_seconds=warm.wall,
         stage_seconds=staging.wall if staged else None,
@@ -164,7 +158,15 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     )
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
-    return measured, answer.ranking
+    return measured, ranking
+
+
+def _calibrated(job: TrialJob, blueprint: Blueprint, ranking: Ranking, send: Send) -> Ranking:
+    """The ranking with a confidence for each row, where a metric asked for one."""
+    if not job.find_confidence:
+        return ranking
+    send("calibrate")
+    return replace(ranking, confidence=find_confidence(job.trial, blueprint, ranking))
 
 
 def _stage_timed(learner: Learner, parts: Parts, clock: Clock, warned: list[str], send: Send) -> dict[str, Any]:

@@ -12,6 +12,9 @@ from harness.record import TrialNames
 from harness.split import Split
 from harness.trials.blueprint import Blueprint
 
+REPRESENTATION = "representation"
+"""What a candidate of tuning calls what the learner sees of the data."""
+
 
 @dataclass(frozen=True)
 class RepresentationPlan:
@@ -31,7 +34,10 @@ class TuningPlan:
     judge: MetricCall
     direction: Direction
     candidates: tuple[Params, ...]
+    """Parameters; the one called `representation`, if there is any, names one of `representations`."""
     seconds: float | None
+    representations: Mapping[str, RepresentationPlan] = field(default_factory=dict)
+    """What the learner may see of the data, where that is to be chosen too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +50,8 @@ class Trial(TrialNames):
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions of what is in the environment that it runs in, where it has one of its own."""
     representing: RepresentationPlan
+    represented_folder: str = ""
+    """Where both parts are kept as represented, if they are: what several learners see is computed once."""
     wants_dense: bool
     wants_taxonomy: bool
     data_folder: str
@@ -60,4 +68,6 @@ class TrialJob:
     metrics: tuple[MetricCall, ...]
     time_single_rows: bool = False
     """Whether rows are also ranked one at a time, by a clock of their own."""
+    find_confidence: bool = False
+    """Whether a second learner is trained on fewer rows, so that confidence can be calibrated on the others."""
     threads: int = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from harness.contract import Direction
@@ -18,7 +18,7 @@ from harness.trials.clock import Clock
 from harness.trials.measure import compute_scores
 from harness.trials.outcome import Costs, make_outcome
 from harness.trials.parts import Parts, load_validation_parts
-from harness.trials.trial import Trial, TuningPlan
+from harness.trials.trial import REPRESENTATION, Trial, TuningPlan
 from harness.wording import counted
 
 
@@ -37,22 +37,35 @@ def tune(trial: Trial, plan: TuningPlan, send: Callable[[str], None]) -> Tuned:
     A candidate that fails is out of the race, with its reason in the log. Once the time is up no further one begins.
     """
     started = perf_counter()
-    parts = load_validation_parts(trial, plan.split)
+    seen: dict[object, Parts] = {}
     log: list[Candidate] = []
     for number, params in enumerate(plan.candidates, start=1):
         if log and plan.seconds is not None and perf_counter() - started > plan.seconds:
             break
         send(f"tune {number}/{len(plan.candidates)}")
-        log.append(_judge(trial, plan, params, parts))
+        settled = settle(trial, plan, params)
+        representation = params.get(REPRESENTATION)
+        if representation not in seen:
+            seen[representation] = load_validation_parts(settled, plan.split)
+        log.append(_judge(settled, plan, params, seen[representation]))
     best = _best(log, plan.direction)
     return Tuned(best.params, tuple(log), perf_counter() - started)
+
+
+def settle(trial: Trial, plan: TuningPlan, params: Params) -> Trial:
+    """The trial with a candidate's parameters, and what its learner then sees of the data."""
+    of_learner = {name: value for name, value in params.items() if name != REPRESENTATION}
+    settled = replace(trial, blueprint=trial.blueprint.with_params(of_learner))
+    if REPRESENTATION not in params:
+        return settled
+    return replace(settled, representing=plan.representations[params[REPRESENTATION]], represented_folder="")
 
 
 def _judge(trial: Trial, plan: TuningPlan, params: Params, parts: Parts) -> Candidate:
     """A candidate's score on the validation part, or why it has none; and what fitting it took."""
     fit, rank = Clock(), Clock()
     try:
-        learner = build_estimator(trial.blueprint.with_params(params))
+        learner = build_estimator(trial.blueprint)
         seed_shared_chance(trial.seed)
         extra = extra_arguments(learner, trial, parts.taxonomy) | stage(learner, parts.train)
         with fit.running():

@@ -241,8 +241,35 @@ COST = [
     ),
 ]
 
+CONFIDENCE = [
+    _share(
+        name="automatic",
+        compute="harness_metrics.confidence:automatic",
+        title="automatic at {accuracy}",
+        summary="share of rows, the surest first, that can be left to the machine at this accuracy",
+        parameters={"accuracy": 0.95},
+    ),
+    _share(
+        name="aurc",
+        compute="harness_metrics.confidence:aurc",
+        title="AURC",
+        summary="area under risk and coverage: mean error of the surest rows, over all shares of them",
+        direction="lower",
+    ),
+    _share(
+        name="ece",
+        compute="harness_metrics.confidence:ece",
+        title="ECE",
+        summary="expected calibration error of a confidence calibrated on held-out training rows",
+        direction="lower",
+        always=False,
+        confidence=True,
+        parameters={"bins": 15},
+    ),
+]
+
 
 @hookimpl
 def harness_metrics() -> Iterable[MetricSpec]:
-    """How well, in the class tree too and on rare classes, then at what cost."""
-    return [*RANKING, *TREE, *TAIL, *COST]
+    """How well, in the class tree too and on rare classes, how sure, then at what cost."""
+    return [*RANKING, *TREE, *TAIL, *CONFIDENCE, *COST]

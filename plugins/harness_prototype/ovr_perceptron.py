@@ -128,5 +128,8 @@ class OVRPerceptron(OnlineClassifier):
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_scaled(self.rows_, instances, self.base_, inverse(self.norms_), k)
 
+    def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        return super()._score_instances(instances, ranks) * inverse(self.norms_)[ranks]
+
     def _rules(self) -> dict[str, rules.Rule]:
         return {"members": rules.count(self.members)}

@@ -59,6 +59,7 @@ class Winnow(OnlineClassifier):
 
     ignores_not_positive: ClassVar[bool] = True
     takes_several: ClassVar[bool] = True
+    scores_by_index: ClassVar[bool] = False  # weights are stored as powers or logarithms
 
     theta_: float
 

@@ -82,7 +82,7 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
         """The same, and what it makes of these texts."""
         self._check_parameters()
         vocabulary = Vocabulary()
-        counts = self._count(texts, vocabulary.add, lambda: len(vocabulary))
+        counts = count_terms(self, texts, vocabulary.add, vocabulary.__len__)
         kept = self._kept(counts)
         if kept.size < len(vocabulary):
             counts, vocabulary = counts[:, kept], vocabulary.kept(kept)
@@ -92,7 +92,7 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
     def transform(self, texts: Iterable[str]) -> csr_array:
         """The weighed counts of the known terms of these texts."""
         check_is_fitted(self)
-        counts = self._count(texts, self.vocabulary_.find, lambda: len(self.vocabulary_))
+        counts = count_terms(self, texts, self.vocabulary_.find, self.vocabulary_.__len__)
         return weigh(self.weighting, counts, self.idf_)
 
     def _kept(self, counts: csr_array) -> NDArray[np.int64]:
@@ -107,23 +107,12 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
 
     # -- counting
 
-    def _count(self, texts: Iterable[str], number: Number, width: Callable[[], int]) -> csr_array:
-        """How often each text has each term."""
-        if isinstance(texts, str):
-            raise ValueError("expected a sequence of texts, got one text")
-        counted = _Counted()
-        for tidied in _blocks(tidy(texts, self._tidier(), lowercase=self.lowercase, accents=self.accents)):
-            spans, bounds = self._spans(tidied)
-            terms = number(spans)
-            counted.add(terms, bounds, width())
-        return counted.matrix(width())
-
     def _spans(self, texts: list[str]) -> tuple[Spans, NDArray[np.int64]]:
         """The terms of some texts, and where those of each text begin."""
         low, high = read_ngrams(self.ngrams)
         buffer = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
         bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        most = (high - low + 1) * buffer.size
+        most = 2 * (high - low + 1) * buffer.size  # the space between two words belongs to runs of both
         begins, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
         row_bounds = np.zeros(len(texts) + 1, np.int64)
         n = type(self).find(buffer, bounds, low, high, begins, lengths, row_bounds)
@@ -154,6 +143,18 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
         self.vocabulary_ = Vocabulary.of(learned.codes, learned.bounds)
         expected = len(self.vocabulary_) if self.weighting.endswith("idf") else 0
         archive.expect_array(self.idf_, (expected,), np.float64, "idf_")
+
+
+def count_terms(terms: Terms, texts: Iterable[str], number: Number, width: Callable[[], int]) -> csr_array:
+    """How often each text has each term; `number` gives terms their columns, and `width` says how many there are."""
+    if isinstance(texts, str):
+        raise ValueError("expected a sequence of texts, got one text")
+    counted = _Counted()
+    tidied = tidy(texts, terms._tidier(), lowercase=terms.lowercase, accents=terms.accents)
+    for block in _blocks(tidied):
+        spans, bounds = terms._spans(block)
+        counted.add(number(spans), bounds, width())
+    return counted.matrix(width())
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -26,8 +26,7 @@ class CrammerSinger(LinearMachine):
 
     It minimises sum_y ||w_y||^2 / 2 + C sum_i max(0, 1 - min over y != y_i of <w_{y_i} - w_y, x_i>). There is no bias.
 
-    The defaults are chosen on validation parts (docs/defaults.md): on short texts, where rows of several classes are
-    alike, no number of sweeps comes within tol, and 30 are enough. Cai and Hofmann have C=1.
+    The defaults are chosen on validation parts (docs/defaults.md). Cai and Hofmann have C=1.
 
     When to use
     -----------

@@ -76,6 +76,7 @@ class HSVM(LinearMachine):
     """
 
     records: ClassVar[Mapping[str, archive.RecordClass]] = {**LinearMachine.records, "tree_": ClassTree}
+    scores_by_index: ClassVar[bool] = False  # a class scores what all nodes on its path score
 
     tree_: ClassTree
     prune_: float

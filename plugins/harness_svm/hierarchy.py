@@ -44,10 +44,15 @@ def choose_hierarchy(
     """The tree that the user asked for: the data set's, or one learned from the data."""
     if source == "cluster":
         return cluster(X, labels, classes.size, seed)
+    return from_given(taxonomy, classes, 'taxonomy="cluster"')
+
+
+def from_given(taxonomy: Taxonomy | None, classes: NDArray[Any], otherwise: str) -> Hierarchy:
+    """The tree of a taxonomy above these classes; `otherwise` is how to do without one."""
     if taxonomy is None:
         raise DataError(
             "this learner needs a class tree and the data has none: pass fit(X, y, taxonomy=harness.Taxonomy(...)), "
-            'or let it learn one with taxonomy="cluster"'
+            f"or let it learn one with {otherwise}"
         )
     return from_taxonomy(taxonomy, classes)
 
@@ -100,8 +105,13 @@ def _number(root: int, children: dict[int, list[tuple[int, int]]], single: dict[
     return Hierarchy(np.array(parent), leaf, np.array(origin))
 
 
-def cluster(X: csr_array, labels: Labels, n_classes: int, seed: int) -> Hierarchy:
-    """A tree by balanced 2-means of the classes' mean directions, as Parabel has it (Prabhu and others, WWW 2018)."""
+def cluster(
+    X: csr_array, labels: Labels, n_classes: int, seed: int, fanout: int = 2, leaf_classes: int = LEAVES
+) -> Hierarchy:
+    """A tree by balanced 2-means of the classes' mean directions, as Parabel has it (Prabhu and others, WWW 2018).
+
+    A cluster has `fanout` children, halves of halves, until no more than `leaf_classes` classes are left: its children.
+    """
     n_rows = X.shape[0]
     row_of = np.repeat(np.arange(n_rows), np.diff(labels.indptr))
     members = csr_array((np.ones(row_of.size), (labels.indices, row_of)), shape=(n_classes, n_rows))
@@ -110,14 +120,26 @@ def cluster(X: csr_array, labels: Labels, n_classes: int, seed: int) -> Hierarch
     parent, leaf = [0], np.zeros(n_classes, np.int64)
     queue = [(0, np.arange(n_classes))]
     for number, classes in queue:  # grows as it is gone through
-        if classes.size <= LEAVES:
+        if classes.size <= leaf_classes:
             leaf[classes] = len(parent) + np.arange(classes.size)
             parent += [number] * classes.size
         else:
-            for half in halve(centres[classes], random):
-                queue.append((len(parent), classes[half]))
+            for part in divide(centres, classes, fanout, random):
+                queue.append((len(parent), part))
                 parent.append(number)
     return Hierarchy(np.array(parent), leaf, np.full(len(parent), -1))
+
+
+def divide(
+    centres: csr_array, classes: NDArray[np.int64], n_parts: int, random: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """The classes in so many clusters, a power of two, or as many as there are classes."""
+    if n_parts == 1 or classes.size == 1:
+        return [classes]
+    parts = []
+    for half in halve(centres[classes], random):
+        parts += divide(centres, classes[half], n_parts // 2, random)
+    return parts
 
 
 def halve(centres: csr_array, random: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -53,4 +53,12 @@ def harness_learners() -> list[LearnerSpec]:
             preload=("harness_svm.topdown_perceptron",),
             paper_params={"passes": 20, "members": 10},
         ),
+        LearnerSpec(
+            name="label-tree",
+            load="harness_svm.label_tree:LabelTree",
+            kind="tree",
+            summary="support vector machines in a tree of clusters of classes, searched by a beam",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_svm.label_tree",),
+        ),
     ]

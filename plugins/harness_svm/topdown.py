@@ -73,7 +73,7 @@ class TopDown(Classifier):
         if not seen.size:
             raise DataError("no row of y has a label: expected at least one")
         labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels, self.classes_[seen], seed)
+        hierarchy = self._grow_hierarchy(rows, labels, self.classes_[seen], taxonomy, seed)
         child = first_children(hierarchy)
         choices = {}
         for z, below in rows_below(hierarchy, labels).items():
@@ -83,6 +83,12 @@ class TopDown(Classifier):
                 choices[z] = self._choose(rows[below.rows], numbers, n_children, (seed + z) % 2**31)
         self.branches_ = assemble(hierarchy, seen, child, choices)
         return self
+
+    def _grow_hierarchy(
+        self, rows: csr_array, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
+    ) -> Hierarchy:
+        """The tree above the classes that have a row."""
+        return choose_hierarchy(self.taxonomy, taxonomy, rows, labels, classes, seed)
 
     def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int) -> Choice:
         """Learn from rows that have the features of this node only, so that a node costs what it knows."""
@@ -94,8 +100,12 @@ class TopDown(Classifier):
     # -- asking
 
     def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
-        ranked, _ = rank_by_descent(self.branches_, as_instances(X), k)
+        ranked, _ = self._search(as_instances(X), k)
         return ranked
+
+    def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
+        """The k best classes of each instance, best first, -1 pads; and the number of edges read."""
+        return rank_by_descent(self.branches_, instances, k)
 
     @property
     def index_size_(self) -> int:
@@ -113,7 +123,7 @@ class TopDown(Classifier):
         """Edges read per active feature on the way to k classes; features that no node knows count, with no edge."""
         instances = as_instances(self._known(X))
         active = int(np.count_nonzero(instances.data))
-        _, read = rank_by_descent(self.branches_, instances, k)
+        _, read = self._search(instances, k)
         return read / active if active else 0.0
 
     # -- files

@@ -33,9 +33,10 @@ class FilterTree(StaticTree):
     eta : the rate of the first pass.
     decay : what the rate is multiplied by after each pass.
     passes : times that training goes through the data, in a fresh random order each time.
-    store : where weights are. "dense": a stretch for each inner node; "hashed": a table of fixed size for all of them;
+    store : where weights are. "dense": a stretch for each inner node; "hashed": one table for all of them;
         "auto": dense up to 1 GB.
-    bits : a hashed table has 2^bits weights, of 8 bytes each.
+    bits : a hashed table has 2^bits weights, of 8 bytes each. "auto": as many as the rows that arrive can use, 2^27 at
+        most.
     random_state : seed of the tree and of the orders; equal seeds give equal bits.
 
     Attributes
@@ -58,7 +59,7 @@ class FilterTree(StaticTree):
         decay: float = 0.85,
         passes: int = 5,
         store: Literal["auto", "dense", "hashed"] = "auto",
-        bits: int = 24,
+        bits: int | Literal["auto"] = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.loss = loss

@@ -116,8 +116,8 @@ class BatchLearner(PassLearner):
     """One that also learns batch by batch."""
 
     @abstractmethod
-    def _grow(self) -> None:
-        """Make room for the features and classes that have come."""
+    def _grow(self, instances: Instances) -> None:
+        """Make room for the features and classes that have come, with these instances."""
 
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Go once through a batch in the order given, on top of what was learned so far.
@@ -128,10 +128,10 @@ class BatchLearner(PassLearner):
         rows, labels, first = self._begin_batch(X, y, classes)
         instances = as_instances(rows)
         if first:
-            self._set_up(self._generator())
             self._arrange(instances)
+            self._set_up(self._generator())
         else:
-            self._grow()
+            self._grow(instances)
         order = np.arange(instances.n_instances)
         self._learn(self._arranged(instances), labels.indices, order, self._step(1))
         return self

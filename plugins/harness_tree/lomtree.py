@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 
 from harness.sdk import rules
 from harness.sdk.archive import expect, expect_array
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.lomtree import (
     ENTRY,
@@ -24,13 +23,14 @@ from harness_tree.kernels.lomtree import (
     update_lomtree,
 )
 from harness_tree.kernels.nodes import NODE, route
-from harness_tree.kernels.ranking import ClassLists, as_lists
+from harness_tree.kernels.paths import rank_paths
 from harness_tree.kernels.regressor import RegressorStep
+from harness_tree.kernels.search import ClassLists, NodeRanks, as_lists, make_lists
 from harness_tree.learner import BatchLearner, Positions
 from harness_tree.tree import TreeLearner, count_pairs
 
 Indices = NDArray[np.int64]
-RANKINGS = ("nodes", "leaves")
+RANKINGS = ("paths", "nodes", "leaves")
 LIST_NAMES = ("list_starts_", "list_classes_", "list_counts_")
 NODES_PER_CLASS = 4
 """The budget of inner nodes for each class, where none is given."""
@@ -65,12 +65,15 @@ class LOMtree(TreeLearner, BatchLearner):
     passes : times that training goes through the data, in a fresh random order each time.
     refit : whether fit ends with one look at where all training instances arrive, to count the classes of each leaf
         anew; else the counts are those of the time of learning, when the tree was another.
-    ranking : what follows the class of the instance's own leaf. "nodes": the other classes of this leaf, then those of
-        the nodes above it, the cheapest. "leaves": those of the most probable leaves: better and slower.
+    ranking : what follows the class of the instance's own leaf. "paths": those of leaves reached from the most probable
+        nodes that it passed by, in at most twice the decisions of one label, and of such nodes themselves.
+        "nodes": the other classes of its leaf, then those of the nodes above it, the cheapest. "leaves": those of
+        the most probable leaves, found best-first, the slowest.
     leaves : how many leaves are looked at with ranking="leaves".
-    store : where weights are. "dense": a stretch for each inner node; "hashed": a table of fixed size for all of them;
+    store : where weights are. "dense": a stretch for each inner node; "hashed": one table for all of them;
         "auto": dense up to 1 GB. It is settled when training begins.
-    bits : a hashed table has 2^bits weights, of 8 bytes each.
+    bits : a hashed table has 2^bits weights, of 8 bytes each. "auto": as many as the rows that arrive can use, 2^27 at
+        most.
     random_state : seed of the orders; equal seeds give equal bits.
 
     Attributes
@@ -100,10 +103,10 @@ class LOMtree(TreeLearner, BatchLearner):
         decay: float = 1.0,
         passes: int = 20,
         refit: bool = True,
-        ranking: Literal["nodes", "leaves"] = "leaves",
+        ranking: Literal["paths", "nodes", "leaves"] = "paths",
         leaves: int = 10,
         store: Literal["auto", "dense", "hashed"] = "auto",
-        bits: int = 24,
+        bits: int | Literal["auto"] = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.T = T
@@ -139,7 +142,10 @@ class LOMtree(TreeLearner, BatchLearner):
         self.nodes_, self.entries_, self.tally_ = new_tree(0)
         self._begin_weights(self._budget())
 
-    def _grow(self) -> None:
+    def _grow(self, instances: Instances) -> None:
+        self.arrived_ += int(instances.data.size)
+        if self.hashed_:
+            self._double_table(self._budget())
         n_features = self.places_.size
         new = self.n_features_in_ - n_features
         self.places_ = np.append(self.places_, np.arange(n_features, self.n_features_in_, dtype=np.int32))
@@ -193,8 +199,8 @@ class LOMtree(TreeLearner, BatchLearner):
             counted, favourites = counts_of(self._tree()), self.nodes_["maxl"].astype(np.int64)
             if self.refit and hasattr(self, "_training"):
                 counted, favourites = self._refitted(*counted, favourites)
-            self.list_starts_, self.list_classes_, self.list_counts_ = as_lists(*counted, favourites)
-        return ClassLists(frozen(self.list_starts_), frozen(self.list_classes_), frozen(self.list_counts_))
+            self.list_starts_, self.list_classes_, self.list_counts_, _ = as_lists(*counted, favourites)
+        return make_lists(self.list_starts_, self.list_classes_, self.list_counts_)
 
     def _refitted(
         self, at: Indices, classes: Indices, counts: Indices, favourites: Indices
@@ -213,8 +219,13 @@ class LOMtree(TreeLearner, BatchLearner):
         )
         return counted, favourites
 
-    def _n_leaves_read(self, k: int) -> int:
-        return self.leaves if self.ranking == "leaves" else 0
+    def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
+        found = (self.nodes_, self.root_, self._weights(), self._lists(), instances, k, self.classes_.size)
+        if self.ranking == "paths" or k == 1:
+            return rank_paths(*found)
+        from harness_tree.kernels.ranking import rank_nodes  # noqa: PLC0415 (compiled for those who ask)
+
+        return rank_nodes(*found, self.leaves if self.ranking == "leaves" else 0)
 
     def _leaf_counts(self) -> csr_array:
         lists, n_nodes = self._lists(), len(self.nodes_)

@@ -77,7 +77,7 @@ class OAA(BatchLearner):
         self.W_ = np.zeros((self.n_features_in_ + 1, self.classes_.size), np.float32)
         self.base_ = np.full(self.classes_.size, -np.inf)
 
-    def _grow(self) -> None:
+    def _grow(self, instances: Instances) -> None:
         new_features = self.n_features_in_ + 1 - self.W_.shape[0]
         new_classes = self.classes_.size - self.W_.shape[1]
         if new_features or new_classes:

@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 
 from harness.sdk import rules
 from harness.sdk.archive import expect
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.ranking import ClassLists
+from harness_tree.kernels.ranking import rank_nodes
 from harness_tree.kernels.regressor import RegressorStep
+from harness_tree.kernels.search import ClassLists, NodeRanks, make_lists
 from harness_tree.kernels.static_tree import build_tree, update_static_tree
 from harness_tree.learner import Positions
 from harness_tree.tree import TreeLearner
@@ -47,10 +47,12 @@ class StaticTree(TreeLearner):
         is_leaf = self.nodes_["left"] < 0
         starts = np.concatenate([[0], np.cumsum(is_leaf)])
         counts = np.ones(self.classes_.size, np.int64)
-        return ClassLists(frozen(starts, np.int64), frozen(self.nodes_["maxl"][is_leaf], np.int32), frozen(counts))
+        return make_lists(starts, self.nodes_["maxl"][is_leaf], counts)
 
-    def _n_leaves_read(self, k: int) -> int:
-        return k
+    def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
+        n_leaves = k if k > 1 else 0
+        lists, n_classes = self._lists(), self.classes_.size
+        return rank_nodes(self.nodes_, self.root_, self._weights(), lists, instances, k, n_classes, n_leaves)
 
     def _leaf_counts(self) -> csr_array:
         raise ValueError("this tree keeps no counts of its training data: give X and y")

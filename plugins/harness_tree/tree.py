@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,8 @@ from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.nodes import NODE, levels, route, tree_depth
-from harness_tree.kernels.ranking import ClassLists, NodeRanks, rank_nodes
 from harness_tree.kernels.regressor import Weights, dense_weights, hashed_weights
+from harness_tree.kernels.search import ClassLists, NodeRanks
 from harness_tree.learner import PassLearner
 from harness_tree.statistics import TreeStatistics, draw_tree, measure
 
@@ -25,6 +25,8 @@ STORES = ("auto", "dense", "hashed")
 STEP_KINDS = ("adagrad", "plain")
 DENSE_BYTES = 2**30
 """Beyond this a dense table is not chosen unless asked for."""
+FEWEST_BITS, MOST_BITS = 10, 27
+"""The sizes that bits="auto" chooses from: up to what a dense table may have."""
 
 
 class TreeLearner(PassLearner):
@@ -34,12 +36,14 @@ class TreeLearner(PassLearner):
 
     step: str
     store: str
-    bits: int
+    bits: int | Literal["auto"]
     nodes_: NDArray[Any]
     root_: int
     table_: NDArray[np.float32]
     """Weights and the sums of their squared gradients."""
     hashed_: bool
+    arrived_: int
+    """Values of all rows that training has begun with or met in batches."""
     places_: NDArray[np.int32]
     """By feature: its place in a node's stretch of the table, frequent ones first: a third less time in training."""
 
@@ -50,8 +54,8 @@ class TreeLearner(PassLearner):
         """The classes of each node."""
 
     @abstractmethod
-    def _n_leaves_read(self, k: int) -> int:
-        """How many leaves a ranking of k classes looks at, beyond the one that an instance is routed to."""
+    def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
+        """The k best classes of each instance, and what it took to find them."""
 
     @abstractmethod
     def _leaf_counts(self) -> csr_array:
@@ -61,13 +65,15 @@ class TreeLearner(PassLearner):
 
     def _tree_rules(self) -> dict[str, rules.Rule]:
         holds, _ = rules.count(self.bits)
+        allowed = self.bits == "auto" or (holds and int(self.bits) <= 32)
         return {
             "step": rules.one_of(self.step, STEP_KINDS),
             "store": rules.one_of(self.store, STORES),
-            "bits": (holds and self.bits <= 32, "an integer from 1 to 32"),
+            "bits": (allowed, '"auto" or an integer from 1 to 32'),
         }
 
     def _arrange(self, instances: Instances) -> None:
+        self.arrived_ = int(instances.data.size)
         self.places_ = places_of(by_frequency(instances, self.n_features_in_))
 
     def _arranged(self, instances: Instances) -> Instances:
@@ -77,7 +83,18 @@ class TreeLearner(PassLearner):
         size = n_slots * (self.n_features_in_ + 1)
         too_large = 8 * size > DENSE_BYTES
         self.hashed_ = self.store == "hashed" or (self.store == "auto" and too_large)
-        self.table_ = np.zeros((2**self.bits if self.hashed_ else size, 2), np.float32)
+        self.table_ = np.zeros((2 ** self._table_bits(n_slots) if self.hashed_ else size, 2), np.float32)
+
+    def _table_bits(self, n_slots: int) -> int:
+        """The binary logarithm of a hashed table's size."""
+        if self.bits != "auto":
+            return int(self.bits)
+        return needed_bits(self.arrived_, self.n_features_in_ + 1, n_slots)
+
+    def _double_table(self, n_slots: int) -> None:
+        """Make room for more weights in a hashed table: a place's copy is where half of its users look from now on."""
+        while len(self.table_) < 2 ** self._table_bits(n_slots):
+            self.table_ = np.concatenate([self.table_, self.table_])
 
     def _weights(self) -> Weights:
         return hashed_weights(self.table_) if self.hashed_ else dense_weights(self.table_, self.n_features_in_)
@@ -86,11 +103,6 @@ class TreeLearner(PassLearner):
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return self._rank_nodes(instances, k).ranks
-
-    def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
-        n_leaves = self._n_leaves_read(k) if k > 1 else 0
-        lists, n_classes = self._lists(), self.classes_.size
-        return rank_nodes(self.nodes_, self.root_, self._weights(), lists, instances, k, n_classes, n_leaves)
 
     @property
     def index_size_(self) -> int:
@@ -153,10 +165,24 @@ class TreeLearner(PassLearner):
             expect(bool(within), link)
         expect(_reaches_each_once(nodes, self.root_), "nodes_")
         expect(bool(((nodes["slot"][inner] >= 0) & (nodes["slot"][inner] < n_slots)).all()), "slot")
-        rows = 2**self.bits if self.hashed_ else n_slots * (self.n_features_in_ + 1)
+        rows = len(self.table_) if self.hashed_ else n_slots * (self.n_features_in_ + 1)
+        expect(not self.hashed_ or (rows > 0 and rows & (rows - 1) == 0), "table_")
         expect_array(self.table_, (rows, 2), np.float32, "table_")
         expect_array(self.places_, (self.n_features_in_,), np.int32, "places_")
         expect(np.array_equal(np.sort(self.places_), np.arange(self.n_features_in_)), "places_")
+
+
+def needed_bits(n_values: int, n_weights: int, n_nodes: int) -> int:
+    """How large a table should be for rows with so many values: the binary logarithm, between fixed bounds.
+
+    A value is met by one node of each level, and the 2^d nodes of level d have n_weights each: so there are at most
+    min(n_values, 2^d n_weights) weights in it that are ever used.
+    """
+    levels_needed = max(1, int(n_nodes)).bit_length()
+    used = 0
+    for level in range(levels_needed):
+        used += min(n_values, 2**level * n_weights)
+    return min(max(used.bit_length(), FEWEST_BITS), MOST_BITS)
 
 
 def count_pairs(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:

@@ -19,6 +19,7 @@ from harness.host import discover
 from harness.metric import find_metric
 from harness.record import checksum_of
 from harness.rescore import (
+    beyond_saved,
     check_depth,
     dataset_opener,
     fill_in,
@@ -283,3 +284,9 @@ def test_the_command_tells_what_it_did_and_the_table_shows_it(folder):
     ended = harness("rescore", str(folder / "nowhere"), "--metrics", "r7")
     assert (ended.returncode, "is not a results folder" in ended.stderr) == (2, True)
     assert not (folder / "nowhere").exists()
+
+
+def test_confidence_is_calibrated_while_a_trial_runs_and_never_afterwards(make_record, tmp_path):
+    ece = MetricSpec(name="ece", compute="a:b", confidence=True)
+    refusal = beyond_saved(make_record("pa", 0), ece, tmp_path)
+    assert "calibrated while the trial runs: run again with --metrics ece and another --out" in refusal

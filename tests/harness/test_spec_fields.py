@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RawFile
+from harness import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RawFile, RepresentationSpec
 from harness.errors import SpecError
 
 GOOD = {
@@ -12,6 +12,7 @@ GOOD = {
     DatasetSpec: {"name": "x", "load": "a.b:c"},
     MetricSpec: {"name": "x", "compute": "a.b:c"},
     ExperimentSpec: {"name": "x", "resource": "package:folder/file.toml"},
+    RepresentationSpec: {"name": "x", "load": "a.b:c"},
 }
 MODULE_NAME = "expected 'module:name'"
 BAD = [
@@ -37,8 +38,11 @@ BAD = [
     (DatasetSpec, "citation", None, "expected a text"),
     (DatasetSpec, "obtain", None, "expected a text"),
     (DatasetSpec, "wraps", None, "expected a text"),
-    (DatasetSpec, "representation", "idf", "expected one of raw, binary, tf, tfidf, logtfidf"),
-    (DatasetSpec, "representation", ["tf"], "expected one of raw, binary, tf, tfidf, logtfidf"),
+    (DatasetSpec, "representation", ["tf"], "expected a text"),
+    (RepresentationSpec, "takes", "texts", "expected one of text, counts"),
+    (RepresentationSpec, "gives", "numbers", "expected one of counts, vectors, same"),
+    (RepresentationSpec, "load", "words", "expected 'module:name'"),
+    (RepresentationSpec, "parameters", ["ngrams"], "expected a mapping"),
     (DatasetSpec, "stamp", "b", MODULE_NAME),
     (DatasetSpec, "recognises", "b", MODULE_NAME),
     (DatasetSpec, "version", "2", "expected a whole number"),

@@ -94,8 +94,10 @@ def test_every_hook_is_documented(hook):
     assert f"`{hook}`" in (ROOT / "docs" / "plugins.md").read_text()
 
 
-def test_there_are_four_hooks():
-    assert sorted(HOOKS) == ["harness_datasets", "harness_experiments", "harness_learners", "harness_metrics"]
+def test_there_are_five_hooks():
+    assert sorted(HOOKS) == [
+        *("harness_datasets", "harness_experiments", "harness_learners", "harness_metrics", "harness_representations"),
+    ]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

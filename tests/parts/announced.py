@@ -18,6 +18,9 @@ def assert_announced(specs: Iterable[LearnerSpec], kinds: dict[str, str]) -> Non
         assert spec.summary
         assert spec.preload == (spec.load.partition(":")[0],), "a module with kernels is slow to load"
         assert ("multilabel" in spec.supports) == getattr(learner, "takes_several", False)
-        assert ("taxonomy" in spec.needs) == ("taxonomy" in inspect.signature(learner.fit).parameters)
-        wraps = "learner" in inspect.signature(learner).parameters
+        settings = inspect.signature(learner).parameters
+        takes_taxonomy = "taxonomy" in inspect.signature(learner.fit).parameters
+        can_do_without = "tree" in settings
+        assert ("taxonomy" in spec.needs) == (takes_taxonomy and not can_do_without)
+        wraps = "learner" in settings
         assert spec.wraps == ("learner" if wraps else "")

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 
 from harness.sdk import archive
 
@@ -73,6 +74,9 @@ class Good(ClassifierMixin):
 
     def predict(self, X):
         return self.classes_[self.rank(X, 1)[:, 0]]
+
+    def scores(self, X, ranks):
+        return np.where(ranks >= 0, -np.arange(float(ranks.shape[1])), 0.0)  # by the place alone
 
     def edges_touched(self, X):
         return 2.5
@@ -262,3 +266,12 @@ class Around(Good):
     def fit(self, X, y, after_pass=None):
         assert self.inner.fit(X, y).rank(X, 1).shape == (X.shape[0], 1)
         return super().fit(X, y, after_pass)
+
+
+class ScoresBackwards(Good):
+    def scores(self, X, ranks):
+        return np.arange(float(ranks.size)).reshape(ranks.shape)
+
+
+class Trusting(DummyClassifier):
+    """One of another package than scikit-learn's, which cannot save itself."""

@@ -12,10 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
     "harness.cli",
     "harness.api",
-    "harness.runner | harness.rescore | harness.checks",
+    "harness.runner | harness.rescore | harness.representing | harness.checks",
     "harness.progress | harness.experiment",
     "harness.trials | harness.environments",
-    "harness.data | harness.tables | harness.figures",
+    "harness.data | harness.tables | harness.figures | harness.models",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",
     "harness.record_lines",

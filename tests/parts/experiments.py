@@ -11,6 +11,7 @@ from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.experiment.schema import dataset_groups, kept_datasets
 from harness.signature import Source
+from harness_representations.plugin import harness_representations
 
 NO_FLAGS = dict.fromkeys(
     ["learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads"]
@@ -34,9 +35,12 @@ LEARNERS = (
 )
 
 
+REPRESENTATIONS = tuple(Entry(spec, OWN) for spec in harness_representations())
+
+
 def catalog_of(learners=LEARNERS, datasets=("data", "other"), metrics=()):
     sets = tuple(Entry(DatasetSpec(name=name, load="a:b", parameters={"rows": 9}), OWN) for name in datasets)
-    return Catalog(learners=learners, datasets=sets, metrics=metrics)
+    return Catalog(learners=learners, datasets=sets, metrics=metrics, representations=REPRESENTATIONS)
 
 
 ROWS = np.eye(20, 4, dtype=np.float32) + 1

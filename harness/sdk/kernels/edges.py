@@ -6,9 +6,12 @@ from math import floor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import boolean, int64, uint32
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
 from harness.sdk.kernels.rows import Rows, empty_rows
 
 
@@ -76,6 +79,17 @@ def keep_largest(edges: Edges, sizes: NDArray[Any], share: float) -> Edges:
     return Edges(before[edges.indptr], edges.classes[kept], edges.weights[kept])
 
 
+@kernel(boolean(reads(int64), reads(uint32), writes(int64)), **LEAN)
+def names_a_class_twice(indptr: Array, classes: Array, met: Array) -> bool:
+    """Whether a row has two edges to one class; `met` has the last row that each class was met in, first -1."""
+    for f in range(indptr.size - 1):
+        for e in range(indptr[f], indptr[f + 1]):
+            if met[classes[e]] == f:
+                return True
+            met[classes[e]] = f
+    return False
+
+
 def check_edges(edges: Edges, n_features: int, n_classes: int) -> None:
     """Raise ValueError for edges, from wherever they came, that make no sound index."""
     indptr, classes, weights = edges
@@ -89,5 +103,5 @@ def check_edges(edges: Edges, n_features: int, n_classes: int) -> None:
         raise ValueError("an edge to a class that is not there")
     if not np.all(np.isfinite(weights) & (weights != 0)):
         raise ValueError("a weight that is zero or no number")
-    if np.unique(edges.features * n_classes + classes).size != classes.size:
+    if names_a_class_twice(indptr, classes, np.full(n_classes, -1)):
         raise ValueError("a class twice in a row")

@@ -20,7 +20,7 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
 from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
 from harness.sdk.kernels.rows import Rows, has_room
-from harness.sdk.kernels.topk import best_class
+from harness.sdk.kernels.topk import BLOCK_CLASSES, highest
 from harness_svm.kernels.class_tree import ClassTree
 from harness_svm.kernels.matrix import move_densely, score_densely
 from harness_svm.kernels.structured import (
@@ -29,6 +29,7 @@ from harness_svm.kernels.structured import (
     GIVEN,
     IDLE,
     MOST_STEPS,
+    NOBODY,
     Block,
     Goal,
     fetch_duals,
@@ -58,32 +59,70 @@ def find_level(h: Array, members: Array, size: Any, level: float, budget: float)
 
 
 @helper()
-def settle_duals(y: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
-    """Give an instance its best duals, among those it has and not too many new ones, the best one for certain.
+def find_least_level(h: Array, members: Array, size: Any, level: float, budget: float) -> float:
+    """The level for these members where no more than the budget is to be given away."""
+    level = find_level(h, members, size, level, -1.0)
+    return find_level(h, members, size, level, budget) if level > budget else level
+
+
+@helper()
+def gather(h: Array, bar: float, shift: float, block: Block, size: Any) -> Any:
+    """List the classes above the bar that are no members yet, behind `size` members, and lift them by `shift`."""
+    for lo in range(0, h.size, BLOCK_CLASSES):
+        hi = min(lo + BLOCK_CLASSES, h.size)
+        if not highest(h, lo, hi) > bar:
+            continue
+        for c in range(np.uint32(lo), np.uint32(hi)):
+            if h[c] > bar and not block.member[c]:
+                h[c] += shift
+                block.members[size] = c
+                size += np.uint32(1)
+    return size
+
+
+@helper()
+def invite(up: Any, slack: float, budget: float, shift: float, block: Block, size: Any) -> Any:
+    """Make members of the classes that the best duals may need: `up`, and those above the level of all together.
+
+    A class above the level of the members alone is one that may gain, but most of them would not beside the others.
+    With hundreds of classes those that gain have to be told apart: whoever is left out is as bad again in the next
+    sweep. Those who are no members yet lack `shift` in h. Gives how many members there are now.
+    """
+    h, members, most = block.gradient, block.members, size + np.uint32(MOST_STEPS)
+    if up != NOBODY and not block.member[up]:
+        h[up] += shift
+        size = join(up, block, size)
+    level = find_least_level(h, members, size, 0.0, budget)
+    together = gather(h, level + slack - shift, shift, block, size)  # more members only raise the level
+    if together == size:
+        return size
+    level = find_least_level(h, members, together, level, budget)
+    for m in range(size, together):  # an invited one stands where it stood or further in front
+        if h[members[m]] > level + slack and size < most:
+            size = join(members[m], block, size)
+    return size
+
+
+@helper()
+def settle_duals(y: Any, up: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
+    """Give an instance its best duals, among those it has and not too many new ones, `up` for certain.
 
     Without a limit the first instances would give a dual to every class, since all are as good; the other new ones have
     to be above the level by `slack`. Gives how many members there are now, and how many classes move.
     """
-    h, beta, members = block.gradient, block.beta, block.members
-    given = C - left_over(C, block, size)
-    for c in range(np.uint32(h.size)):
-        h[c] += square * given
+    h, beta, members, budget = block.gradient, block.beta, block.members, square * C
+    shift = square * (C - left_over(C, block, size))
     for m in range(size):
-        h[members[m]] += square * beta[members[m]]
-    best = np.uint32(best_class(h))
-    if not block.member[best]:
-        size = join(best, block, size)
+        h[members[m]] += shift + square * beta[members[m]]
+    size = invite(up, slack, budget, shift, block, size)
     level = find_level(h, members, size, 0.0, -1.0)
-    most = size + np.uint32(MOST_STEPS - 1)
-    for c in range(np.uint32(h.size)):  # more members only raise the level, so those below it cannot win
-        if h[c] > level + slack and not block.member[c] and size < most:
-            size = join(c, block, size)
-    level = find_level(h, members, size, level, -1.0)
-    if level > square * C:  # what is left to give may be tiny beside h, so h counts from its top
-        top = h[best]
+    if level > budget:  # what is left to give may be tiny beside h, so h counts from its top
+        top = h[members[0]]
+        for m in range(size):
+            top = max(top, h[members[m]])
         for m in range(size):
             h[members[m]] -= top
-        level = find_level(h, members, size, level - top, square * C)
+        level = find_level(h, members, size, level - top, budget)
     n, gain = 0, 0.0
     for m in range(size):
         c = members[m]
@@ -114,11 +153,11 @@ def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: 
     for c in range(np.uint32(scores.size)):
         gradient[c] = 1.0 - scores[y] + scores[c]
     gradient[y] = -np.inf
-    _, _, violation = steepest(block, size, left_over(goal.C, block, size))
+    up, _, violation = steepest(block, size, left_over(goal.C, block, size))
     n = 0
     if violation > IDLE * goal.tolerance:
         if square > 0:
-            size, n = settle_duals(y, square, goal.C, slack, block, size, moves)
+            size, n = settle_duals(y, up, square, goal.C, slack, block, size, moves)
         else:
             size = give_all(goal.C, block, size)
     return violation, size, n

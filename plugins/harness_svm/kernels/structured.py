@@ -35,8 +35,9 @@ IDLE = 0.02
 RELUCTANCE = 0.25
 """The same where the weights are in an index: with thousands of classes most are nearly as good, and each dual is an
 edge for every feature of the instance (measured: less than half of the edges)."""
-ROUNDING_SHARE = 1e-12
-"""The share of C below which what is left of it is an error of rounding."""
+ROUNDING_SHARE = 1e-9
+"""The share of C below which what is left of it is an error of rounding: a thousand duals leave 1e-12, and a row that
+could give away so little would count as far from its optimum for ever."""
 NOBODY = np.uint32(0xFFFFFFFF)
 """Stands for the part of C that no class has."""
 

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import issparse
 
+from counted import counts_of
 from harness.errors import DataError
 from harness_files.table import load_table as load
 
@@ -24,7 +25,7 @@ PLAIN = "text,label\nhello world,a\nbye world world,b\nfoo,a\n"
 
 def content(data):
     y = data.y.toarray() if hasattr(data.y, "toarray") else data.y
-    return data.X.toarray().tolist(), y.tolist(), data.class_names
+    return counts_of(data).toarray().tolist(), y.tolist(), data.class_names
 
 
 def parquet(columns):
@@ -40,7 +41,7 @@ def test_a_column_of_text_and_one_of_labels_make_a_data_set(write):
     data = load(path=write("titles.csv", PLAIN))
     # columns: bye, foo, hello, world
     assert content(data) == ([[0, 0, 1, 1], [1, 0, 0, 2], [0, 1, 0, 0]], [0, 1, 0], ("a", "b"))
-    assert data.found == "3 rows of titles.csv (CSV), text from 'text', label from 'label', 2 classes, 4 words"
+    assert data.found == "3 rows of titles.csv (CSV), text from 'text', label from 'label', 2 classes"
 
 
 ROWS = [{"text": "hello world", "label": "a"}, {"text": "bye world world", "label": "b"}, {"text": "foo", "label": "a"}]
@@ -83,11 +84,11 @@ def test_whatever_csv_writes_comes_back(write, rows):
 def test_words_are_letters_digits_and_vowel_signs_of_any_script(write):
     texts = ["Café_42 Größe", "नमस्ते दुनिया", "cafe\u0301s"]
     data = load(path=write("t.csv", "text,label\n" + "".join(f"{text},c{i}\n" for i, text in enumerate(texts))))
-    assert np.diff(data.X.indptr).tolist() == [3, 2, 1]
+    assert np.diff(counts_of(data).indptr).tolist() == [3, 2, 1]
 
 
 def test_words_of_few_texts_are_left_out_on_demand(write):
-    assert load(path=write("t.csv", PLAIN), min_df=2).X.toarray().tolist() == [[1], [2], [0]]
+    assert counts_of(load(path=write("t.csv", PLAIN), min_df=2)).toarray().tolist() == [[1], [2], [0]]
 
 
 # -- columns ---------------------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ def test_a_label_in_json_is_a_text_a_number_or_a_list_of_them(write, labels, nam
     assert data.class_names == names
     found = data.y.toarray() if issparse(data.y) else data.y
     assert found.tolist() == y
-    assert data.X.sum(axis=1).tolist() == [3, 3, 3]
+    assert counts_of(data).sum(axis=1).tolist() == [3, 3, 3]
 
 
 def test_a_label_in_json_that_is_null_is_missing(write):
@@ -201,7 +202,7 @@ def test_a_label_without_a_slash_means_no_tree_unless_told(write):
 
 def test_a_stray_label_among_paths_is_named_as_the_reason_for_no_tree(write):
     path = write("t.csv", "text,label\nx,A/B\ny,NaN\nz,A/c\nw,other\n")
-    assert load(path=path).found.endswith(f"4 classes in no tree ('NaN' is no path, {path}, line 3), 4 words")
+    assert load(path=path).found.endswith(f"4 classes in no tree ('NaN' is no path, {path}, line 3)")
     assert "tree" not in load(path=path, levels="").found
     assert "tree" not in load(path=write("u.csv", "text,label\nx,I/O\ny,C\nz,D\n")).found
 
@@ -220,7 +221,7 @@ def test_a_test_file_beside_is_a_split_with_the_same_columns_and_classes(write):
     path, test = write("t.csv", PLAIN), write("u.csv", "text,label\nworld new,c\n")
     data = load(path=path, test=test)
     assert data.class_names == ("a", "b", "c")
-    assert data.X.shape == (4, 5)
+    assert counts_of(data).shape == (4, 5)
     assert [part.tolist() for part in data.splits["test"]] == [[0, 1, 2], [3]]
 
 
@@ -297,7 +298,7 @@ def test_damaged_parquet_is_named(write):
 
 def test_latin_1_is_read_when_told(write):
     path = write("t.csv", "text,label\ncafé,a\nx,b\n".encode("latin-1"))
-    assert load(path=path, encoding="latin-1").X.shape == (2, 2)
+    assert counts_of(load(path=path, encoding="latin-1")).shape == (2, 2)
 
 
 def test_rows_without_a_label_are_dropped_on_demand_and_counted(write):
@@ -310,5 +311,5 @@ def test_long_cells_and_many_rows_are_read(write):
     words = " ".join(f"w{i}" for i in range(60_000))
     rows = "".join(f"w{i % 7} w{i % 11},c{i % 3}\n" for i in range(5000))
     data = load(path=write("t.csv", f"text,label\n{words},a\n{rows}"))
-    assert data.X.shape == (5001, 60_000)
-    assert np.diff(data.X.indptr)[0] == 60_000
+    assert counts_of(data).shape == (5001, 60_000)
+    assert np.diff(counts_of(data).indptr)[0] == 60_000

@@ -5,6 +5,7 @@ import gzip
 import pytest
 from sklearn.datasets import load_files
 
+from counted import counts_of
 from harness.errors import DataError
 from harness_files.texts import load_texts as load
 
@@ -16,10 +17,10 @@ def test_the_classes_are_those_of_scikit_learn(write):
     write("mine/sport/.hidden", "no")
     data = load(path="mine")
     assert list(data.class_names) == theirs.target_names
-    assert data.X.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [1, 0, 0]]
+    assert counts_of(data).toarray().tolist() == [[0, 1, 0], [1, 0, 1], [1, 0, 0]]
     assert data.y.tolist() == [0, 1, 1]
     assert data.taxonomy is None
-    assert data.found == "3 texts, 2 classes, 3 words"
+    assert data.found == "3 texts, 2 classes"
 
 
 def test_folders_in_folders_are_a_tree_and_files_may_be_packed(write):
@@ -29,7 +30,7 @@ def test_folders_in_folders_are_a_tree_and_files_may_be_packed(write):
     data = load(path="mine/")
     assert data.class_names == ("food", "sport/ball", "sport/ice")
     assert data.taxonomy.depth == 2
-    assert data.X.shape == (3, 3)
+    assert counts_of(data).shape == (3, 3)
 
 
 def test_train_and_test_folders_are_a_split(write):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from counted import counts_of
 from harness.errors import DataError
 from harness_text import clinc
 
@@ -35,8 +36,8 @@ def test_rows_are_the_three_parts_without_what_is_out_of_scope(write):
 
 def test_words_and_numbers_count(write):
     data = clinc.load_clinc150(source=write())
-    assert data.X[[3]].sum() == 3  # send, 20, dollars
-    assert data.X[[1]].sum() == 4  # what, s, my, balance
+    assert counts_of(data)[[3]].sum() == 3  # send, 20, dollars
+    assert counts_of(data)[[1]].sum() == 4  # what, s, my, balance
 
 
 def test_the_tree_has_the_domain_above_the_intent(write):

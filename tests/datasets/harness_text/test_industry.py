@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from counted import counts_of
 from harness.errors import DataError
 from harness_text import industry
 
@@ -37,12 +38,12 @@ def test_pages_come_by_branch_with_the_sectors_above(pack):
     assert data.y.tolist() == [0, 1, 2, 2]
     assert data.taxonomy.depth == 3
     assert data.taxonomy.node_names[1:4] == ("capital.goods.sector", "conglomerates.industry", "energy.sector")
-    assert data.found.startswith("4 pages, 3 branches below 3 tops, ")
+    assert data.found.startswith("4 pages, 3 branches below 3 tops")
 
 
 def test_words_of_one_page_get_no_column(pack):
     data = industry.load_industry(source=str(pack(PAGES)))
-    assert data.X.shape == (4, 3)  # mines, sheets, steel
+    assert counts_of(data).shape == (4, 3)  # mines, sheets, steel
 
 
 def test_the_folder_may_be_given_itself_or_one_above_it(lay, pack):
@@ -51,7 +52,7 @@ def test_the_folder_may_be_given_itself_or_one_above_it(lay, pack):
     for source in (folder, folder / "sector", Path(folder).parent):
         plain = industry.load_industry(source=str(source))
         assert plain.class_names == packed.class_names
-        assert (plain.X != packed.X).nnz == 0
+        assert (counts_of(plain) != counts_of(packed)).nnz == 0
 
 
 def test_other_folders_are_refused(lay):
@@ -63,5 +64,5 @@ def test_the_real_names_give_104_branches_below_12_tops(real, pack):
     with gzip.open(f"{real('industry-sector-hierarchy')}/sector_documents.tsv.gz", "rt") as listing:
         names = [line.rstrip("\n").replace("\t", "/") for line in listing]
     data = industry.load_industry(source=str(pack(dict.fromkeys(names, b"same words here"), "sector.tar", "w")))
-    assert data.found.startswith("9,570 pages, 104 branches below 12 tops, ")
+    assert data.found.startswith("9,570 pages, 104 branches below 12 tops")
     assert data.taxonomy.depth == 3

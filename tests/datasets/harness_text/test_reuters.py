@@ -2,6 +2,7 @@
 
 import pytest
 
+from counted import counts_of
 from harness.errors import DataError
 from harness_text import reuters
 
@@ -147,8 +148,8 @@ def test_r52_keeps_stories_with_one_topic_that_occurs_so_in_both_parts(source, p
 
 def test_words_of_few_stories_of_the_subset_get_no_column(source):
     assert (
-        reuters.load_reuters21578(source=source, min_df=2).X.shape[1]
-        < reuters.load_reuters21578(source=source).X.shape[1]
+        counts_of(reuters.load_reuters21578(source=source, min_df=2)).shape[1]
+        < counts_of(reuters.load_reuters21578(source=source)).shape[1]
     )
 
 
@@ -157,9 +158,9 @@ def test_a_folder_gives_the_same_as_the_archive(source, lay):
         reuters.load_reuters21578(source=source),
         reuters.load_reuters21578(source=str(lay(raw_bytes(COLLECTION)))),
     )
-    assert (packed.X != plain.X).nnz == 0
+    assert (counts_of(packed) != counts_of(plain)).nnz == 0
     assert packed.found == plain.found
-    assert packed.found.startswith("8 of 9 stories (3 + 3 in the ModApte split), 4 topics, ")
+    assert packed.found.startswith("8 of 9 stories (3 + 3 in the ModApte split), 4 topics")
 
 
 def test_what_cannot_be_used_is_refused(source, lay, pack):
@@ -176,7 +177,7 @@ def test_what_cannot_be_used_is_refused(source, lay, pack):
 
 
 def test_stop_words_are_kept_where_they_are_asked_for(source):
-    without = reuters.load_reuters21578(source=source).X
-    with_them = reuters.load_reuters21578(source=source, stop_words=False).X
+    without = counts_of(reuters.load_reuters21578(source=source))
+    with_them = counts_of(reuters.load_reuters21578(source=source, stop_words=False))
     assert with_them.shape[1] > without.shape[1]
     assert with_them.sum() > without.sum()

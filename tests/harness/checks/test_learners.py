@@ -46,6 +46,7 @@ BAD_LEARNERS = {
     "takes_an_empty_row": [learner("NeedsAFeature")],
     "takes_several_labels_if_it_says_so": [learner("TakesOneLabel")],
     "measures_its_index": [learner("OwesItsIndex"), learner("OwesItsBytes"), learner("TouchesNothingKnown")],
+    "scores_what_it_ranks": [learner("ScoresBackwards")],
     "tells_its_passes": [learner("CountsFromZero"), learner("TellsNoPass")],
     "takes_read_only_input": [rude("WritesWhatItGets")],
     "takes_labels_of_any_kind": [rude("NeedsPositions"), rude("CountsClasses")],
@@ -114,7 +115,7 @@ def test_pytest_shows_it_as_skipped_with_its_reason(tmp_path):
     (tmp_path / "test_bayes.py").write_text(CONFORMANCE)
     command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "test_bayes.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "15 passed, 5 skipped" in ended.stdout
+    assert "15 passed, 6 skipped" in ended.stdout
     for reason in ("takes one label a row", "fit takes no after_pass", "has no save and load"):
         assert reason in ended.stdout
 

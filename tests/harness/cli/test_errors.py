@@ -130,7 +130,7 @@ WORDS = {
     ),
     "bad representation": (
         ["run", "--learners", "tiny", "--representation", "bag"],
-        ["expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf'"],
+        ["unknown representation 'bag'; known: binary, ", "`harness list representations` shows all"],
     ),
     "bad setting": (["run", "--learners", "tiny", "--set", "C=1"], ["--set C=1: expected NAME.PARAM=VALUE"]),
     "idle setting": (
@@ -147,7 +147,12 @@ WORDS = {
     "no results": (["table", "nowhere"], ["nowhere is not a results folder"]),
     "nothing to check": (
         ["check", "tinny"],
-        ["no learner, data set or metric 'tinny'", "did you mean tiny (a learner)", "module:Class", "./titles.csv"],
+        [
+            "no learner, data set, metric or representation 'tinny'",
+            "did you mean tiny (a learner)",
+            "module:Class",
+            "./titles.csv",
+        ],
     ),
 }
 
@@ -169,8 +174,8 @@ FILES = {
         "bad.toml: trials: expected a whole number (got 'many')",
     ),
     "wrong table": (
-        "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 'x'",
-        "bad.toml: datasets[0].representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf' (got 'x')",
+        "learners = 'tiny'\n[[datasets]]\nname = 'good'\nrepresentation = 3",
+        "bad.toml: datasets[0].representation: expected a list (got 3)",
     ),
 }
 

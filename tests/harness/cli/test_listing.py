@@ -86,7 +86,7 @@ def test_the_lists_for_people_say_the_same(harness):
     text = harness("list").stdout
     assert text.splitlines()[0].split() == HEADINGS
     assert "C=0.1, passes=10" in text
-    assert "prototype  manyclass-harness" in harness("plugins").stdout
+    assert "prototype        manyclass-harness" in harness("plugins").stdout
 
 
 PLUGIN = """

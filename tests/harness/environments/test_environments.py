@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 
 from harness.api.checking import find_checked, run_checks
 from harness.api.environments import build_environments, describe_environments, remove_environments
+from harness.api.fitting import FitRequest, fit_request
 from harness.api.front import run
 from harness.api.session import Session
 from harness.contract import LearnerSpec
 from harness.environments.building import build_environment
 from harness.environments.environment import MANIFEST, environment_for, tell_state
 from harness.environments.versions import find_versions, host_requirements, with_dependencies
-from harness.errors import HarnessError, SpecError, UnknownName
+from harness.errors import HarnessError, ModelError, SpecError, UnknownName
 from harness.experiment.learner_groups import members_of
 from harness.home import environments_root
 from harness.progress import Silence
@@ -198,3 +199,8 @@ def test_what_harness_needs_leaves_out_its_extras():
 def test_what_is_no_package_is_refused_in_the_spec(wrong):
     with pytest.raises(SpecError, match="environment"):
         LearnerSpec(name="x", load="m:C", environment=wrong)
+
+
+def test_a_model_of_such_a_learner_is_refused_before_anything_is_read(place, session):
+    with pytest.raises(ModelError, match="an environment of its own"):
+        fit_request(FitRequest(learner="picky", data="digits"), session, None)

@@ -61,8 +61,8 @@ def test_a_file_and_the_flags_say_the_same(from_file, from_flags):
         LearnerRef("pa", "small", {"C": 0.01, "step": "exact", "passes": 2}),
     )
     assert datasets_of(by_flags) == (
-        DatasetRef("icd10cm", plain_label("icd10cm"), {}, representation="tf"),
-        DatasetRef("topics", plain_label("topics"), {"rows": 500, "classes": 20}, representation="tf"),
+        DatasetRef("icd10cm", plain_label("icd10cm"), {}, representations=("tf",)),
+        DatasetRef("topics", plain_label("topics"), {"rows": 500, "classes": 20}, representations=("tf",)),
     )
     assert (by_flags.trials, by_flags.seed, by_flags.threads, by_flags.jobs) == (5, 7, 3, 2)
     assert (by_flags.timeout_seconds, by_flags.memory_bytes) == (600.0, 4 * 10**9)
@@ -85,7 +85,9 @@ def test_tables_say_what_expressions_say(from_file):
     """)
     assert learners_of(experiment) == (LearnerRef("pa", "small", {"C": 0.1}, by_dataset={"topics": {"C": 1}}),)
     assert datasets_of(experiment) == (
-        DatasetRef("topics", plain_label("topics"), {"rows": 500}, None, "binary", split=parse_split("given:official")),
+        DatasetRef(
+            "topics", plain_label("topics"), {"rows": 500}, None, ("binary",), split=parse_split("given:official")
+        ),
     )
 
 

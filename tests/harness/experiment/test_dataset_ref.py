@@ -76,7 +76,7 @@ def ref_of(name, params, wrapped=None, **fields):
 
 
 def test_a_data_set_without_lists_is_all_of_its_grid():
-    ref = ref_of("topics", {"rows": 3, "sizes": (1, 2)}, representation="tf", split=parse_split("given"))
+    ref = ref_of("topics", {"rows": 3, "sizes": (1, 2)}, representations=("tf",), split=parse_split("given"))
     assert list(spread_grid(ref)) == [ref]
 
 

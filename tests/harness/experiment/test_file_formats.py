@@ -2,6 +2,7 @@
 
 import pytest
 
+from experiments import REPRESENTATIONS
 from harness.catalog import Catalog, Entry, Origin
 from harness.contract import DatasetSpec
 from harness.errors import DataError, SpecError
@@ -42,7 +43,8 @@ def catalog(monkeypatch):
             spec("folder", opens=("/",)),
             spec("plain", {"rows": 3}),
             spec("part", {"dataset": None, "share": 1}, wraps="dataset"),
-        )
+        ),
+        representations=REPRESENTATIONS,
     )
 
 
@@ -98,7 +100,10 @@ def test_a_file_becomes_its_format_with_the_path(catalog, file):
 
 def test_a_registered_name_wins_over_a_file(file):
     named = Entry(DatasetSpec(name="x.one", load="a:b", parameters={}), OWN)
-    assert resolve_dataset(parse_dataset(file("x.one")), Catalog(datasets=(named,))).entry is named
+    assert (
+        resolve_dataset(parse_dataset(file("x.one")), Catalog(datasets=(named,), representations=REPRESENTATIONS)).entry
+        is named
+    )
 
 
 def test_a_data_set_made_from_another_holds_it_and_takes_its_representation(catalog, file):

@@ -32,8 +32,8 @@ MALFORMED = [
     ("learners = ['pa']\ndatasets = ['topics(rows=[])']", "data set 'topics': the list of values for 'rows' is empty"),
     ("learners = ['pa']\nsplit = 'kfold:5'\nseed = 7", "seed = 7 is in the middle of the folds of split 'kfold:5'"),
     (
-        "learners = ['pa']\n[[datasets]]\nname = 'digits'\nrepresentation = 'idf'",
-        "datasets[0].representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf' (got 'idf')",
+        "learners = ['pa']\n[[datasets]]\nname = 'digits'\nrepresentation = 'tf(a b)'",
+        "datasets[0].representation[0]: cannot read 'a b' in 'tf(a b)': expected parameter=value",
     ),
     ("learners = ['pa']\n[[datasets]]\nname = 'digits'\nsplit = 'half'", "datasets[0].split: split 'half' is unknown"),
     (
@@ -42,8 +42,8 @@ MALFORMED = [
     ),
     ("learners = ['pa']\nsplit = 0.1", "split: expected a text such as 'holdout:0.1' (got 0.1)"),
     (
-        "learners = ['pa']\nrepresentation = 'bag'",
-        "representation: expected 'raw', 'binary', 'tf', 'tfidf' or 'logtfidf'",
+        "learners = ['pa']\nrepresentation = ['tf', 'words+']",
+        "representation[1]: cannot read the representation 'words+': expected a name on both sides of '+'",
     ),
     ("learners = ['pa']\ntrials = 0", "trials: expected 1 or more (got 0)"),
     ("learners = ['pa']\ntrials = 2.5", "trials: expected a whole number (got 2.5)"),
@@ -70,7 +70,7 @@ MALFORMED = [
     ("learners = ['pa']\nminutes = 0", "minutes: expected more than 0 (got 0)"),
     ("learners = ['pa']\nminutes = 'few'", "minutes: expected a number (got 'few')"),
     ("learners = ['pa']\n[[figures]]\nkind = 'pie'", "figures[0].kind: expected 'curve', 'sweep', 'scaling', 'pareto'"),
-    ("learners = ['pa']\n[tune]\nsearch = 'grid'", "tune.params: missing: the table must have this key"),
+    ("learners = ['pa']\n[tune]\nsearch = 'grid'", "tune: expected params or representation: there is nothing to tune"),
     ("learners = ['pa']\n[tune.params.pa]\nC = 3", "tune.params.pa.C: expected a list of values, or a range { low ="),
     ("learners = ['pa']\n[tune.params.pa]\nC = {low = 2, high = 1}", "tune.params.pa.C: expected a list of values, or"),
     ("learners = ['pa']\nset = 3", "set: expected a table (got 3)"),

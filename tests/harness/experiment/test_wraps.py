@@ -1,10 +1,12 @@
 """Learners and data sets round others: with the parameter's name or without it they are one, however deep."""
 
+from dataclasses import replace
+
 import pytest
 
 from experiments import LEARNERS, OWN, SEVERAL, catalog_of, learner, resolved_of, trials_of
 from harness import DatasetSpec
-from harness.catalog import Catalog, Entry
+from harness.catalog import Entry
 from harness.errors import SpecError, UnknownName
 from harness.experiment.pairs import tell_incompatible
 from harness.expression import Expression
@@ -20,7 +22,7 @@ BAG = learner(
 HEDGE = learner("hedge", parameters={"expert": None, "rate": 0.5}, wraps="expert")
 WARM = learner("warm", preload=("warm_module", "shared_module"), kind="tree")
 PART = Entry(DatasetSpec(name="part", load="a:b", parameters={"whole": None, "share": 1}, wraps="whole"), OWN)
-CATALOG = Catalog(learners=(*LEARNERS, BAG, HEDGE, WARM), datasets=(*catalog_of().datasets, PART))
+CATALOG = replace(catalog_of((*LEARNERS, BAG, HEDGE, WARM)), datasets=(*catalog_of().datasets, PART))
 
 
 def one_trial(header, learners):

@@ -109,7 +109,7 @@ def test_a_line_knows_its_learner_and_its_data(run_of):
     (line,) = group_records(run_of("pa(C=2)", [0.5], **fields))
     assert (line.label, line.family, line.kind, line.params) == ("pa(C=2)", "pa", "tree", {"C": 2})
     assert (line.dataset, line.dataset_family) == ("made(seed=1)", "made")
-    assert line.prepared.preparation == "raw, holdout:0.1"
+    assert line.preparation == "raw, holdout:0.1"
     assert line.detail.startswith("raw, holdout:0.1; 900 training and 100 test rows")
 
 

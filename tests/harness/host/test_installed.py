@@ -136,8 +136,8 @@ def test_a_hook_that_returns_rubbish_makes_its_plugin_broken_and_no_other(instal
     [
         (
             "harness_datasets",
-            "[DatasetSpec(name='d', load='a:b', representation='idf')]",
-            "one of raw, binary, tf, tfidf",
+            "[DatasetSpec(name='d', load='a:b', representation=['tf'])]",
+            "expected a text",
         ),
         (
             "harness_datasets",

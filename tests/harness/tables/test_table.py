@@ -81,20 +81,28 @@ def test_one_label_from_two_places_says_which(run_of, field, first, second):
     assert titles(make_table(records, [R1])) == [("digits", [first, second])]
 
 
-def test_data_prepared_in_another_way_is_another_group(run_of):
-    records = [
-        *run_of("a", [0.5]),
-        *run_of("a", [0.6], representation="tfidf"),
-        *run_of("a", [0.7], split="holdout:0.2"),
-    ]
+def test_data_split_in_another_way_is_another_group(run_of):
+    records = [*run_of("a", [0.5]), *run_of("a", [0.7], split="holdout:0.2")]
     details = [group.detail.partition(";")[0] for group in make_table(records, [R1]).groups]
-    assert details == ["tf, holdout:0.1", "tfidf, holdout:0.1", "tf, holdout:0.2"]
+    assert details == ["tf, holdout:0.1", "tf, holdout:0.2"]
     by_learner = make_table(records, [R1], by="learner")
-    assert [row.title.partition(";")[0] for row in by_learner.groups[0].rows] == [
-        "digits [tf, holdout:0.1",
-        "digits [tfidf, holdout:0.1",
-        "digits [tf, holdout:0.2",
+    titles = [row.title.partition(";")[0] for row in by_learner.groups[0].rows]
+    assert titles == ["digits [tf, holdout:0.1", "digits [tf, holdout:0.2"]
+
+
+@pytest.mark.parametrize("by", ["dataset", "learner"])
+def test_several_representations_of_the_same_rows_compete_in_one_group_with_a_column(run_of, by):
+    records = [*run_of("a", [0.5] * 9), *run_of("a", [0.6] * 9, representation="chars(ngrams=2:5)")]
+    table = make_table(records, [R1], by=by)
+    (group,) = table.groups
+    assert [row.facts for row in group.rows] == [
+        {"representation": "tf", "kind": "flat", "trials": "9"},
+        {"representation": "chars(ngrams=2:5)", "kind": "flat", "trials": "9"},
     ]
+    assert [row.cells[0].best for row in group.rows] == [False, True]
+    for way in ("terminal", "markdown", "html", "latex", "csv", "json"):
+        assert "chars(ngrams=2:5)" in table.render(way)
+        assert "representation" in table.render(way)
 
 
 def test_two_contents_of_one_data_set_are_never_compared(run_of):

@@ -49,6 +49,8 @@ def test_what_is_not_known_is_none():
         "taxonomy",
         "single_seconds",
         "places",
+        "scores",
+        "confidence",
     }
 
 

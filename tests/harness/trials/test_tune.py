@@ -242,7 +242,7 @@ def test_what_is_tuned_decides_the_key_and_so_do_curves(header):
         ({"params": {"no": {"C": [1]}}}, r"tune\.params\.no matches no learner of this run \(pa, small\)"),
         ({"params": {"pa": {"D": [1]}}}, r"tune: learner 'pa' has no parameter 'D'"),
         ({"params": {"pa": {"C": []}}}, r"tune\.params\.pa\.C: expected a list of values"),
-        ({"params": {}}, r"tune\.params: expected one or more"),
+        ({"params": {}}, "tune: expected params or representation: there is nothing to tune"),
         ({"params": {"pa": {"C": [1]}}, "search": "random"}, "needs candidates = NUMBER"),
         ({"params": {"pa": {"C": [1]}}, "candidates": 3}, "and a grid takes none"),
         ({"params": {"pa": {"C": [1]}}, "split": "given"}, "a share of the training"),

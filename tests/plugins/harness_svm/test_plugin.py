@@ -9,6 +9,7 @@ KINDS = {
     "hsvm": "tree",
     "topdown-svm": "tree",
     "topdown-perceptron": "tree",
+    "label-tree": "tree",
 }
 
 

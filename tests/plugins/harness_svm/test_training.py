@@ -17,7 +17,7 @@ from harness.sdk.kernels.rows import Rows
 from harness_svm import crammer_singer, hierarchical, objective
 from harness_svm.hierarchical import grow
 from harness_svm.hierarchy import from_taxonomy
-from harness_svm.kernels.structured import Goal
+from harness_svm.kernels.structured import Goal, empty_block, left_over
 from harness_svm.objective import dual_objective, squared_length
 from harness_svm.training import Training
 
@@ -165,6 +165,40 @@ def test_classes_that_tie_with_the_level_do_not_keep_it_moving():
     n, features, classes = (int(random.integers(*bounds)) for bounds in ((6, 40), (2, 8), (3, 9)))
     X, y = random.integers(0, 3, (n, features)), random.integers(0, classes, n)
     assert crammer_singer.CrammerSinger(C=10.0, max_sweeps=1000, random_state=0).fit(X, y).sweeps_ < 1000
+
+
+def noisy_titles(seed, n=250, n_words=25, n_classes=120):
+    """Rows of one to three words out of few, some of them twice with another class: more classes than a visit adds."""
+    random = np.random.default_rng(seed)
+    words = random.integers(0, n_words, (n, 3))
+    X = np.zeros((n, n_words), np.float32)
+    X[np.arange(n)[:, np.newaxis], words] = 1
+    y = random.integers(0, n_classes, n)
+    X[: n // 5] = X[n // 5 : 2 * (n // 5)]
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.3, 1.0, 3.0]))
+def test_short_rows_that_contradict_each_other_come_to_an_end(weights, seed, C):
+    X, y = noisy_titles(seed)
+    tol = 0.1
+    fitted = crammer_singer.CrammerSinger(C=C, tol=tol, max_sweeps=300, trace=True, random_state=0).fit(X, y)
+    assert fitted.sweeps_ < 300
+    W, own = weights(fitted), np.searchsorted(fitted.classes_, y)
+    scores = X.astype(np.float64) @ W
+    lead = scores[np.arange(len(y)), own][:, np.newaxis] - scores
+    losses = np.where(np.arange(W.shape[1]) == own[:, np.newaxis], 0, 1 - lead).max(axis=1)
+    gap = (W**2).sum() / 2 + C * np.maximum(0, losses).sum() - fitted.dual_[-1]
+    assert -1e-3 <= gap <= C * tol * len(y)  # a row within tol adds at most C tol to it
+
+
+@pytest.mark.parametrize(("given_away", "left"), [(1 - 1.5e-12, 0.0), (1 + 1.5e-12, 0.0), (0.75, 0.25)])
+def test_what_rounding_leaves_of_a_thousand_duals_is_nothing_to_share_out(given_away, left):
+    flat = Taxonomy(np.array([-1, *[0] * 1000]), np.arange(1, 1001))
+    block = empty_block(grow(from_taxonomy(flat, np.arange(1000)), "path", "tree", 1001))
+    block.members[:], block.beta[:] = np.arange(1000), given_away / 1000
+    assert left_over(1.0, block, np.uint32(1000)) == pytest.approx(left)
 
 
 @SHARED

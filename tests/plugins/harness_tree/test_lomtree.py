@@ -1,4 +1,4 @@
-"""LOMtree as its users meet it: budget, swaps, refit, two rankings, two stores, and its edge cases."""
+"""LOMtree as its users meet it: budget, swaps, refit, three rankings, two stores, and its edge cases."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_static_trees_are_as_deep_as_the_logarithm_of_their_classes():
         ("resistance", -1.0, "at least 0"),
         ("step", "adam", "one of adagrad, plain"),
         ("refit", 1, "True or False"),
-        ("ranking", "soft", "one of nodes, leaves"),
+        ("ranking", "soft", "one of paths, nodes, leaves"),
         ("leaves", 0, "at least 1"),
         ("store", "disk", "one of auto, dense, hashed"),
         ("bits", 40, "from 1 to 32"),

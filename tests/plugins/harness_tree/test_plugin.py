@@ -214,7 +214,7 @@ def test_lists_that_do_not_fit_their_tree_are_refused(learner, name, change, tmp
 @trees
 @pytest.mark.parametrize("bits", [0, 33])
 def test_a_table_of_impossible_size_is_refused(learner, bits):
-    with pytest.raises(ValueError, match=f"^bits={bits}: must be an integer from 1 to 32"):
+    with pytest.raises(ValueError, match=f'^bits={bits}: must be "auto" or an integer from 1 to 32'):
         clone(learner).set_params(bits=bits).fit(np.eye(3), [0, 1, 2])
 
 

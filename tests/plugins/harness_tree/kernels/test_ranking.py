@@ -10,8 +10,9 @@ from numpy.testing import assert_array_equal
 
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.nodes import route
-from harness_tree.kernels.ranking import ClassLists, as_lists, rank_nodes
+from harness_tree.kernels.ranking import rank_nodes
 from harness_tree.kernels.regressor import dense_weights
+from harness_tree.kernels.search import ClassLists, as_lists
 from harness_tree.kernels.static_tree import build_tree
 
 seeds = st.integers(0, 2**32 - 1)

@@ -1,0 +1,62 @@
+"""The winner of a comparison: which one it is, what it was set to, and the model that it becomes."""
+
+import pytest
+
+import harness
+from harness.errors import HarnessError
+from harness.machine import Machine
+from harness.store import open_store
+from small_titles import titles
+
+
+@pytest.fixture
+def results(tmp_path, make_record):
+    """Three set-ups; tuning chose C=0.3 for the best one in two trials of three."""
+    folder = tmp_path / "results"
+    with open_store(folder) as store:
+        store.describe("learners = 'pa'\n", Machine("m1", "Fast", 8))
+        for seed in range(3):
+            seen = {"representation": "words", "dataset": "titles", "train": 2.0}
+            tuned = {"C": 0.3 if seed else 0.1}
+            store.append(make_record("pa", seed, r1=0.9, tuned=tuned, params={"passes": 3}, **seen))
+            store.append(make_record("quick", seed, r1=0.8, **seen | {"train": 1.0}))
+            store.append(make_record("failed", seed, status="error", **seen | {"train": 0.1}))
+    return harness.open_results(folder)
+
+
+def test_the_best_mean_wins_with_what_tuning_chose_most_often(results):
+    best = results.best("r1")
+    assert best.learner == "pa(passes=3, C=0.3)"
+    assert best.known_from == f"R1 0.9, the mean of 3 trials (holdout:0.1) in {results.folders[0]}"
+    assert str(best) == f"pa: {best.known_from}"
+
+
+def test_lower_is_better_where_the_metric_says_so(results):
+    assert results.best("train").line.label == "quick"
+
+
+def test_it_becomes_a_model_that_knows_where_its_accuracy_is_known_from(results):
+    model = results.best().fit(titles())
+    assert (model.manifest.learner.params["C"], model.manifest.learner.params["passes"]) == (0.3, 3)
+    assert model.manifest.representation == "words"
+    assert model.manifest.expected.accuracy == 0.9
+    assert "the mean of 3 trials" in model.manifest.expected.known_from
+    assert model.predict(["steel welder"]) == ["21"]
+
+
+def test_without_a_value_there_is_no_best(results):
+    with pytest.raises(HarnessError, match="no finished trial has a value for 'r5'"):
+        results.best("r5")
+    with pytest.raises(HarnessError, match="no finished trial"):
+        results.best("r1", dataset="other")
+
+
+def test_on_which_data_must_be_said_where_there_are_several(tmp_path, make_record):
+    with open_store(tmp_path / "two") as store:
+        store.describe("learners = 'pa'\n", Machine("m1", "Fast", 8))
+        for dataset, r1 in (("one", 0.9), ("two", 0.8)):
+            store.append(make_record("pa", 0, r1=r1, dataset=dataset, fingerprint=dataset))
+    results = harness.open_results(tmp_path / "two")
+    with pytest.raises(HarnessError, match=r"compared on one, two: which one.*--dataset"):
+        results.best()
+    assert results.best(dataset="two").known_from.startswith("R1 0.8")

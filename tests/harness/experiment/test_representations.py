@@ -1,0 +1,122 @@
+"""Representations as they are written, looked up, and planned for data that has texts, counts or both."""
+
+import pytest
+
+from experiments import OWN, catalog_of, learner, resolved_of, trials_of
+from harness import MetricSpec
+from harness.catalog import Entry
+from harness.errors import DataError, SpecError, UnknownName
+from harness.experiment.pairs import tell_incompatible
+from harness.experiment.representation_ref import parse_representation
+from harness.experiment.representations import find_representation
+from harness.trials.blueprint import Blueprint, build_estimator
+
+COUNTING = "words(tokens=letters, weighting=raw)"
+WRITTEN = {
+    "words": "words",
+    "chars( ngrams = 2:5 )": "chars(ngrams=2:5)",
+    "words + chars": "words+chars",
+    "truncated-svd(words+chars(ngrams=3), d=10)": "truncated-svd(words+chars(ngrams=3), d=10)",
+    "words(tokens='a b')": "words(tokens='a b')",
+    "a.b:C(x=(1, 2))": "a.b:C(x=(1, 2))",
+}
+
+
+@pytest.fixture(scope="module")
+def texts_header(header_of):
+    return header_of(X=None, texts=[f"word{row} common" for row in range(20)], counting=COUNTING)
+
+
+@pytest.mark.parametrize(("text", "name"), WRITTEN.items())
+def test_one_representation_is_written_one_way_and_read_again(text, name):
+    assert str(parse_representation(text)) == name
+    assert str(parse_representation(name)) == name
+
+
+@pytest.mark.parametrize("text", ["+words", "words+", "words(3)", "x=words", "words(chars, chars)"])
+def test_what_is_no_representation_is_refused(text):
+    with pytest.raises(SpecError, match="cannot read"):
+        parse_representation(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "told"),
+    [
+        ("word", UnknownName, "unknown representation 'word'; did you mean words?"),
+        ("words(ngram=2)", SpecError, "representation 'words' has no parameter 'ngram'; did you mean ngrams?"),
+        ("words(tfidf)", SpecError, "representation 'words' takes texts: nothing can come before it, found 'tfidf'"),
+        ("sklearn.preprocessing:Scaler", UnknownName, "module 'sklearn.preprocessing' has no 'Scaler'"),
+        ("sklearn.svm:LinearSVC", SpecError, "is not a transformer: expected a class with fit and transform"),
+    ],
+)
+def test_what_cannot_be_used_is_named(text, error, told):
+    with pytest.raises(error, match=told):
+        find_representation(text, catalog_of())
+
+
+def plan_of(header, representation):
+    (trial,) = trials_of(header, representation=representation)
+    return trial.representing
+
+
+def test_texts_are_counted_as_their_data_set_says_before_they_are_weighed(texts_header):
+    plan = plan_of(texts_header, "tf")
+    assert plan.takes_text
+    counted, weighed = (step for _, step in plan.blueprint.params["steps"])
+    words = Blueprint("harness_representations.words:Words", {"tokens": "letters", "weighting": "raw"})
+    assert (counted, weighed) == (words, Blueprint("harness_representations.weights:Tf", {}))
+
+
+def test_what_takes_texts_takes_them_as_they_are(texts_header):
+    assert plan_of(texts_header, "chars(ngrams=2:3)").blueprint == Blueprint(
+        "harness_representations.chars:Chars", {"ngrams": "2:3"}
+    )
+
+
+def test_a_chain_and_a_union_are_built_from_their_members(texts_header):
+    built = build_estimator(plan_of(texts_header, "scaled(words+truncated-svd(chars, d=3))").blueprint)
+    rows = ["staff nurse", "night nurse", "tractor driver", "tram driver"]
+    assert built.fit_transform(rows).shape == (4, 6 + 3)
+
+
+def test_a_transformer_of_others_tells_by_its_tags_whether_it_takes_texts(texts_header):
+    vectorizer = "sklearn.feature_extraction.text:TfidfVectorizer(min_df=2)"
+    assert plan_of(texts_header, vectorizer).blueprint.params == {"min_df": 2}
+    scaler = plan_of(texts_header, "sklearn.preprocessing:MaxAbsScaler").blueprint
+    assert scaler.load == "sklearn.pipeline:Pipeline"
+
+
+def test_several_representations_give_trials_of_their_own_with_keys_and_folders(texts_header):
+    trials = trials_of(texts_header, representation="words,chars")
+    assert [trial.representation for trial in trials] == ["words", "chars"]
+    assert len({trial.key for trial in trials}) == len({trial.represented_folder for trial in trials}) == 2
+
+
+def test_data_without_texts_has_none_to_give(header):
+    with pytest.raises(DataError, match="it has no texts, which representation 'chars' takes"):
+        trials_of(header, representation="chars")
+
+
+@pytest.mark.parametrize(("representation", "fits"), [("words", True), ("truncated-svd(words)", False), ("tf", True)])
+def test_what_may_be_negative_is_kept_from_learners_that_forbid_it(texts_header, representation, fits):
+    resolved = resolved_of(learners="positive", representation=representation)
+    assert (tell_incompatible(resolved, {"data": texts_header}) == ()) == fits
+
+
+def test_a_learner_that_needs_texts_gets_them_once_whatever_the_representations(texts_header, header):
+    catalog = catalog_of((learner("reader", needs=frozenset({"text"})),))
+    (trial,) = trials_of(texts_header, catalog, learners="reader", representation="words,chars")
+    assert (trial.representation, trial.representing.blueprint, trial.represented_folder) == ("texts", None, "")
+    with pytest.raises(DataError, match="has no texts, which the learner needs"):
+        trials_of(header, catalog, learners="reader")
+
+
+def test_a_representation_can_be_tuned_beside_parameters(texts_header):
+    tune = {"representation": ["words", "chars"], "params": {"pa": {"C": [1, 2]}}}
+    catalog = catalog_of(metrics=(Entry(MetricSpec(name="r1", compute="a:b"), OWN),))
+    (trial,) = trials_of(texts_header, catalog, tune=tune)
+    tried = [(one["representation"], one["C"]) for one in trial.tuning_plan.candidates]
+    assert sorted(tried) == [("chars", 1), ("chars", 2), ("words", 1), ("words", 2)]
+    assert set(trial.tuning_plan.representations) == {"words", "chars"}
+    (other,) = trials_of(texts_header, catalog, tune=tune | {"representation": ["words"]})
+    assert trial.key != other.key

@@ -1,0 +1,59 @@
+"""Fitted representations come back from a folder as they were, chains and unions too; damage is told."""
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import FeatureUnion, Pipeline
+
+from harness.sdk.representation import load_representation, save_representation
+from harness_representations.chars import Chars
+from harness_representations.hashed import Hashed
+from harness_representations.vectors import Frequent, Reduced, Scaled, Standard
+from harness_representations.weights import TfIdf
+from harness_representations.words import Words
+
+ROWS = ["staff nurse", "head nurse, night", "тракторист", "tractor driver", "night driver"]
+NEW = ["night nurse", "new тракторист", ""]
+
+
+def chain(*steps):
+    return Pipeline([(str(number), step) for number, step in enumerate(steps)])
+
+
+MADE = {
+    "words": lambda: Words(ngrams="1:2", stop_words=("head",)),
+    "chars": Chars,
+    "hashed": lambda: Hashed(bits=12),
+    "counted and weighed": lambda: chain(Words(weighting="raw"), TfIdf()),
+    "vectors": lambda: chain(Chars(), Frequent(min_df=2), Reduced(d=2), Standard(), Scaled()),
+    "side by side": lambda: FeatureUnion([("1", Words()), ("2", chain(Chars(), Reduced(d=2)))]),
+}
+
+
+@pytest.mark.parametrize("what", MADE)
+def test_what_was_saved_comes_back(what, tmp_path):
+    fitted = MADE[what]().fit(ROWS)
+    save_representation(fitted, tmp_path / "kept")
+    back = load_representation(tmp_path / "kept")
+    wanted, found = fitted.transform(NEW), back.transform(NEW)
+    assert abs(found - wanted).max() == 0
+    assert not list((tmp_path / "kept").glob("*.pkl"))
+
+
+def test_a_damaged_file_is_told(tmp_path):
+    save_representation(Words().fit(ROWS), tmp_path)
+    (tmp_path / "1.npz").write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(ValueError, match=r"1\.npz: not a model file, or damaged"):
+        load_representation(tmp_path)
+    (tmp_path / "representation.json").write_text("{}")
+    with pytest.raises(ValueError, match="no representation, or damaged"):
+        load_representation(tmp_path)
+
+
+def test_a_transformer_of_others_is_written_by_who_knows_how_or_refused(tmp_path):
+    fitted = CountVectorizer().fit(ROWS)
+    with pytest.raises(ValueError, match="CountVectorizer cannot be saved"):
+        save_representation(fitted, tmp_path / "a")
+    kept = []
+    save_representation(fitted, tmp_path / "b", lambda foreign, path: kept.append((foreign, path.name)))
+    assert kept == [(fitted, "1.foreign")]
+    assert load_representation(tmp_path / "b", lambda path: path.name) == "1.foreign"
