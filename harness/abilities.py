@@ -60,5 +60,15 @@ class TouchesEdges(Protocol):
     def edges_touched(self, X: Any, k: int = 1) -> float: ...
 
 
+@runtime_checkable
+class Stages(Protocol):
+    """`stage(X, y)`: the training rows in the form that a tool learns from, such as a file of its own format.
+
+    A trial calls it outside the clock of `fit`, which is then called with `staged=` what it gave.
+    """
+
+    def stage(self, X: Any, y: Any) -> Any: ...
+
+
 AfterPass = Callable[[int], None]
 """What `fit(..., after_pass=f)` calls with the pass number after each pass over the data."""

@@ -60,6 +60,9 @@ class LearnerSpec:
     """The parameter that holds another learner, for one that is built round any: `committee(pa)`."""
     deterministic: bool = True
     """Whether two fits with one `random_state` are the same; where they are not, no check asks for it."""
+    environment: tuple[str, ...] = ()
+    """Packages that its module imports and the host may not have, or has in versions that clash, as pip takes them:
+    `("libpecos>=1.2", "numpy<2")`. Its trials run in an environment with them, which is built when it is asked for."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)
@@ -72,6 +75,7 @@ class LearnerSpec:
         fields.mapping("parameters", optional=True)
         fields.params("paper_params", self.parameters)
         fields.flags("deterministic")
+        fields.requirements("environment")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,6 +74,11 @@ def downloads_root() -> Path:
     return data_home() / "downloads"
 
 
+def environments_root() -> Path:
+    """The folder that holds the Python environments of learners that need packages of their own."""
+    return data_home() / "environments"
+
+
 def download_folder(dataset: str) -> Path:
     """Where downloads of a data set grow, and where what was refused is kept aside."""
     return downloads_root() / dataset

@@ -120,6 +120,8 @@ class Measured:
     """Importing the learner; outside the clock."""
     warmup_seconds: float | None = None
     """A small fit and rank beforehand, so that compilation is outside the clock."""
+    stage_seconds: float | None = None
+    """Bringing the training rows into the learner's own form, for one that does; outside the clock of fit."""
     peak_bytes: int | None = None
     """Highest resident memory during fit and rank."""
     base_bytes: int | None = None

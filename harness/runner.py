@@ -188,6 +188,7 @@ def run_trials(
         start = started[trial.key]
         ended = replace(
             circumstances,
+            versions={**circumstances.versions, **trial.packages},
             started=start.time,
             load=start.load,
             total_seconds=end.seconds,
@@ -255,6 +256,7 @@ def clocked_seconds(measured: Measured) -> float:
         measured.tune_seconds,
         measured.import_seconds,
         measured.warmup_seconds,
+        measured.stage_seconds,
         measured.fit_seconds,
         measured.predict_seconds,
         measured.rank_seconds,

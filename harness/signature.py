@@ -30,6 +30,8 @@ class Source:
         return self.text
 
 
+MOST_BASES = 10
+"""So many classes above one are looked at for what it takes: a source may say that a class is derived from itself."""
 FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
 REQUIRED = Source("(required)")
 """Stands where a default would: the parameter has none and must be given."""
@@ -42,6 +44,12 @@ def parameters_of(spec: LearnerSpec | DatasetSpec | RepresentationSpec) -> Param
     found = read_parameters(spec.load)
     if found is not None:
         return found
+    if isinstance(spec, LearnerSpec) and spec.environment:
+        raise SpecError(
+            f"the source of {spec.load} does not tell its parameters",
+            culprit=f"learner {spec.name!r}",
+            next_step="name them in its spec, since what needs an environment is not imported to be asked",
+        )
     try:
         return import_parameters(spec.load)
     except Exception as error:
@@ -89,9 +97,16 @@ def _find_arguments(target: str) -> _Arguments | None:
     node = _find_definition(target)
     if isinstance(node, ast.FunctionDef):
         return _Arguments(node.args, 0)
-    if isinstance(node, ast.ClassDef):
+    module = target.partition(":")[0]
+    for _ in range(MOST_BASES):
+        if not isinstance(node, ast.ClassDef):
+            return None
         init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
-        return _Arguments(init[-1].args, 1) if init else None
+        if init:
+            return _Arguments(init[-1].args, 1)
+        # A class without one has that of the first class that it is derived from, which the same module may hold.
+        first = node.bases[0] if node.bases else None
+        node = _find_definition(f"{module}:{first.id}") if isinstance(first, ast.Name) else None
     return None
 
 

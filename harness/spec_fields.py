@@ -10,6 +10,7 @@ from harness.errors import SpecError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.-]*")
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[\w,.-]+\])?(?:\s*[<>=!~;@ ].*)?")
 _FILE = re.compile(r"[A-Za-z_][\w.]*:[\w.-]+(?:/[\w.-]+)*")
 
 
@@ -62,6 +63,12 @@ class Fields:
     def sequences(self, *names: str) -> None:
         for name in names:
             self._expect(name, isinstance(self._value(name), tuple | list), "a tuple")
+
+    def requirements(self, name: str) -> None:
+        """Packages as pip takes them, each beginning with its name: options of pip's would be no package."""
+        value = self._value(name)
+        fits = isinstance(value, tuple) and all(isinstance(one, str) and _PACKAGE.fullmatch(one) for one in value)
+        self._expect(name, fits, "a tuple of packages such as 'numpy<2'")
 
     def mapping(self, name: str, *, optional: bool = False) -> None:
         value = self._value(name)

@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from harness.api.best import Best
     from harness.api.checking import CheckResult, find_checked, run_checks
     from harness.api.columns import choose_columns
+    from harness.api.environments import (
+        EnvironmentLine,
+        build_environments,
+        describe_environments,
+        remove_environments,
+    )
     from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
     from harness.api.model import Model, load_model
@@ -40,6 +46,10 @@ _HOMES = {
     "find_checked": "checking",
     "run_checks": "checking",
     "choose_columns": "columns",
+    "EnvironmentLine": "environments",
+    "build_environments": "environments",
+    "describe_environments": "environments",
+    "remove_environments": "environments",
     "Best": "best",
     "FitRequest": "fitting",
     "fit": "fitting",
@@ -80,6 +90,7 @@ __all__ = [
     "KINDS_OF_PACKAGES",
     "Best",
     "CheckResult",
+    "EnvironmentLine",
     "FitRequest",
     "Model",
     "PaperExperiment",
@@ -92,9 +103,11 @@ __all__ = [
     "RunInterrupted",
     "RunOptions",
     "Session",
+    "build_environments",
     "choose_columns",
     "choose_progress",
     "default_out",
+    "describe_environments",
     "find_checked",
     "find_folders",
     "fit",
@@ -109,6 +122,7 @@ __all__ = [
     "predict_rows",
     "read_paper",
     "read_results",
+    "remove_environments",
     "reopen_paper",
     "run",
     "run_checks",

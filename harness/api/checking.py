@@ -10,15 +10,18 @@ from typing import Any, Literal
 from harness.api.session import Session
 from harness.catalog import Catalog, Entry
 from harness.checks.job import CheckEnd, CheckJob, checks_for, run_check_job
+from harness.environments.environment import Environment
 from harness.errors import SpecError, UnknownName
 from harness.executors import LOADERS, paths_of, start_executor
 from harness.executors.base import Job, JobEnd, Workplace
 from harness.experiment.dataset_ref import is_file, parse_dataset
+from harness.experiment.housing import have_environment
 from harness.experiment.learner_ref import LearnerRef
 from harness.experiment.plan import blueprint_of
-from harness.experiment.resolve import resolve_dataset, resolve_learner
+from harness.experiment.resolve import environment_of, resolve_dataset, resolve_learner
 from harness.expression import Expression, parse
 from harness.metric import find_metric
+from harness.progress import Progress, Silence
 from harness.suggestions import nearest
 
 CHECK_TARGET = f"{run_check_job.__module__}:{run_check_job.__name__}"
@@ -34,6 +37,8 @@ class Checked:
     entry: Entry[Any]
     params: Mapping[str, Any] = field(default_factory=dict)
     """What a learner is set up with, otherwise than by default."""
+    environment: Environment | None = None
+    """What a learner runs in, where it has packages of its own."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,8 @@ def _find_learner(expression: Expression, catalog: Catalog) -> Checked:
     for name, value in found.ref.params.items():
         if isinstance(value, list):
             raise SpecError(f"{name}={value!r} is a grid: `harness check` takes one value")
-    return Checked("learner", found.entry, blueprint_of(found, found.ref.params).params)
+    chain = found.chain_with(found.ref.params)
+    return Checked("learner", found.entry, blueprint_of(found, found.ref.params).params, environment_of(chain))
 
 
 def _unknown(name: str, catalog: Catalog) -> UnknownName:
@@ -115,17 +121,29 @@ def _unknown(name: str, catalog: Catalog) -> UnknownName:
 
 
 def run_checks(
-    checked: Checked, session: Session, timeout_seconds: float, all_seconds: float = ALL_SECONDS
+    checked: Checked,
+    session: Session,
+    timeout_seconds: float,
+    all_seconds: float = ALL_SECONDS,
+    progress: Progress | None = None,
 ) -> Iterator[CheckResult]:
-    """Run every check of a thing, in their order; of those that fail by one cause, all but the first say so."""
+    """Run every check of a thing, in their order; of those that fail by one cause, all but the first say so.
+
+    A learner with packages of its own is checked in its environment, which is built for it where it is not there.
+    """
     spec = checked.entry.spec
+    interpreters: dict[str, str] = {}
+    if checked.environment is not None:
+        ready = have_environment(checked.environment, spec.name, may_build=True, say=(progress or Silence()).say)
+        interpreters[""] = str(ready.python)
     names = [check.name for check in checks_for(spec, checked.params)]
     jobs = [Job(CHECK_TARGET, CheckJob(spec, name, checked.params), timeout_seconds) for name in names]
     causes: dict[str, str] = {}
     executor = start_executor(LOADERS)
     try:
         preload = (run_check_job.__module__, *getattr(spec, "preload", ()))
-        executor.prepare(Workplace(preload={"": preload}, path=paths_of(session.folders)))
+        workplace = Workplace(preload={"": preload}, path=paths_of(session.folders), interpreters=interpreters)
+        executor.prepare(workplace)
         for job, end in executor.run(_until(monotonic() + all_seconds, jobs)):
             names.remove(job.payload.check)
             yield _result_of(job.payload.check, end, causes)

@@ -26,6 +26,7 @@ from harness.data.arrays import open_dataset
 from harness.errors import ContractError, ModelError, SpecError
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import plan
+from harness.experiment.resolve import Resolved, environment_of
 from harness.machine import describe_versions
 from harness.models.calibration import Calibrated, calibrate, calibrator_to_plain
 from harness.models.manifest import Expected, LearnerFile, Manifest, TrainedOn
@@ -117,6 +118,7 @@ def _only_trial(asked: FitRequest, session: Session) -> Trial:
     if asked.representation is not None:
         given["representation"] = asked.representation
     resolved = read_experiment(read_request(Request(given=given, asker="fit"), session.catalog), session)
+    _check_packages(resolved)
     prepare = preparer(session)
     headers = {dataset.name: prepare(dataset) for dataset in resolved.datasets}
     for line in tell_incompatible(resolved, headers):
@@ -128,6 +130,17 @@ def _only_trial(asked: FitRequest, session: Session) -> Trial:
             next_step="name one value of each parameter",
         )
     return trials[0]
+
+
+def _check_packages(resolved: Resolved) -> None:
+    """ModelError for a learner with packages of its own: what is trained and asked here has those of this Python."""
+    for learner in resolved.learners:
+        if any(environment_of(chain) for chain in learner.chains()):
+            raise ModelError(
+                "runs in an environment of its own, and models are made and asked by this Python",
+                culprit=f"learner {learner.ref.label!r}",
+                next_step="`harness run` compares it; choose another one to fit",
+            )
 
 
 def _fit_trial(trial: Trial, data: Dataset, expected: Expected | None, say: Say) -> Model:

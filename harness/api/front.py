@@ -40,6 +40,7 @@ def run(
     rerun: str | Iterable[str] = (),
     wait_for_quiet: float | None = None,
     reuse: Iterable[str | PathLike[str]] = (),
+    build: bool = True,
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
     progress: bool = True,
@@ -59,6 +60,7 @@ def run(
         {"representation": ["words", "chars"]} chooses what each learner sees of the data.
     rerun : learners, by name or label, whose trials all run again.
     wait_for_quiet : seconds to wait at most, before each trial, until nothing else is at work on the machine.
+    build : whether to build the environments of learners with packages of their own, where they are not there.
     progress : whether to tell what happens: a bar at a terminal, a line that changes in a notebook.
 
     All others are those of `harness run`. What is kept is in `out`, or in a folder below results/ named by what is
@@ -94,6 +96,7 @@ def run(
             rerun=(rerun,) if isinstance(rerun, str) else tuple(rerun),
             quiet_seconds=wait_for_quiet,
             reuse=tuple(Path(folder) for folder in reuse),
+            may_build=build,
             plugins_dirs=plugins_dirs,
             disabled_plugins=disabled_plugins,
             progress=progress,

@@ -36,6 +36,7 @@ class Given:
     rerun: tuple[str, ...]
     quiet_seconds: float | None
     reuse: tuple[Path, ...]
+    may_build: bool
     plugins_dirs: Iterable[str | PathLike[str]]
     disabled_plugins: Iterable[str]
     progress: bool
@@ -62,6 +63,7 @@ def run_given(given: Given, executor: Executor) -> Results:
         rerun=given.rerun,
         quiet_seconds=given.quiet_seconds,
         reuse=given.reuse,
+        may_build=given.may_build,
     )
     progress = choose_progress(given.progress, session)
     return run_request(request, options, session, executor, progress).results

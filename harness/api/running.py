@@ -16,6 +16,7 @@ from harness.data.arrays import Header
 from harness.errors import DataError, HarnessError
 from harness.executors import paths_of
 from harness.executors.base import Executor, Workplace
+from harness.experiment.housing import with_environments
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import key_of, plan
 from harness.experiment.refusing import check_set_ups
@@ -48,6 +49,8 @@ class RunOptions:
     reuse: tuple[Path, ...] = ()
     without_absent: bool = False
     """Whether to go on without data that is not at hand."""
+    may_build: bool = True
+    """Whether to build the environments that learners need and that are not there."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +86,15 @@ class RunInterrupted(KeyboardInterrupt):
 
 def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
     """Have the modules imported that the learners of an experiment want warm."""
-    workplace = Workplace(resolved.preload, resolved.experiment.threads, paths_of(session.folders))
+    experiment = resolved.experiment
+    workplace = Workplace(resolved.preload, experiment.threads, paths_of(session.folders), resolved.interpreters)
     executor.prepare(workplace, lambda: progress.say(COMPILING))
 
 
 def plan_request(request: Request, session: Session, executor: Executor, progress: Progress) -> Plan:
     """What would run; data sets that were never read are read on the way."""
     resolved = read_experiment(read_request(request, session.catalog), session)
+    resolved = with_environments(resolved, may_build=False, say=progress.say)
     prepare_executor(executor, resolved, session, progress)
     headers = {dataset.name: prepare_dataset(dataset, executor) for dataset in resolved.datasets}
     trials = plan(resolved, headers)
@@ -104,7 +109,7 @@ def run_request(request: Request, options: RunOptions, session: Session, executo
 
 def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
     """Run what is not done yet and keep every result."""
-    resolved = read_experiment(raw, session)
+    resolved = with_environments(read_experiment(raw, session), may_build=options.may_build, say=progress.say)
     prepare_executor(executor, resolved, session, progress)
     machine = describe_machine()
     try:

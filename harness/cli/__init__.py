@@ -39,6 +39,7 @@ COMMANDS = {
         "Tell what a learner, a data set or a metric is, and what its parameters change.",
     ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
+    "env": ("harness.cli.env:env", "List, build and remove the environments of learners with packages of their own."),
     "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
     "new": (
         "harness.cli.new:new",

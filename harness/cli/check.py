@@ -39,7 +39,7 @@ def check(name: str, timeout: str, within: str, session: Session, debug: bool) -
     checked = api.find_checked(name, session.catalog)
     click.echo(f"{checked.kind} {name} ({checked.entry.origin})")
     counts: Counter[str] = Counter()
-    for result in api.run_checks(checked, session, seconds, all_seconds):
+    for result in api.run_checks(checked, session, seconds, all_seconds, api.choose_progress(True, session)):
         word = FOLLOWS if result.follows else WORDS[result.end.status]
         counts[word] += 1
         click.echo("\n".join(_describe(word, result, whole=debug)))

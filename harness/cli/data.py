@@ -19,9 +19,9 @@ from harness.cli.description import show_bytes, show_header, show_spec
 from harness.cli.options import FilePath, OneName, data_home_option, plugin_options
 from harness.contract import DatasetSpec
 from harness.data.downloading import Patience, Watcher
-from harness.data.folders import remove
+from harness.data.folders import remove, size_of
 from harness.data.importing import Intake, fetch_dataset, gather, take_in
-from harness.data.inventory import belongings, bytes_of, default_form, names_at_hand, size_of, state_of
+from harness.data.inventory import belongings, bytes_of, default_form, names_at_hand, state_of
 from harness.data.inventory import verify as findings_of
 from harness.errors import HarnessError
 from harness.executors import loading_executor

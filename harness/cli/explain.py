@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from harness.cli.options import OneName, plugin_options
 from harness.docstring import Docstring, parse_docstring
+from harness.environments.environment import environment_for, tell_state
 from harness.errors import UnknownName
 from harness.signature import parameters_of, read_docstring
 
@@ -58,6 +59,9 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
     if spec.supports:
         lines.append(f"Takes several labels a row: {'yes' if 'multilabel' in spec.supports else 'no'}.")
+    if spec.environment:
+        state = tell_state(environment_for(spec.environment))
+        lines.append(f"Runs in an environment with {', '.join(spec.environment)} ({state}).")
     if not spec.deterministic:
         lines.append("Two fits with one random_state may differ.")
     for title, text in (("When to use it", told.use), ("Paper", told.references)):

@@ -10,13 +10,14 @@ from tabulate import tabulate
 
 from harness.catalog import THINGS, Entry
 from harness.cli.options import entries_of, plugin_options
+from harness.environments.environment import environment_for, tell_state
 from harness.signature import read_parameters
 
 if TYPE_CHECKING:
     from harness.api import Session
 
 
-WIDTHS = {"parameters": 44, "paper": 24, "summary": 44, "licence": 44}
+WIDTHS = {"parameters": 44, "paper": 24, "environment": 24, "summary": 44, "licence": 44}
 """Columns that are folded."""
 SLOW_SECONDS = 0.5
 """From so long an import on, a plugin is told of by name."""
@@ -49,7 +50,7 @@ def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
     if kind in ("learners", "datasets", "representations"):
         row |= {"parameters": spec.parameters if spec.parameters is not None else read_parameters(spec.load)}
     if kind == "learners":
-        row |= {"paper": dict(spec.paper_params)}
+        row |= {"paper": dict(spec.paper_params), "environment": tell_state(environment_for(spec.environment))}
     if kind == "datasets":
         row |= {"representation": spec.representation, "licence": spec.licence}
     if kind == "metrics":

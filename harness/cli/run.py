@@ -81,6 +81,7 @@ FILE_KEYS = (
     help="Before each trial, wait until nothing else is at work: for 10m at most, or for this time.",
 )
 @click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
+@click.option("--no-build", is_flag=True, help="Build no environment: where a learner's is missing, stop and say so.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
 def run(
@@ -91,6 +92,7 @@ def run(
     rerun: str | None,
     quiet_wait: str | None,
     reuse: tuple[Path, ...],
+    no_build: bool,
     dry_run: bool,
     debug: bool,
     **flags: Any,
@@ -114,6 +116,7 @@ def run(
             rerun=tuple(split_list(rerun)) if rerun else (),
             quiet_seconds=parse_duration(quiet_wait) if quiet_wait else None,
             reuse=reuse,
+            may_build=not no_build,
         )
         results = api.run_request(request, options, session, executor, progress).results
     finally:

@@ -80,3 +80,16 @@ def remove(path: Path) -> None:
             doomed = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
             os.rename(path, doomed / path.name)
         shutil.rmtree(doomed)
+
+
+def size_of(path: Path) -> int:
+    """The bytes of a file or of all files in a folder; links count for nothing."""
+    if path.is_symlink():
+        return 0
+    if path.is_file():
+        return path.stat().st_size
+    n_bytes = 0
+    for file in path.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            n_bytes += file.stat().st_size
+    return n_bytes

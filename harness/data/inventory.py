@@ -22,7 +22,7 @@ from harness.data.arrays import (
     read_header,
 )
 from harness.data.downloading import hash_file
-from harness.data.folders import is_anybody_at_work, remove
+from harness.data.folders import is_anybody_at_work, remove, size_of
 from harness.errors import DataError
 from harness.signature import parameters_of
 
@@ -67,19 +67,6 @@ def default_form(entry: Entry[DatasetSpec]) -> Header | None:
 def bytes_of(dataset: str) -> int:
     """What a data set takes in the data home."""
     return sum(map(size_of, belongings([dataset])))
-
-
-def size_of(path: Path) -> int:
-    """The bytes of a file or of all files in a folder; links count for nothing."""
-    if path.is_symlink():
-        return 0
-    if path.is_file():
-        return path.stat().st_size
-    n_bytes = 0
-    for file in path.rglob("*"):
-        if file.is_file() and not file.is_symlink():
-            n_bytes += file.stat().st_size
-    return n_bytes
 
 
 # -- verifying -------------------------------------------------------------------------------------------------------

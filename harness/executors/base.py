@@ -54,6 +54,8 @@ class Workplace:
     threads: int = 1
     path: tuple[str, ...] = ()
     """Folders to import from, beside what this process has."""
+    interpreters: Mapping[str, str] = field(default_factory=dict)
+    """By group, the Python that runs its jobs, where that is not this one."""
 
 
 class Executor(Protocol):

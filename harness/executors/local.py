@@ -32,7 +32,8 @@ class LocalExecutor:
 
     The first server starts at once and imports the `common` modules, which must be harmless; jobs that want nothing
     more run from it. Jobs of a group that wants modules imported ahead run from a server that the first one forks: what
-    a module changes when it is imported, it changes for its own group.
+    a module changes when it is imported, it changes for its own group. A group with a Python of its own has a server of
+    that Python.
     """
 
     def __init__(self, workplace: Workplace | None = None, *, common: Iterable[str] = (), threads: int = 1) -> None:
@@ -76,17 +77,21 @@ class LocalExecutor:
         assert self._first is not None
         self._first.on_slow = self._on_slow
         self._first.prepare(Preparation(path=self._workplace.path))
-        for group in self._workplace.preload:
+        for group in {**self._workplace.preload, **self._workplace.interpreters}:
             self._server_of(group)
 
     def _server_of(self, group: str) -> ForkServer:
-        """The server of a group; the first one where it wants nothing imported ahead."""
+        """The server of a group; the first one where it wants nothing imported ahead, and no Python of its own."""
         assert self._first is not None
         modules = tuple(self._workplace.preload.get(group, ()))
-        if not modules:
+        interpreter = self._workplace.interpreters.get(group)
+        if not modules and interpreter is None:
             return self._first
         if group not in self._groups:
-            server = ForkServer(partial(fork_from, self._first))
+            begin = partial(fork_from, self._first)
+            if interpreter is not None:
+                begin = partial(start_process, self._common, self._workplace.threads, interpreter)
+            server = ForkServer(begin)
             self._groups[group] = server
             server.on_slow = self._on_slow
             server.start()

@@ -176,12 +176,12 @@ class _Unfit:
     reason: str
 
 
-def start_process(common: tuple[str, ...], threads: int) -> Begun:
+def start_process(common: tuple[str, ...], threads: int, interpreter: str = sys.executable) -> Begun:
     """A server in a fresh interpreter, which imports the `common` modules at once: they must be harmless."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *common],
+            [interpreter, "-P", "-m", "harness.executors.server", str(theirs.fileno()), *common],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a module prints when imported is no answer of the host's

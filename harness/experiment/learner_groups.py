@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.catalog import Catalog
 from harness.contract import KINDS, LearnerSpec
+from harness.environments.environment import environment_for
 from harness.errors import SpecError, UnknownName
 from harness.expression import parse, split_list
 
@@ -17,7 +18,8 @@ ALL = "all"
 def expand_groups(learners: Any, catalog: Catalog) -> Any:
     """The learners of an experiment, as they were given, with the members of a group in the place of its name.
 
-    A group leaves out learners that are built round others, and those that stand beside it by name. What holds no group
+    A group leaves out learners that are built round others, those that stand beside it by name, and those whose
+    environment is not there: none is built unless its learner is asked for by name. What holds no group
     is given back untouched, and so is what cannot be read: whoever validates the experiment says why.
     """
     try:
@@ -45,10 +47,20 @@ def expand_groups(learners: Any, catalog: Catalog) -> Any:
 
 def members_of(group: str, catalog: Catalog) -> list[str]:
     """The names of the learners in a group, sorted; UnknownName where there are none."""
-    names = {entry.spec.name for entry in catalog.learners if _belongs(entry.spec, group)}
-    if not names:
-        raise UnknownName(f"no learner is in the group {group!r}: `harness list learners` shows all with their kinds")
-    return sorted(names)
+    specs = [entry.spec for entry in catalog.learners if _belongs(entry.spec, group)]
+    names = {spec.name for spec in specs if _is_at_hand(spec)}
+    if names:
+        return sorted(names)
+    error = UnknownName(f"no learner is in the group {group!r}: `harness list learners` shows all with their kinds")
+    if specs:
+        unbuilt = " ".join(sorted({spec.name for spec in specs}))
+        error = error.adding(f"`harness env build {unbuilt}` builds the environments of those that it would have")
+    raise error
+
+
+def _is_at_hand(spec: LearnerSpec) -> bool:
+    environment = environment_for(spec.environment)
+    return environment is None or environment.find() is not None
 
 
 def _is_group(item: str) -> bool:

@@ -13,7 +13,14 @@ from harness.experiment.candidates import list_candidates
 from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
 from harness.experiment.parameters import as_blueprints, as_declared
 from harness.experiment.representations import TEXTS, Representation, find_representation, plan_representation
-from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, ResolvedLearner, code_group
+from harness.experiment.resolve import (
+    MINIMUM_DEPTH,
+    Resolved,
+    ResolvedDataset,
+    ResolvedLearner,
+    code_group,
+    environment_of,
+)
 from harness.experiment.schema import Experiment
 from harness.home import represented_folder
 from harness.metric import call_of
@@ -99,6 +106,11 @@ def _trial(
         "seed": seed,
         "depth": depth,
     }
+    chain = learner.chain_with(params)
+    environment = environment_of(chain)
+    packages = resolved.environments[environment.name].packages if environment else {}
+    if packages:
+        decisive["packages"] = dict(packages)
     if curves:
         decisive["curves"] = True
     if tuning:
@@ -113,7 +125,8 @@ def _trial(
         learner_version=origin.version,
         params=params,
         code=_code(learner, params),
-        code_group=code_group(learner.chain_with(params)),
+        code_group=code_group(chain),
+        packages=packages,
         blueprint=blueprint_of(learner, params),
         wants_dense="dense" in spec.needs,
         wants_taxonomy="taxonomy" in spec.needs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from harness.catalog import Catalog, Entry
 from harness.code import code_of
 from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.environments.environment import Environment, ReadyEnvironment, environment_for
 from harness.errors import SpecError, UnknownName
 from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
 from harness.experiment.file_formats import find_file_format
@@ -107,6 +108,8 @@ class Resolved:
     """The representations that tuning chooses from."""
     catalog: Catalog = field(default_factory=Catalog)
     """Where the representations that data sets are counted by are looked up, once their headers are read."""
+    environments: Mapping[str, ReadyEnvironment] = field(default_factory=dict)
+    """By name, those that its learners run in, once they are there."""
 
     @property
     def preload(self) -> dict[str, tuple[str, ...]]:
@@ -119,16 +122,38 @@ class Resolved:
                     wanted |= dict.fromkeys(each.entry.spec.preload)
         return {group: tuple(names) for group, names in modules.items() if names}
 
+    @property
+    def interpreters(self) -> dict[str, str]:
+        """The Python of each group of trials that has one of its own."""
+        found: dict[str, str] = {}
+        for learner in self.learners:
+            for chain in learner.chains():
+                environment = environment_of(chain)
+                if environment is not None:
+                    found[code_group(chain)] = str(self.environments[environment.name].python)
+        return found
 
-def code_group(chain: Iterable[ResolvedLearner]) -> str:
+
+def code_group(chain: Sequence[ResolvedLearner]) -> str:
     """Whose code a trial runs: trials of one group share what was imported ahead, those of different groups nothing.
 
-    Trials that want nothing imported ahead can be of one group, since there is nothing to share.
+    Trials that want nothing imported ahead can be of one group, since there is nothing to share; those that run in an
+    environment share it at most.
     """
     entries = [learner.entry for learner in chain]
-    if not any(entry.spec.preload for entry in entries):
+    environment = environment_of(chain)
+    if environment is None and not any(entry.spec.preload for entry in entries):
         return ""
-    return "+".join(sorted({entry.origin.distribution for entry in entries}))
+    group = "+".join(sorted({entry.origin.distribution for entry in entries}))
+    return group if environment is None else f"{group} in {environment.name}"
+
+
+def environment_of(chain: Iterable[ResolvedLearner]) -> Environment | None:
+    """The environment of a learner and those inside it: with all that any of them asks for; None where none does."""
+    asked: list[str] = []
+    for learner in chain:
+        asked += learner.entry.spec.environment
+    return environment_for(tuple(asked))
 
 
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -136,6 +137,18 @@ def _tell_machine(seen: _Seen) -> list[str]:
     return [f"Measured on {_describe_condition(conditions[0], seen.machines)}."]
 
 
+def _tell_staging(seen: _Seen) -> list[str]:
+    """What a tool needs before it can learn is not in the time that it learns, and not nothing."""
+    if not any(metric.timed for metric in seen.columns):
+        return []
+    seconds: dict[str, list[float]] = {}
+    for record in seen.done:
+        if record.stage_seconds is not None:
+            seconds.setdefault(f"{record.label} on {record.dataset}", []).append(record.stage_seconds)
+    told = [f"{name} {statistics.median(each):.3g} s" for name, each in sorted(seconds.items())]
+    return [f"Before training, rows were brought into a form of the learner's own: {', '.join(told)}."] if told else []
+
+
 def _tell_shared_machine(seen: _Seen) -> list[str]:
     most = max((record.jobs for record in seen.done), default=1)
     if most == 1 or not any(metric.timed for metric in seen.columns):
@@ -244,6 +257,7 @@ _NOTES: tuple[Callable[[_Seen], list[str]], ...] = (
     _tell_unseen,
     _tell_chosen,
     _tell_machine,
+    _tell_staging,
     _tell_shared_machine,
     _tell_busy,
     _tell_greedy,

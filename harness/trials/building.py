@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.abilities import Learner
+from harness.abilities import Learner, Stages
 from harness.contract import Taxonomy
 from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.parts import TrainingPart
@@ -30,6 +30,11 @@ def takes(learner: Learner, argument: str) -> bool:
     return argument in inspect.signature(learner.fit).parameters
 
 
+def stage(learner: Learner, part: TrainingPart) -> dict[str, Any]:
+    """What fit gets beside X and y of a learner that brings the rows into a form of its own first; else nothing."""
+    return {"staged": learner.stage(part.X, part.y)} if isinstance(learner, Stages) else {}
+
+
 def seed_shared_chance(seed: int) -> None:
     """Decide also for a learner that draws from the generators that everybody shares."""
     random.seed(seed)
@@ -46,7 +51,8 @@ def warm_up(blueprint: Blueprint, part: TrainingPart, extra: dict[str, Any]) -> 
             other = np.flatnonzero(y != y[0])[:1]  # two classes at least, or many learners refuse
             rows = np.union1d(np.arange(min(WARMUP_ROWS, len(y))), other)
         learner = build_estimator(blueprint)
-        learner.fit(X[rows], y[rows], **extra)
+        few = TrainingPart(X[rows], y[rows])
+        learner.fit(few.X, few.y, **extra, **stage(learner, few))
         learner.predict(X[rows[:2]])
         rank_positions(learner, X[rows[:2]], 2)
     except Exception:  # too few rows for this learner: then it starts cold, and nothing else is lost

@@ -1,4 +1,4 @@
-"""One trial, in a process of its own: load, split, tune, represent, warm up, fit, predict, rank (clocks), measure."""
+"""One trial, in a process of its own: load, split, tune, represent, warm up, stage, fit, predict, rank, measure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.abilities import AfterPass, Learner
+from harness.abilities import AfterPass, Learner, Stages
 from harness.contract import Outcome
 from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
 from harness.trials.blueprint import Blueprint, build_estimator
-from harness.trials.building import extra_arguments, seed_shared_chance, takes, warm_up
+from harness.trials.building import extra_arguments, seed_shared_chance, stage, takes, warm_up
 from harness.trials.clock import Clock
 from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
@@ -78,7 +78,7 @@ def _failure(status: Status, phase: str, error: BaseException) -> Measured:
 def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     """Run one trial: what was measured of it, and the ranks of its test part."""
     trial = job.trial
-    load, imported, warm, fit, predict, rank = Clock(), Clock(), Clock(), Clock(), Clock(), Clock()
+    load, imported, warm, staging, fit, predict, rank = (Clock() for _ in range(7))
     warned: list[str] = []
     tuned = tune(trial, trial.tuning_plan, send) if trial.tuning_plan else None
     if tuned and trial.tuning_plan:
@@ -99,10 +99,11 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         extra["after_pass"] = _curve_drawer(learner, job, parts, fit, curve)
     before = parts.checksums()
     seed_shared_chance(trial.seed)
+    staged = _stage_timed(learner, parts, staging, warned, send)
     base_bytes = SYSTEM.reset_peak()
     send("fit")
     with heed_warnings(warned), fit.running():
-        learner.fit(parts.train.X, parts.train.y, **extra)
+        learner.fit(parts.train.X, parts.train.y, **extra, **staged)
     parts.check_unchanged(before)
     send("predict")
     with heed_warnings(warned):
@@ -114,9 +115,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     check_files_left()
     send("measure")
     assessed = _assess(learner, parts, answer, fit, rank, predict)
-    disagreement = tell_disagreement(predicted, answer)
-    if disagreement:
-        warned.append(disagreement)
+    warned += filter(None, [tell_disagreement(predicted, answer)])
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
@@ -151,6 +150,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         represent_cpu_seconds=parts.represent_cpu_seconds,
         import_seconds=imported.wall,
         warmup_seconds=warm.wall,
+        stage_seconds=staging.wall if staged else None,
         peak_bytes=peak_bytes,
         base_bytes=base_bytes,
         curve=tuple(curve),
@@ -167,6 +167,15 @@ def _calibrated(job: TrialJob, blueprint: Blueprint, ranking: Ranking, send: Sen
         return ranking
     send("calibrate")
     return replace(ranking, confidence=find_confidence(job.trial, blueprint, ranking))
+
+
+def _stage_timed(learner: Learner, parts: Parts, clock: Clock, warned: list[str], send: Send) -> dict[str, Any]:
+    """What fit gets of a learner that brings the rows into a form of its own first, by a clock of that alone."""
+    if not isinstance(learner, Stages):
+        return {}
+    send("stage")
+    with heed_warnings(warned), clock.running():
+        return stage(learner, parts.train)
 
 
 @dataclass(frozen=True)

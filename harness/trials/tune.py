@@ -13,7 +13,7 @@ from harness.params import Params
 from harness.record import Candidate
 from harness.trials.asking import ask
 from harness.trials.blueprint import build_estimator
-from harness.trials.building import extra_arguments, seed_shared_chance
+from harness.trials.building import extra_arguments, seed_shared_chance, stage
 from harness.trials.clock import Clock
 from harness.trials.measure import compute_scores
 from harness.trials.outcome import Costs, make_outcome
@@ -67,8 +67,9 @@ def _judge(trial: Trial, plan: TuningPlan, params: Params, parts: Parts) -> Cand
     try:
         learner = build_estimator(trial.blueprint)
         seed_shared_chance(trial.seed)
+        extra = extra_arguments(learner, trial, parts.taxonomy) | stage(learner, parts.train)
         with fit.running():
-            learner.fit(parts.train.X, parts.train.y, **extra_arguments(learner, trial, parts.taxonomy))
+            learner.fit(parts.train.X, parts.train.y, **extra)
         answer = ask(learner, parts, trial.depth, rank)
     except Exception as error:
         return Candidate(params=dict(params), trouble=f"{type(error).__name__}: {error}")

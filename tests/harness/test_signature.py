@@ -52,6 +52,23 @@ LEARNERS = """
     class Inherits(Plain):
         pass
 
+    class InheritsAgain(Inherits):
+        def other(self, C=9): ...
+
+    class FromElsewhere(partial):
+        pass
+
+    class FromTwo(Plain, Exception):
+        pass
+
+    class ElsewhereFirst(Exception, Plain):
+        pass
+
+    Circle = object
+
+    class Circle(Circle):
+        pass
+
     class Nothing:
         def __init__(self): ...
 
@@ -72,6 +89,9 @@ LEARNERS = """
 """
 READ = {
     "Plain": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
+    "Inherits": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
+    "InheritsAgain": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
+    "FromTwo": {"C": 1.0, "name": "x", "sizes": (1, 2), "weights": {"a": [None, True]}, "negative": -3},
     "Needs": {"estimator": REQUIRED, "C": 1, "other": REQUIRED, "more": 2},
     "Positional": {"second": 2},
     "Varied": {"C": 1},
@@ -101,7 +121,7 @@ def test_a_default_that_is_no_plain_value_is_kept_as_text(write):
     assert repr(found["power"]) == "2 * 3"
 
 
-@pytest.mark.parametrize("name", ["Inherits", "Wide", "Absent", "LIMIT"])
+@pytest.mark.parametrize("name", ["FromElsewhere", "ElsewhereFirst", "Circle", "Wide", "Absent", "LIMIT"])
 def test_where_the_source_alone_does_not_tell_the_answer_is_none(write, name):
     assert read_parameters(f"{write(LEARNERS)}:{name}") is None
 

@@ -14,7 +14,12 @@ from harness_index import OOZ
 from harness_prototype import PA
 
 DISTRIBUTION = "manyclass-harness"
-SPECS = {e.spec.name: e.spec for e in discover((), ()).learners if e.origin.distribution == DISTRIBUTION}
+SPECS = {
+    entry.spec.name: entry.spec
+    for entry in discover((), ()).learners
+    if entry.origin.distribution == DISTRIBUTION and entry.origin.plugin != "peers"
+}
+"""What other tools do is theirs; their tests are in tests/plugins/harness_peers and tests/peers."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ LAYERS = [
     "harness.api",
     "harness.runner | harness.rescore | harness.representing | harness.checks",
     "harness.progress | harness.experiment",
-    "harness.trials",
+    "harness.trials | harness.environments",
     "harness.page",
     "harness.data | harness.tables | harness.figures | harness.models",
     "harness.groups",

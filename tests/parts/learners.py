@@ -72,6 +72,19 @@ class Unpicklable(Centres):
         return super().fit(X, y)
 
 
+class Staging(Ranking):
+    """Takes long to bring the rows into a form of its own, without which it does not learn."""
+
+    def stage(self, X, y):
+        time.sleep(0.3)
+        return X.shape[0]
+
+    def fit(self, X, y, *, staged=None):
+        if staged != X.shape[0]:
+            raise ValueError(f"staged for {staged} rows, given {X.shape[0]}")
+        return super().fit(X, y)
+
+
 class SlowAtFirst(Ranking):
     """Its first fit and its first rank take as long as if something were compiled."""
 

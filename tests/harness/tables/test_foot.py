@@ -15,6 +15,14 @@ def test_one_machine_is_named(run_of):
     )
 
 
+def test_staging_is_told_where_times_are_shown(run_of):
+    records = [*run_of("a", [0.5, 0.6, 0.7]), *run_of("b", [0.5])]
+    records[:3] = [replace(record, stage_seconds=took) for record, took in zip(records, (1.0, 2.0, 9.0), strict=False)]
+    told = f"Before training, rows were brought into a form of the learner's own: a on {records[0].dataset} 2 s."
+    assert told in make_table(records, [R1, TRAIN], machines=MACHINES).foot
+    assert "Before training" not in foot_of(make_table(records, [R1], machines=MACHINES))
+
+
 def test_times_of_two_machines_are_left_out_without_the_flag(run_of):
     records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
     table = make_table(records, [R1, TRAIN, INDEX], machines=MACHINES)

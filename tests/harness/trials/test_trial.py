@@ -35,9 +35,10 @@ def test_a_trial_goes_through_its_phases_and_measures_what_a_record_keeps(execut
     assert phases == ["start", "load", "import", "warm-up", "fit", "predict", "rank", "measure"]
     facts = ("n_train", "n_test", "n_classes", "n_features", "unseen_test_rows", "ranked_by", "message")
     assert [getattr(answer, name) for name in facts] == [180, 60, 6, 40, 0, "rank", ""]
-    seconds = [value for name, value in vars(answer).items() if name.endswith("_seconds") and name != "tune_seconds"]
+    absent = ("tune_seconds", "stage_seconds")
+    seconds = [value for name, value in vars(answer).items() if name.endswith("_seconds") and name not in absent]
     assert len(seconds) == 12
-    assert answer.tune_seconds is None
+    assert [getattr(answer, name) for name in absent] == [None, None]
     assert all(0 <= value < 60 for value in seconds)
     assert answer.scores.keys() == METRICS.keys()
     wanted, truth = expected_ranks(texts())
@@ -149,6 +150,13 @@ def test_the_thread_limit_is_in_force_and_told(executor, single, threads):
     pools = {name: count for name, count in answer.threads_in_force.items() if name != "numba"}
     assert {name.partition(":")[0] for name in pools} >= {"openblas"}
     assert set(pools.values()) == {threads}
+
+
+def test_what_a_tool_needs_before_it_learns_is_outside_the_clock_and_recorded(executor, single):
+    answer, _ = good(executor, "Staging", single)
+    assert 0.3 <= answer.stage_seconds < 0.6
+    assert answer.fit_seconds < 0.3
+    assert good(executor, "Ranking", single)[0].stage_seconds is None
 
 
 def test_importing_and_whatever_happens_on_first_use_are_outside_the_clock(executor, single):

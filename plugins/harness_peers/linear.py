@@ -1,0 +1,89 @@
+"""LIBLINEAR by its own Python package: one-versus-rest machines, and Crammer and Singer's."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, ClassVar
+
+import numpy as np
+from liblinear.liblinear import parameter, problem
+from liblinear.liblinearutil import train
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+
+from harness.sdk.kernels.instances import Labels
+from harness_peers.peer import ScoringPeer, rows_of
+
+
+class _Liblinear(ScoringPeer):
+    """Linear weights by one of LIBLINEAR's solvers; rows are scored as a product of matrices."""
+
+    solver: ClassVar[int]
+    coef_: NDArray[np.float64]
+    """Classes x features, the bias behind them where there is one."""
+
+    def __init__(
+        self, *, C: float = 1.0, eps: float = 0.1, bias: float = -1.0, random_state: int | None = None
+    ) -> None:
+        self.C = C
+        self.eps = eps
+        self.bias = bias
+        self.random_state = random_state
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        return problem(labels.indices.astype(np.float64), csr_matrix(rows.astype(np.float64)))
+
+    def _train(self, rows: Any) -> None:
+        if self.random_state is not None:
+            ctypes.CDLL(None).srand(ctypes.c_uint(self.random_state))  # the chance that LIBLINEAR draws from
+        options = f"-s {self.solver} -c {self.C!r} -e {self.eps!r} -B {self.bias!r} -q"
+        model = train(rows, parameter(options))
+        n_weights = 1 if model.nr_class == 2 and self.solver != CrammerSinger.solver else model.nr_class
+        n_inputs = model.nr_feature + (1 if self.bias >= 0 else 0)
+        weights = np.ctypeslib.as_array(model.w, (n_inputs, n_weights)).T
+        if n_weights == 1:
+            weights = np.vstack([weights, -weights])
+        self.coef_ = np.zeros((self.classes_.size, n_inputs))
+        self.coef_[[int(label) for label in model.label[: model.nr_class]]] = weights
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes: what LIBLINEAR's own predict computes, as one product of matrices."""
+        scores: NDArray[np.float64] = rows_of(X) @ self.coef_[:, : self.n_features_in_].T
+        return scores + self.bias * self.coef_[:, -1] if self.bias >= 0 else scores
+
+
+class L2SVC(_Liblinear):
+    """LIBLINEAR's L2-regularised L2-loss support vector machines, one against the rest, in the dual (-s 1).
+
+    References
+    ----------
+    Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
+
+    Parameters
+    ----------
+    C : weight of the training errors (-c).
+    eps : how near to the optimum it stops (-e).
+    bias : the value of a feature that every row has; below 0 for none (-B).
+    random_state : seed of the order of rows.
+    """
+
+    solver = 1
+
+
+class CrammerSinger(_Liblinear):
+    """LIBLINEAR's multi-class support vector machine of Crammer and Singer (-s 4).
+
+    References
+    ----------
+    Crammer, Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2,
+    2001.
+
+    Parameters
+    ----------
+    C : weight of the training errors (-c).
+    eps : how near to the optimum it stops (-e).
+    bias : the value of a feature that every row has; below 0 for none (-B).
+    random_state : seed of the order of rows.
+    """
+
+    solver = 4

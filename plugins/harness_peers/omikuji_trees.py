@@ -1,0 +1,182 @@
+"""Omikuji: forests of label trees, as Parabel and Bonsai build them."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from typing import Any
+
+import numpy as np
+import omikuji
+from numpy.typing import NDArray
+from omikuji import ffi, lib
+from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file
+
+from harness.sdk.kernels.instances import Labels
+from harness.sdk.threads import allowed_threads
+from harness_peers.peer import RankingPeer, bytes_saved, rows_of
+
+
+class Parabel(RankingPeer):
+    """Omikuji's Parabel: balanced binary trees over the labels, a linear classifier at each node.
+
+    References
+    ----------
+    Prabhu, Kag, Harsola, Agrawal, Varma, Parabel: partitioned label trees for extreme classification, WWW
+    2018.
+
+    Parameters
+    ----------
+    n_trees : trees in the forest.
+    max_depth : the depth at most.
+    min_branch_size : labels below which a node is a leaf.
+    cluster_k : children of a node.
+    cluster_balanced : whether they have as many labels each.
+    collapse_every_n_layers : layers that are made one; 0 for none.
+    centroid_threshold : weights of label centroids below it are dropped.
+    linear_eps : how near to the optimum a classifier stops.
+    linear_c : weight of the training errors.
+    linear_weight_threshold : weights below it are dropped.
+    linear_max_iter : passes of a classifier at most.
+    beam_size : paths that a row follows at once.
+    """
+
+    model_: Any
+
+    def __init__(
+        self,
+        *,
+        n_trees: int = 3,
+        max_depth: int = 20,
+        min_branch_size: int = 100,
+        cluster_k: int = 2,
+        cluster_balanced: bool = True,
+        collapse_every_n_layers: int = 0,
+        centroid_threshold: float = 0.0,
+        linear_eps: float = 0.1,
+        linear_c: float = 1.0,
+        linear_weight_threshold: float = 0.1,
+        linear_max_iter: int = 20,
+        beam_size: int = 10,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_branch_size = min_branch_size
+        self.cluster_k = cluster_k
+        self.cluster_balanced = cluster_balanced
+        self.collapse_every_n_layers = collapse_every_n_layers
+        self.centroid_threshold = centroid_threshold
+        self.linear_eps = linear_eps
+        self.linear_c = linear_c
+        self.linear_weight_threshold = linear_weight_threshold
+        self.linear_max_iter = linear_max_iter
+        self.beam_size = beam_size
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        """The rows as Omikuji holds them, which it reads from a file only."""
+        indicator = csr_array((np.ones(labels.indices.size), labels.indices, labels.indptr), (rows.shape[0], n_classes))
+        lines = io.BytesIO()
+        dump_svmlight_file(rows, indicator, lines, multilabel=True)
+        with tempfile.NamedTemporaryFile(prefix="omikuji-") as file:
+            file.write(f"{rows.shape[0]} {rows.shape[1]} {n_classes}\n".encode())
+            file.write(lines.getvalue().replace(b" \n", b"\n"))  # how it wants a row without features
+            file.flush()
+            path = ffi.new("char[]", file.name.encode())
+            loaded = lib.load_omikuji_data_set(path, _threads().ptr)
+        if loaded == ffi.NULL:
+            raise ValueError("Omikuji cannot read these rows")
+        return ffi.gc(loaded, lib.free_omikuji_data_set)
+
+    def _train(self, rows: Any) -> None:
+        settings = omikuji.Model.default_hyper_param()
+        for name, value in self.get_params().items():
+            if name != "beam_size":
+                setattr(settings, name, value)
+        threads = _threads()
+        trained = lib.train_omikuji_model(rows, settings, threads.ptr)
+        if trained == ffi.NULL:
+            raise ValueError("Omikuji cannot train with these parameters")
+        self.model_ = omikuji.Model(trained, threads)
+
+    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
+        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+        rows = rows_of(X)
+        indices, values = rows.indices.astype(np.uint32), rows.data
+        ranks = np.full((rows.shape[0], k), -1, np.int32)
+        found, scores = np.zeros(k, np.uint32), np.zeros(k, np.float32)
+        places = [ffi.cast("uint32_t *", ffi.from_buffer(found)), ffi.cast("float *", ffi.from_buffer(scores))]
+        model, pool = self.model_._model_ptr, self.model_._thread_pool.ptr
+        for row, (start, stop) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+            features = ffi.cast("uint32_t *", ffi.from_buffer(indices[start:stop]))
+            weights = ffi.cast("float *", ffi.from_buffer(values[start:stop]))
+            beam = max(self.beam_size, 1)
+            n_found = lib.omikuji_predict(model, beam, stop - start, features, weights, k, *places, pool)
+            ranks[row, :n_found] = found[:n_found]
+        return ranks
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the model as Omikuji writes it."""
+        return bytes_saved(self.model_.save)
+
+
+class Bonsai(Parabel):
+    """Omikuji's Bonsai: shallow trees of many children, not balanced, as its authors set them up.
+
+    References
+    ----------
+    Khandagale, Xiao, Babbar, Bonsai: diverse and shallow trees for extreme multi-label classification,
+    Machine Learning 109, 2020.
+
+    Parameters
+    ----------
+    n_trees : trees in the forest.
+    max_depth : the depth at most.
+    min_branch_size : labels below which a node is a leaf.
+    cluster_k : children of a node.
+    cluster_balanced : whether they have as many labels each.
+    collapse_every_n_layers : layers that are made one; 0 for none.
+    centroid_threshold : weights of label centroids below it are dropped.
+    linear_eps : how near to the optimum a classifier stops.
+    linear_c : weight of the training errors.
+    linear_weight_threshold : weights below it are dropped.
+    linear_max_iter : passes of a classifier at most.
+    beam_size : paths that a row follows at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_trees: int = 3,
+        max_depth: int = 3,
+        min_branch_size: int = 100,
+        cluster_k: int = 100,
+        cluster_balanced: bool = False,
+        collapse_every_n_layers: int = 0,
+        centroid_threshold: float = 0.0,
+        linear_eps: float = 0.1,
+        linear_c: float = 1.0,
+        linear_weight_threshold: float = 0.1,
+        linear_max_iter: int = 20,
+        beam_size: int = 10,
+    ) -> None:
+        super().__init__(
+            n_trees=n_trees,
+            max_depth=max_depth,
+            min_branch_size=min_branch_size,
+            cluster_k=cluster_k,
+            cluster_balanced=cluster_balanced,
+            collapse_every_n_layers=collapse_every_n_layers,
+            centroid_threshold=centroid_threshold,
+            linear_eps=linear_eps,
+            linear_c=linear_c,
+            linear_weight_threshold=linear_weight_threshold,
+            linear_max_iter=linear_max_iter,
+            beam_size=beam_size,
+        )
+
+
+def _threads() -> Any:
+    """A pool of as many threads as are allowed."""
+    return omikuji._ThreadPoolHandle(allowed_threads())

@@ -1,0 +1,171 @@
+"""PECOS: a tree of label clusters with linear rankers, and the same without a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pecos.xmc import Indexer, LabelEmbeddingFactory
+from pecos.xmc.xlinear.model import XLinearModel
+from scipy.sparse import csc_matrix, csr_array, csr_matrix
+
+from harness.sdk.kernels.instances import Labels
+from harness.sdk.threads import allowed_threads
+from harness_peers.peer import RankingPeer, bytes_saved, rows_of
+
+
+class _Pecos(RankingPeer):
+    """A linear model of PECOS's, over a chain of clusters or none."""
+
+    model_: Any
+    Cp: float
+    Cn: float
+    bias: float
+    threshold: float
+    max_iter: int
+    eps: float
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        shape = (rows.shape[0], n_classes)
+        indicator = csr_matrix((np.ones(labels.indices.size, np.float32), labels.indices, labels.indptr), shape)
+        return csr_matrix(rows), csc_matrix(indicator)
+
+    def _train(self, rows: Any) -> None:
+        X, Y = rows
+        self.model_ = XLinearModel.train(
+            X,
+            Y,
+            C=self._clusters(X, Y),
+            Cp=self.Cp,
+            Cn=self.Cn,
+            bias=self.bias,
+            threshold=self.threshold,
+            max_iter=self.max_iter,
+            eps=self.eps,
+            threads=allowed_threads(),
+        )
+
+    def _clusters(self, X: csr_matrix, Y: csc_matrix) -> Any:
+        """The chain of clusters of labels; None for a flat model."""
+        return None
+
+    def _beam(self, k: int) -> int:
+        """How many clusters a row follows at once."""
+        return k
+
+    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
+        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+        rows = csr_matrix(rows_of(X))
+        found = self.model_.predict(rows, only_topk=k, beam_size=self._beam(k), threads=allowed_threads())
+        return _best_of(csr_array(found), k)
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the model as PECOS writes it."""
+        return bytes_saved(self.model_.save)
+
+
+class XRLinear(_Pecos):
+    """PECOS's XR-Linear: labels are clustered into a tree, and a linear model ranks the children of each node.
+
+    Parameters
+    ----------
+    nr_splits : children of a node.
+    max_leaf_size : labels of a leaf at most.
+    kmeans_max_iter : passes of the clustering at most.
+    Cp : weight of errors on rows of a label.
+    Cn : weight of errors on the other rows.
+    bias : the value of a feature that every row has.
+    threshold : weights below it are dropped.
+    max_iter : passes of a linear model at most.
+    eps : how near to the optimum it stops.
+    beam_size : nodes that a row follows at once.
+    random_state : seed of the clustering.
+
+    References: Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
+    2022.
+    """
+
+    def __init__(
+        self,
+        *,
+        nr_splits: int = 16,
+        max_leaf_size: int = 100,
+        kmeans_max_iter: int = 20,
+        Cp: float = 1.0,
+        Cn: float = 1.0,
+        bias: float = 1.0,
+        threshold: float = 0.1,
+        max_iter: int = 100,
+        eps: float = 0.1,
+        beam_size: int = 10,
+        random_state: int | None = None,
+    ) -> None:
+        self.nr_splits = nr_splits
+        self.max_leaf_size = max_leaf_size
+        self.kmeans_max_iter = kmeans_max_iter
+        self.Cp = Cp
+        self.Cn = Cn
+        self.bias = bias
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.eps = eps
+        self.beam_size = beam_size
+        self.random_state = random_state
+
+    def _clusters(self, X: csr_matrix, Y: csc_matrix) -> Any:
+        features = LabelEmbeddingFactory.create(Y, X, method="pifa")
+        return Indexer.gen(
+            features,
+            nr_splits=self.nr_splits,
+            max_leaf_size=self.max_leaf_size,
+            kmeans_max_iter=self.kmeans_max_iter,
+            seed=self.random_state or 0,
+            threads=allowed_threads(),
+        )
+
+    def _beam(self, k: int) -> int:
+        return max(k, self.beam_size)
+
+
+class OneVersusRest(_Pecos):
+    """PECOS without a tree: a linear model for each label, and all of them asked.
+
+    Parameters
+    ----------
+    Cp : weight of errors on rows of a label.
+    Cn : weight of errors on the other rows.
+    bias : the value of a feature that every row has.
+    threshold : weights below it are dropped.
+    max_iter : passes of a linear model at most.
+    eps : how near to the optimum it stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        Cp: float = 1.0,
+        Cn: float = 1.0,
+        bias: float = 1.0,
+        threshold: float = 0.1,
+        max_iter: int = 100,
+        eps: float = 0.1,
+    ) -> None:
+        self.Cp = Cp
+        self.Cn = Cn
+        self.bias = bias
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.eps = eps
+
+
+def _best_of(scores: csr_array, k: int) -> NDArray[np.int32]:
+    """The k classes of highest score of each row, the lowest position on ties, -1 pads."""
+    row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, row))
+    place = np.arange(row.size) - scores.indptr[row]
+    ranks = np.full((scores.shape[0], k), -1, np.int32)
+    kept = place < k
+    ranks[row[kept], place[kept]] = scores.indices[order][kept]
+    return ranks

@@ -1,0 +1,208 @@
+"""Classifiers of scikit-learn by short names, set up for many classes and sparse rows."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from sklearn import dummy, linear_model, naive_bayes, neighbors, svm
+
+from harness.sdk.threads import allowed_threads
+
+ClassWeight = Literal["balanced"] | None
+
+
+class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's LinearSVC: LIBLINEAR's one-versus-rest support vector machines.
+
+    When to use
+    -----------
+    The flat method to beat, where rows times classes can be waited for.
+
+    Parameters
+    ----------
+    C : weight of the training errors.
+    loss : squared_hinge or hinge.
+    tol : how near to the optimum it stops.
+    max_iter : passes at most, for each class.
+    class_weight : None, or balanced for weights by the rarity of classes.
+    random_state : seed of the order of rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        loss: str = "squared_hinge",
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        class_weight: ClassWeight = None,
+        random_state: int | None = None,
+    ) -> None:
+        # The dual, whatever there are more of: its cost goes with the values that are not 0.
+        super().__init__(
+            C=C,
+            loss=loss,
+            tol=tol,
+            max_iter=max_iter,
+            class_weight=class_weight,
+            dual=True,
+            random_state=random_state,
+        )
+
+
+class _SGD(linear_model.SGDClassifier):  # type: ignore[misc]  # scikit-learn has no types
+    """Stochastic gradient descent, with as many threads as are allowed."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        self.n_jobs = allowed_threads()
+        return super().fit(X, y)
+
+
+class SGDHinge(_SGD):
+    """scikit-learn's SGDClassifier with the hinge loss: a linear support vector machine for each class, online.
+
+    Parameters
+    ----------
+    alpha : weight of the penalty.
+    penalty : l2, l1 or elasticnet.
+    max_iter : passes at most.
+    tol : how little a pass may bring before it stops.
+    average : whether weights are averaged over all steps.
+    random_state : seed of the order of rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.0001,
+        penalty: str = "l2",
+        max_iter: int = 20,
+        tol: float | None = 1e-3,
+        average: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            loss="hinge",
+            alpha=alpha,
+            penalty=penalty,
+            max_iter=max_iter,
+            tol=tol,
+            average=average,
+            random_state=random_state,
+        )
+
+
+class SGDLog(_SGD):
+    """scikit-learn's SGDClassifier with the logistic loss: a logistic regression for each class, online.
+
+    Parameters
+    ----------
+    alpha : weight of the penalty.
+    penalty : l2, l1 or elasticnet.
+    max_iter : passes at most.
+    tol : how little a pass may bring before it stops.
+    average : whether weights are averaged over all steps.
+    random_state : seed of the order of rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.0001,
+        penalty: str = "l2",
+        max_iter: int = 20,
+        tol: float | None = 1e-3,
+        average: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            loss="log_loss",
+            alpha=alpha,
+            penalty=penalty,
+            max_iter=max_iter,
+            tol=tol,
+            average=average,
+            random_state=random_state,
+        )
+
+
+class ComplementNB(naive_bayes.ComplementNB):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's ComplementNB: naive Bayes from the rows that a class does not have, for uneven classes.
+
+    Parameters
+    ----------
+    alpha : smoothing.
+    norm : whether the weights of a class are normalised a second time.
+    """
+
+    def __init__(self, *, alpha: float = 1.0, norm: bool = False) -> None:
+        super().__init__(alpha=alpha, norm=norm)
+
+
+class Logistic(linear_model.LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's LogisticRegression: one softmax over all classes.
+
+    Parameters
+    ----------
+    C : weight of the training errors.
+    solver : lbfgs, newton-cg, sag or saga.
+    tol : how near to the optimum it stops.
+    max_iter : steps at most.
+    class_weight : None, or balanced for weights by the rarity of classes.
+    random_state : seed of the order of rows, for sag and saga.
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        solver: str = "lbfgs",
+        tol: float = 1e-4,
+        max_iter: int = 100,
+        class_weight: ClassWeight = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            C=C, solver=solver, tol=tol, max_iter=max_iter, class_weight=class_weight, random_state=random_state
+        )
+
+
+class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's NearestCentroid: the class whose mean row is nearest.
+
+    Parameters
+    ----------
+    shrink_threshold : how far class means are drawn to that of all rows, for dense rows; None for not at all.
+    """
+
+    def __init__(self, *, shrink_threshold: float | None = None) -> None:
+        super().__init__(shrink_threshold=shrink_threshold)
+
+
+class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's KNeighborsClassifier: the classes of the rows that are nearest by cosine, all rows looked at.
+
+    Parameters
+    ----------
+    n_neighbors : how many rows have a say.
+    weights : distance, by which nearer ones have more of it, or uniform.
+    metric : cosine, euclidean, or another that scikit-learn has for sparse rows.
+    """
+
+    def __init__(self, *, n_neighbors: int = 5, weights: str = "distance", metric: str = "cosine") -> None:
+        super().__init__(n_neighbors=n_neighbors, weights=weights, metric=metric, algorithm="brute")
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Keep the rows."""
+        self.n_jobs = allowed_threads()
+        return super().fit(X, y)
+
+
+class Dummy(dummy.DummyClassifier):  # type: ignore[misc]  # scikit-learn has no types
+    """scikit-learn's DummyClassifier: ranks classes by how many rows they have, whatever the row.
+
+    Use: to see what a number is worth; whoever is not better has learned nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(strategy="prior")

@@ -1,0 +1,160 @@
+"""Vowpal Wabbit, with examples in memory: one against all, and trees that answer in logarithmic time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from vowpalwabbit import Workspace
+
+from harness.sdk.kernels.instances import Labels
+from harness_peers.peer import Peer, ScoringPeer, bytes_saved, rows_of
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """Examples as Vowpal Wabbit holds them, in the workspace that they were made for."""
+
+    workspace: Any
+    examples: list[Any]
+
+
+class _Vowpal(Peer):
+    """A reduction of Vowpal Wabbit's for many classes, over hashed features."""
+
+    reduction: ClassVar[str]
+    options: ClassVar[str] = ""
+    workspace_: Any
+
+    def __init__(
+        self,
+        *,
+        passes: int = 1,
+        bit_precision: int = 18,
+        learning_rate: float = 0.5,
+        power_t: float = 0.5,
+        loss_function: str = "squared",
+        random_state: int | None = None,
+    ) -> None:
+        self.passes = passes
+        self.bit_precision = bit_precision
+        self.learning_rate = learning_rate
+        self.power_t = power_t
+        self.loss_function = loss_function
+        self.random_state = random_state
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        workspace = Workspace(self._arguments(n_classes))
+        examples = []
+        for row, label in zip(_as_lines(rows), labels.indices.tolist(), strict=True):
+            examples.append(workspace.example(f"{label + 1} {row}"))
+        return _Examples(workspace, examples)
+
+    def _arguments(self, n_classes: int) -> str:
+        """What the command line would be given."""
+        words = [
+            f"--{self.reduction} {n_classes} {self.options}",
+            f"--bit_precision {self.bit_precision} --learning_rate {self.learning_rate} --power_t {self.power_t}",
+            f"--loss_function {self.loss_function} --random_seed {self.random_state or 0} --quiet",
+        ]
+        return " ".join(words)
+
+    def _train(self, rows: _Examples) -> None:
+        self.workspace_ = rows.workspace
+        for _ in range(self.passes):
+            for example in rows.examples:
+                rows.workspace.learn(example)
+        for example in rows.examples:
+            rows.workspace.finish_example(example)
+        rows.examples.clear()
+
+    def _answers(self, X: Any) -> list[Any]:
+        """What Vowpal Wabbit says of each row."""
+        return [self.workspace_.predict(line) for line in _as_lines(rows_of(X))]
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the model as Vowpal Wabbit writes it."""
+        return bytes_saved(self.workspace_.save)
+
+
+class OneAgainstAll(_Vowpal, ScoringPeer):
+    """Vowpal Wabbit's --oaa: a regressor for each class, side by side in one table of hashed weights.
+
+    Parameters
+    ----------
+    passes : passes over the examples.
+    bit_precision : bits of the table of weights (-b): where classes times features are more, they share weights.
+    learning_rate : the first step's length (-l).
+    power_t : how fast steps shorten.
+    loss_function : squared, logistic, hinge or another of its own.
+    random_state : its random_seed.
+    """
+
+    reduction, options = "oaa", "--scores"
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes."""
+        return np.asarray(self._answers(X), dtype=np.float64).reshape(-1, self.classes_.size)
+
+
+class _OneAnswer(_Vowpal):
+    """A tree that gives one class for a row, and no others."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        positions = np.asarray(self._answers(X), dtype=np.int64).reshape(-1) - 1
+        return self.classes_[np.clip(positions, 0, self.classes_.size - 1)]
+
+
+class LogMulti(_OneAnswer):
+    """Vowpal Wabbit's --log_multi: the online tree of Choromanska and Langford, in its author's own code.
+
+    Parameters
+    ----------
+    passes : passes over the examples.
+    bit_precision : bits of the table of weights (-b).
+    learning_rate : the first step's length (-l).
+    power_t : how fast steps shorten.
+    loss_function : squared, logistic, hinge or another of its own.
+    random_state : its random_seed.
+
+    References: Choromanska, Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+    """
+
+    reduction = "log_multi"
+
+
+class RecallTree(_OneAnswer):
+    """Vowpal Wabbit's --recall_tree: a tree leads to a few candidate classes, which compete one against another.
+
+    References
+    ----------
+    Daume, Karampatziakis, Langford, Mineiro, Logarithmic time one-against-some, ICML 2017.
+
+    Parameters
+    ----------
+    passes : passes over the examples.
+    bit_precision : bits of the table of weights (-b).
+    learning_rate : the first step's length (-l).
+    power_t : how fast steps shorten.
+    loss_function : squared, logistic, hinge or another of its own.
+    random_state : its random_seed.
+    """
+
+    reduction = "recall_tree"
+
+
+def _as_lines(rows: csr_array) -> list[str]:
+    """Each row in Vowpal Wabbit's own words, without a label."""
+    indices, values = rows.indices.tolist(), rows.data.tolist()
+    lines = []
+    for start, stop in zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True):
+        features = [
+            f"{index}:{value:.9g}" for index, value in zip(indices[start:stop], values[start:stop], strict=True)
+        ]
+        lines.append(f"| {' '.join(features)}")
+    return lines

@@ -1,0 +1,74 @@
+"""A plugin whose learner needs another version of a package than the host has, and the wheel of that version."""
+
+import zipfile
+
+PACKAGE, VERSION = "tabulate", "99.1"
+ASKED = f"{PACKAGE}=={VERSION}"
+PLUGIN = f'''"""A learner that works with one version of a package only."""
+
+import harness
+
+
+@harness.hookimpl
+def harness_learners():
+    return [
+        harness.LearnerSpec(name="picky", load="picky_learner:Picky", kind="flat", environment=("{ASKED}",)),
+        harness.LearnerSpec(name="hopeless", load="picky_learner:Picky", environment=("{PACKAGE}==98.7",)),
+    ]
+'''
+LEARNER = '''"""Imports what the host has in another version, or does not have at all."""
+
+import numpy as np
+import tabulate
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+MARK = tabulate.ONLY_IN_THE_WHEEL
+
+
+class Picky(ClassifierMixin, BaseEstimator):
+    """The class whose mean row is nearest.
+
+    Parameters
+    ----------
+    scale : what scores are multiplied with.
+    """
+
+    def __init__(self, *, scale: float = 1.0) -> None:
+        self.scale = scale
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.means_ = np.vstack([np.asarray(X[y == label].mean(axis=0)).ravel() for label in self.classes_])
+        return self
+
+    def decision_function(self, X):
+        squares = (self.means_**2).sum(axis=1)
+        return self.scale * (2 * (X @ self.means_.T) - squares)
+
+    def predict(self, X):
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
+'''
+
+
+def write_plugin(folder):
+    """The plugin's two modules, in a folder for --plugins-dir."""
+    folder.mkdir()
+    (folder / "picky.py").write_text(PLUGIN)
+    (folder / "picky_learner.py").write_text(LEARNER)
+    return folder
+
+
+def write_wheel(folder):
+    """A wheel of a version that nobody has published: only this learner can want it."""
+    folder.mkdir()
+    about = f"{PACKAGE}-{VERSION}.dist-info"
+    files = {
+        f"{PACKAGE}.py": "ONLY_IN_THE_WHEEL = True\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {VERSION}\n",
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"])
+    with zipfile.ZipFile(folder / f"{PACKAGE}-{VERSION}-py3-none-any.whl", "w") as wheel:
+        for name, content in {**files, f"{about}/RECORD": record}.items():
+            wheel.writestr(name, content)
+    return folder
