@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ LABEL = (
 SPLIT = ("split", "part", "subset", "partition")
 PLAIN = frozenset([*TEXT, *LABEL, *SPLIT])
 """Names that tell what a column holds."""
+VAGUE = frozenset(["name", "y"])
+"""Names that tell it alone, but not at the end of a longer name: a file name is no text to classify."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
         if isinstance(value, str):
             wanted.update([value, *value.split("+")])
     names = set(map(str.strip, cells))
-    lowered = set(map(str.lower, names))
-    return bool(names & wanted or lowered & PLAIN)
+    known = {*map(_plain_name, names), *map(_last_word, names)}
+    return bool(names & wanted or known & PLAIN)
 
 
 def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
@@ -92,15 +95,33 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
 
 
 def _guess(names: Sequence[str], plain: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
-    """The one column whose name makes it plain; of several the one that has the plainest name of all."""
-    found = {}
-    for place, name in enumerate(names):
-        if place not in taken:
-            found[name.strip().lower()] = place
-    known = [found[name] for name in plain if name in found]
-    if len(known) == 1 or plain[0] in found:
-        return known[0]
+    """The one column whose name makes it plain; of several the one that has the plainest name of all.
+
+    Where no name does, its last word may: "Job Title" is a title, "SOC code" a code.
+    """
+    for read in (_plain_name, _last_word):
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            if place not in taken:
+                found.setdefault(read(name), []).append(place)
+        known = [place for name in plain for place in found.get(name, ())]
+        if len(known) == 1 or len(found.get(plain[0], ())) == 1:
+            return known[0]
+        if known:
+            return None
     return None
+
+
+def _plain_name(name: str) -> str:
+    """A name in small letters, its words joined as in job_title: of "Job Title", "job-title" and "jobTitle"."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return re.sub(r"[\W_]+", "_", parted).strip("_").lower()
+
+
+def _last_word(name: str) -> str:
+    """The last word of a name, unless it tells nothing there."""
+    word = _plain_name(name).rpartition("_")[2]
+    return "" if word in VAGUE else word
 
 
 def _text_places(table: Table, value: Any) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from harness import Dataset, Taxonomy
 from harness.errors import DataError
 from harness.sdk import Texts
 from harness_files.columns import Chosen, choose_columns
-from harness_files.labels import LabelRows, check_missing
+from harness_files.labels import LabelRows, check_missing, present, without_label
 from harness_files.places import find_parts, option, split_of, tell_splits
 from harness_files.rows import Table, count_words, open_table
 from harness_files.taxonomy import from_file, from_paths
@@ -116,11 +116,12 @@ class _Gathered:
         self.told = f"{' and '.join(told)}{drops}, {chosen.told}"
 
     def _rows(self, table: Table, chosen: Chosen) -> Iterator[str]:
+        lacking = array("q")
         for line, cells in table.read(chosen.columns):
             where = f"{table.name}, line {line}"
-            labels = self._labels(cells[-1], where, table.name)
+            labels = self._labels(cells[-1])
             if labels is None:
-                self.dropped += 1
+                lacking.append(line)
                 continue
             self.labels.add(labels, where)
             if chosen.split is not None:
@@ -129,9 +130,12 @@ class _Gathered:
                 self.ids.append(hash(str(cells[-2])))
                 self.lines.append(line)
             yield " ".join(map(_as_text, cells[: len(chosen.text)]))
+        if lacking and self.missing == "error":
+            raise without_label(table.name, lacking, option("missing", "drop", table.name))
+        self.dropped += len(lacking)
 
-    def _labels(self, cell: Any, where: str, file: str) -> list[str] | None:
-        """The labels in a cell; None for a row to be dropped."""
+    def _labels(self, cell: Any) -> list[str] | None:
+        """The labels in a cell; None where it has none and must have."""
         may_be_none = True
         if _is_list(cell):
             found = list(cell)
@@ -139,14 +143,10 @@ class _Gathered:
             found = _as_text(cell).split(self.separator)
         else:
             found, may_be_none = [cell], False
-        stripped = (_as_text(item).strip() for item in found)
-        labels = list(filter(None, stripped))
+        labels = present(map(_as_text, found))
         if labels or (may_be_none and self.missing == "error"):
             return labels
-        if self.missing == "drop":
-            return None
-        way = option("missing", "drop", file)
-        raise DataError(f"{where}: the label is missing: fill it in, or leave such rows out with {way}")
+        return None
 
     def check(self, path: str) -> None:
         """DataError when there is no row at all, or two rows have one id."""

@@ -81,6 +81,11 @@ class RunInterrupted(KeyboardInterrupt):
         return f"interrupted: {self.kept} of {done} kept in {self.folder}; the same command goes on from there"
 
 
+def _prepare_for_data(executor: Executor, resolved: Resolved, session: Session) -> None:
+    """Have data sets be read before anything is compiled: a question about the columns of a file comes at once."""
+    executor.prepare(Workplace(threads=resolved.experiment.threads, path=paths_of(session.folders)))
+
+
 def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
     """Have the modules imported that the learners of an experiment want warm."""
     workplace = Workplace(resolved.preload, resolved.experiment.threads, paths_of(session.folders))
@@ -90,9 +95,10 @@ def prepare_executor(executor: Executor, resolved: Resolved, session: Session, p
 def plan_request(request: Request, session: Session, executor: Executor, progress: Progress) -> Plan:
     """What would run; data sets that were never read are read on the way."""
     resolved = read_experiment(read_request(request, session.catalog), session)
-    prepare_executor(executor, resolved, session, progress)
+    _prepare_for_data(executor, resolved, session)
     headers = {dataset.name: prepare_dataset(dataset, executor) for dataset in resolved.datasets}
     trials = plan(resolved, headers)
+    prepare_executor(executor, resolved, session, progress)
     check_set_ups(trials, executor)
     return Plan(resolved.experiment, trials, tell_incompatible(resolved, headers))
 
@@ -105,11 +111,12 @@ def run_request(request: Request, options: RunOptions, session: Session, executo
 def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
     """Run what is not done yet and keep every result."""
     resolved = read_experiment(raw, session)
-    prepare_executor(executor, resolved, session, progress)
+    _prepare_for_data(executor, resolved, session)
     machine = describe_machine()
     try:
         resolved, headers, absent = _read_data(resolved, executor, progress, options.without_absent)
         experiment = resolved.experiment
+        prepare_executor(executor, resolved, session, progress)
         trials, incompatible = plan(resolved, headers), tell_incompatible(resolved, headers)
         for line in (*incompatible, *_crowded(experiment.threads, machine.cores)):
             progress.say(f"warning: {line}")

@@ -102,6 +102,9 @@ def test_words_of_few_texts_are_left_out_on_demand(write):
         ("foo,label", "text from 'foo', label from 'label'"),
         ("description,foo", "text from 'description', label from 'foo'"),
         ("id,intent,utterance", "text from 'utterance', label from 'intent'"),
+        ("id,Job Title,SOC Code", "text from 'Job Title', label from 'SOC Code'"),
+        ("n,jobTitle,class-label", "text from 'jobTitle', label from 'class-label'"),
+        ("file name,Text,Job Title,label", "text from 'Text', label from 'label'"),
     ],
 )
 def test_columns_with_plain_names_are_found_and_said(write, header, told):
@@ -115,6 +118,8 @@ def test_columns_with_plain_names_are_found_and_said(write, header, told):
         ("foo,bar\nx,a\ny,b\n", "--set \"t.text='COLUMN'\" --set \"t.label='COLUMN'\""),
         ("title,body,label\nx,a,1\ny,b,2\n", "which column holds the text? columns: 'title', 'body', 'label'"),
         ("text,tag,topic\nx,a,1\ny,b,2\n", "which column holds the label? columns: 'text', 'tag', 'topic'"),
+        ("file name,size,label\nx,a,1\ny,b,2\n", "which column holds the text?"),
+        ("film title,book title,label\nx,a,1\ny,b,2\n", "which column holds the text?"),
         ("x,a\ny,b\n", "header=false if the first line holds no names"),
         ("text\nx\n", "has a single column, 'text': expected text and label; --set \"t.delimiter=';'\""),
     ],
@@ -305,6 +310,30 @@ def test_rows_without_a_label_are_dropped_on_demand_and_counted(write):
     data = load(path=write("t.csv", "text,label\nx,a\ny,\nz,b\n"), missing="drop")
     assert content(data) == ([[1, 0], [0, 1]], [0, 1], ("a", "b"))
     assert "2 rows of t.csv (CSV), 1 without a label dropped" in data.found
+
+
+@pytest.mark.parametrize("mark", ["", " ", "NA", "N/A", "nan", "NaN", "NULL", "null", "<NA>"])
+def test_marks_of_missing_values_are_never_classes(write, mark):
+    path = write("t.csv", f"text,label\nx,a\ny,{mark}\nz,b\nw,{mark}\n")
+    with pytest.raises(DataError, match=r"t\.csv, lines 3, 5 \(2 rows\): the label is missing: .* --set \"t.missing="):
+        load(path=path)
+    data = load(path=path, missing="drop")
+    assert data.class_names == ("a", "b")
+    assert "2 rows of t.csv (CSV), 2 without a label dropped" in data.found
+
+
+def test_of_many_rows_without_a_label_the_first_are_named(write):
+    with pytest.raises(DataError, match=r"lines 2, 3, 4, 5, 6, \.\.\. \(9 rows\)"):
+        load(path=write("t.csv", "text,label\n" + "x,NA\n" * 9))
+
+
+def test_words_that_only_look_like_missing_values_are_classes(write):
+    assert load(path=write("t.csv", "text,label\nx,none\ny,nano\n")).class_names == ("nano", "none")
+
+
+def test_a_missing_value_among_several_labels_is_none_of_them(write):
+    data = load(path=write("t.csv", "text,label\nx,a|NA\ny,b|a\nz,NULL\n"), separator="|")
+    assert data.y.toarray().tolist() == [[1, 0], [1, 1], [0, 0]]
 
 
 def test_long_cells_and_many_rows_are_read(write):
