@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from harness.api.front import run
     from harness.api.model import Model, load_model
     from harness.api.predicting import Predicted, PredictionRequest, predict_rows
+    from harness.api.profiling import DataProfile, profile_data
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -49,6 +50,8 @@ _HOMES = {
     "Predicted": "predicting",
     "PredictionRequest": "predicting",
     "predict_rows": "predicting",
+    "DataProfile": "profiling",
+    "profile_data": "profiling",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -77,6 +80,7 @@ __all__ = [
     "KINDS_OF_PACKAGES",
     "Best",
     "CheckResult",
+    "DataProfile",
     "FitRequest",
     "Model",
     "PaperExperiment",
@@ -102,6 +106,7 @@ __all__ = [
     "open_results",
     "plan_request",
     "predict_rows",
+    "profile_data",
     "read_paper",
     "read_results",
     "reopen_paper",

@@ -206,8 +206,8 @@ def test_a_label_without_a_slash_means_no_tree_unless_told(write):
 
 
 def test_a_stray_label_among_paths_is_named_as_the_reason_for_no_tree(write):
-    path = write("t.csv", "text,label\nx,A/B\ny,NaN\nz,A/c\nw,other\n")
-    assert load(path=path).found.endswith(f"4 classes in no tree ('NaN' is no path, {path}, line 3)")
+    path = write("t.csv", "text,label\nx,A/B\ny,mixed\nz,A/c\nw,other\n")
+    assert load(path=path).found.endswith(f"4 classes in no tree ('mixed' is no path, {path}, line 3)")
     assert "tree" not in load(path=path, levels="").found
     assert "tree" not in load(path=write("u.csv", "text,label\nx,I/O\ny,C\nz,D\n")).found
 
