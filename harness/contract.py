@@ -252,6 +252,10 @@ class Dataset:
     """The text of each row, read once; the host keeps them and gives `harness.sdk.Texts` back."""
     counting: str = ""
     """The representation that comes before one that takes counts: for texts, how their words are told apart."""
+    groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """By a column's name, a number for each row, which rows of equal values share: for `--split grouped:COLUMN`."""
+    times: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """The same for a column of times, the later the larger: for `--split time:COLUMN`."""
 
     @property
     def rows(self) -> int:

@@ -30,22 +30,31 @@ VAGUE = frozenset(["name", "y"])
 
 @dataclass(frozen=True)
 class Chosen:
-    """Positions of columns. `columns` has them in the order in which cells are read: texts, split, id, label."""
+    """Positions of columns. `columns` has them in the order in which cells are read, from texts to label."""
 
     text: tuple[int, ...]
     label: int
     split: int | None
     id: int | None
     told: str
+    group: tuple[int, ...] = ()
+    time: tuple[int, ...] = ()
 
     @property
     def columns(self) -> list[int]:
         columns = list(self.text)
         if self.split is not None:
             columns.append(self.split)
+        columns += [*self.group, *self.time]
         if self.id is not None:
             columns.append(self.id)
         return [*columns, self.label]
+
+    @property
+    def parting(self) -> slice:
+        """Where among the cells those of group and time are."""
+        begin = len(self.text) + (self.split is not None)
+        return slice(begin, begin + len(self.group) + len(self.time))
 
 
 def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
@@ -71,7 +80,9 @@ def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
     told = f"text from {texts}, label from {table.columns[label]!r}"
     if split is not None:
         told += f", split from {table.columns[split]!r}"
-    return Chosen(text, label, split, _place(table, "id", asked["id"]), told)
+    group = _places(table, "group", asked.get("group"))
+    time = _places(table, "time", asked.get("time"))
+    return Chosen(text, label, split, _place(table, "id", asked["id"]), told, group, time)
 
 
 def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
@@ -79,7 +90,7 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
     label = _place(table, "label", asked["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
-    text = _text_places(table, asked["text"])
+    text = _places(table, "text", asked["text"])
     if not text:
         taken = () if label is None else (label,)
         guess = _guess(table.columns, TEXT, taken)
@@ -124,7 +135,7 @@ def _last_word(name: str) -> str:
     return "" if word in VAGUE else word
 
 
-def _text_places(table: Table, value: Any) -> tuple[int, ...]:
+def _places(table: Table, what: str, value: Any) -> tuple[int, ...]:
     """One column, or several as 'title+body'."""
     if value is None:
         return ()
@@ -135,7 +146,7 @@ def _text_places(table: Table, value: Any) -> tuple[int, ...]:
         names = value.split("+")
     places = []
     for name in names:
-        place = _place(table, "text", name)
+        place = _place(table, what, name)
         if place is not None:
             places.append(place)
     return tuple(places)

@@ -48,7 +48,10 @@ def load_subsample(
     found = f"{len(rows):,} of {dataset.rows:,} rows, {len(names):,} of {known:,} classes; inside: {dataset.found}"
     X = None if dataset.X is None else dataset.X[rows]
     texts = None if dataset.texts is None else Texts.of(dataset.texts)[rows]
-    return Dataset(X, y, names, _pruned(dataset.taxonomy, chosen), splits, found, texts, dataset.counting)
+    groups = {name: codes[rows] for name, codes in dataset.groups.items()}
+    times = {name: codes[rows] for name, codes in dataset.times.items()}
+    tree = _pruned(dataset.taxonomy, chosen)
+    return Dataset(X, y, names, tree, splits, found, texts, dataset.counting, groups, times)
 
 
 def _order(count: int, seed: int) -> Positions:

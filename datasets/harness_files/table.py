@@ -18,6 +18,7 @@ from harness.sdk import Texts
 from harness_files.columns import Chosen, choose_columns
 from harness_files.labels import LabelRows, check_missing, present, without_label
 from harness_files.places import find_parts, option, split_of, tell_splits
+from harness_files.row_values import RowValues
 from harness_files.rows import Table, count_words, open_table
 from harness_files.taxonomy import from_file, from_paths
 
@@ -36,6 +37,8 @@ def load_table(
     label: str | int | None = None,
     split: str | int | None = None,
     id: str | int | None = None,  # noqa: A002 (what the user calls it)
+    group: str | int | None = None,
+    time: str | int | None = None,
     test: str | None = None,
     separator: str | None = None,
     levels: str | None = None,
@@ -50,7 +53,7 @@ def load_table(
     check_missing(missing)
     files = find_parts(path, test)
     gathered = _Gathered(missing=missing, separator=separator)
-    asked = {"text": text, "label": label, "split": split, "id": id}
+    asked = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}
     texts = gathered.texts(files, asked, {"delimiter": delimiter, "header": header, "encoding": encoding})
     kept = Texts.of(texts)
     gathered.check(path)
@@ -61,7 +64,10 @@ def load_table(
     if tree is not None:
         depth = f" in a tree of depth {tree.depth}"
     found = f"{gathered.told}, {len(names):,} classes{depth}{tell_splits(splits)}"
-    return Dataset(None, gathered.labels.positions(), names, tree, splits, found, kept, count_words(min_df))
+    groups = {values.name: values.codes() for values in gathered.groups}
+    times = {values.name: values.times() for values in gathered.times}
+    labels = gathered.labels.positions()
+    return Dataset(None, labels, names, tree, splits, found, kept, count_words(min_df), groups, times)
 
 
 def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding: str | None) -> Taxonomy | None:
@@ -99,6 +105,8 @@ class _Gathered:
     rows: list[int] = field(default_factory=list)
     ids: array[int] = field(default_factory=partial(array, "q"))
     lines: array[int] = field(default_factory=partial(array, "q"))
+    groups: list[RowValues] = field(default_factory=list)
+    times: list[RowValues] = field(default_factory=list)
     dropped: int = 0
     told: str = ""
 
@@ -109,6 +117,9 @@ class _Gathered:
             before = len(self.labels.sizes)
             with open_table(file, asked, **options) as table:
                 chosen = choose_columns(table, asked)
+                if not self.rows:  # a test file beside it has the same columns
+                    self.groups = [RowValues(table.columns[place]) for place in chosen.group]
+                    self.times = [RowValues(table.columns[place]) for place in chosen.time]
                 yield from self._rows(table, chosen)
             self.rows.append(len(self.labels.sizes) - before)
             told.append(f"{self.rows[-1]:,} rows of {file.name} ({table.kind})")
@@ -126,6 +137,8 @@ class _Gathered:
             self.labels.add(labels, where)
             if chosen.split is not None:
                 self.parts.append(_part(cells[len(chosen.text)], where))
+            for values, cell in zip((*self.groups, *self.times), cells[chosen.parting], strict=True):
+                values.add(_as_text(cell).strip(), where)
             if chosen.id is not None:
                 self.ids.append(hash(str(cells[-2])))
                 self.lines.append(line)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.api.describing import experiment_file, write_experiment
+from harness.api.leaking import tell_leaks
 from harness.api.request import RawExperiment, Request, read_request
 from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
@@ -118,7 +119,7 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         experiment = resolved.experiment
         prepare_executor(executor, resolved, session, progress)
         trials, incompatible = plan(resolved, headers), tell_incompatible(resolved, headers)
-        for line in (*incompatible, *_crowded(experiment.threads, machine.cores)):
+        for line in (*incompatible, *_crowded(experiment.threads, machine.cores), *tell_leaks(trials)):
             progress.say(f"warning: {line}")
         folder = options.out or Path("results") / default_folder(trials, experiment)
         is_new = not (folder / RECORDS).exists()

@@ -65,6 +65,19 @@ def test_columns_are_asked_about_before_a_kernel_is_imported(write):
         assert executor.preloaded == ()
 
 
+def test_a_split_by_a_column_runs_and_texts_in_both_parts_are_told(write, folder):
+    rows = "".join(f"w{i % 4} w{i % 7},c{i % 4},shop{i % 10}\n" for i in range(80))
+    write("titles.csv", "title,category,shop\n" + rows)
+    command = ("run", "--learners", LEARNER, "--trials", "1", "--data", "titles.csv(group=shop)")
+    ended = harness(*command, "--split", "grouped:shop:0.2", "--out", "out")
+    assert ended.returncode == 0, ended.stderr
+    assert "warning: titles: 16 of 16 test rows (100.0%) have a text that is also in training (seed 0)" in ended.stderr
+    (record,) = read_records(folder / "out")
+    assert (str(record.split), record.n_train, record.n_test) == ("grouped:shop:0.2", 64, 16)
+    apart = harness(*command, "--split", "grouped:text:0.25", "--out", "apart")
+    assert "also in training" not in apart.stderr
+
+
 def test_a_file_can_be_checked_like_any_data_set(write):
     ended = harness("check", write("mine.csv", TITLES))
     assert ended.returncode == 0, ended.stdout

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
-from harness.data.arrays import checked
+from harness.data.checking import checked
 from harness.errors import DataError
 from harness_files.subsample import load_subsample as load
 

@@ -212,6 +212,32 @@ def test_a_stray_label_among_paths_is_named_as_the_reason_for_no_tree(write):
     assert "tree" not in load(path=write("u.csv", "text,label\nx,I/O\ny,C\nz,D\n")).found
 
 
+# -- columns that part rows -------------------------------------------------------------------------------------------
+
+
+def test_columns_of_groups_and_times_are_numbered_by_their_values(write):
+    rows = "x,a,ann,2024-03-01\ny,b,bob,2023-12-31\nz,a,ann,2024-01-01T10:00:00\n"
+    path = write("t.csv", f"text,label,who,when\n{rows}")
+    data = load(path=path, group="who+label", time="when")
+    assert {name: codes.tolist() for name, codes in data.groups.items()} == {"who": [0, 1, 0], "label": [0, 1, 0]}
+    assert data.times["when"].tolist() == [2, 0, 1]
+    assert load(path=path).groups == {}
+
+
+def test_times_may_be_numbers_which_are_ordered_by_value(write):
+    data = load(path=write("t.csv", "text,label,year\nx,a,900\ny,b,1000\nz,b,900.0\n"), time="year")
+    assert data.times["year"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [("31/12/2023", "'when' says '31/12/2023': expected a time"), ("", "line 3: the column 'when', .* has no value")],
+)
+def test_times_that_cannot_be_ordered_are_refused(write, when, told):
+    with pytest.raises(DataError, match=told):
+        load(path=write("t.csv", f"text,label,when\nx,a,2024-01-01\ny,b,{when}\n"), time="when")
+
+
 # -- splits ----------------------------------------------------------------------------------------------------------
 
 
