@@ -253,9 +253,8 @@ class Dataset:
     counting: str = ""
     """The representation that comes before one that takes counts: for texts, how their words are told apart."""
     groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """By a column's name, a number for each row, which rows of equal values share: for `--split grouped:COLUMN`."""
     times: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """The same for a column of times, the later the larger: for `--split time:COLUMN`."""
+    """By a column's name, a number for each row, which equal values share, and of times the later the larger."""
 
     @property
     def rows(self) -> int:
