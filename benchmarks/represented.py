@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 
 from harness.catalog import Catalog
 from harness.contract import Dataset
-from harness.data.arrays import checked, header_of
+from harness.data.arrays import header_of
+from harness.data.checking import checked
 from harness.experiment.representations import find_representation, plan_representation
 from harness.host import discover
 from harness.trials.represent import represent_data

@@ -256,6 +256,9 @@ class Dataset:
     """The text of each row, read once; the host keeps them and gives `harness.sdk.Texts` back."""
     counting: str = ""
     """The representation that comes before one that takes counts: for texts, how their words are told apart."""
+    groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    times: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """By a column's name, a number for each row, which equal values share, and of times the later the larger."""
 
     @property
     def rows(self) -> int:

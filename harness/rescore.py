@@ -23,7 +23,7 @@ from harness.store import Store, read_ranks
 from harness.trials.measure import compute_scores
 from harness.trials.outcome import Costs, Ranking, first_is_true, known_depth, make_outcome
 from harness.trials.rank_files import ranking_from_bytes
-from harness.trials.splitting import draw_split
+from harness.trials.splitting import part_data
 
 OpenData = Callable[[Record], Dataset]
 """Opens the data that a trial saw."""
@@ -231,7 +231,7 @@ def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDatas
 
 def rebuild_outcome(record: Record, data: Dataset, ranking: Ranking) -> Outcome:
     """What the trial knew when it ended, as far as metrics can see."""
-    train, test = draw_split(record.split, data.rows, record.seed, data.splits, data.y)
+    train, test = part_data(record.split, data, record.seed)
     costs = Costs(
         fit_seconds=record.fit_seconds or 0.0,
         fit_cpu_seconds=record.fit_cpu_seconds or 0.0,

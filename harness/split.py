@@ -1,23 +1,29 @@
 """Splits as values: how rows are parted into training and test rows, read from text once.
 
-`holdout:0.1`, `stratified:0.1`, `kfold:5`, `stratified-kfold:5`, `given`, `given:NAME`. Which rows these are for a seed
-is drawn in `harness.trials.splitting`.
+`holdout:0.1`, `stratified:0.1`, `kfold:5`, `stratified-kfold:5`, `given`, `given:NAME`, `grouped:COLUMN`,
+`grouped:text:0.2`, `time:COLUMN`. Which rows these are for a seed is drawn in `harness.trials.splitting`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from harness.errors import DataError, SpecError
 
-Kind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given"]
+Kind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given", "grouped", "time"]
 SHARES = ("holdout", "stratified")
 FOLDS = ("kfold", "stratified-kfold")
+COLUMNS = ("grouped", "time")
+TEXT = "text"
+"""What `grouped` takes in the place of a column: rows of equal texts stay together."""
+SHARE = 0.1
+"""Of test rows, where a split by a column says none."""
 ALLOWED = (
     "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K of 2 or more, "
-    "or 'given' / 'given:NAME' for a split that the data set brings"
+    "'given' / 'given:NAME' for a split that the data set brings, 'grouped:COLUMN', 'grouped:text' or 'time:COLUMN', "
+    "each also with a share behind, as in 'grouped:text:0.2'"
 )
 ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label data"
 """What a stratified split is refused with."""
@@ -33,19 +39,45 @@ class Split:
     folds: int = 0
     """How many trials go once through all rows, for a k-fold split; else 0."""
     name: str = ""
-    """Of a split that the data set brings; empty stands for its only one."""
+    """Of a split that the data set brings, where empty stands for its only one; or of the column that parts rows."""
 
     def __str__(self) -> str:
         if self.kind in SHARES:
             return f"{self.kind}:{self.share}"
         if self.kind in FOLDS:
             return f"{self.kind}:{self.folds}"
+        if self.kind in COLUMNS:
+            return f"{self.kind}:{self.name}:{self.share}"
         return f"given:{self.name}" if self.name else "given"
+
+    @property
+    def by_column(self) -> bool:
+        """Whether rows that share a value stay together, so that the sizes of the parts are near what is asked for."""
+        return self.kind in COLUMNS
+
+    @property
+    def by_text(self) -> bool:
+        """Whether it is equal texts that stay together."""
+        return self.kind == "grouped" and self.name == TEXT
 
     @property
     def is_stratified(self) -> bool:
         """Whether it looks at the labels, of which a row must then have one."""
         return self.kind in ("stratified", "stratified-kfold")
+
+    def check_columns(self, groups: Collection[str], times: Collection[str], has_texts: bool) -> None:
+        """DataError unless the data set has what this split parts rows by."""
+        if not self.by_column or (self.by_text and has_texts):
+            return
+        known, option = (groups, "group") if self.kind == "grouped" else (times, "time")
+        if self.name in known:
+            return
+        trouble = f"split '{self}': the data set brings no column {self.name!r} to part rows by"
+        if self.by_text:
+            trouble = f"split '{self}': the data set has no texts"
+        brought = ", ".join(f"{self.kind}:{name}" for name in known)
+        way = f"it brings {brought}" if brought else f'of a table name it, as in "titles.csv({option}={self.name})"'
+        raise DataError(trouble, next_step=way)
 
     def settle(self, given: Mapping[str, object]) -> Split:
         """The split under its full name, so that `given` and `given:NAME` are one where the data set brings one."""
@@ -92,6 +124,12 @@ def parse_split(text: str) -> Split:
         share = _read_share(detail)
         if 0 < share < 1:
             return Split(cast(Kind, kind), share=share)
+    if kind in COLUMNS and detail:
+        column, _, tail = detail.rpartition(":")
+        share = _read_share(tail)
+        if column and 0 < share < 1:
+            return Split(cast(Kind, kind), share=share, name=column)
+        return Split(cast(Kind, kind), share=SHARE, name=detail)
     raise SpecError(f"split {text!r} is unknown: expected {ALLOWED}")
 
 

@@ -1,4 +1,7 @@
-"""Arrays in .npz files: X dense or in the pieces of a sparse matrix, y beside it; nothing is ever unpickled."""
+"""Arrays in .npz files, X dense or in the pieces of a sparse matrix, y beside it; or X alone in an .npy file.
+
+Nothing is ever unpickled.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ from scipy.sparse import csc_array, csr_array, issparse, vstack
 from harness import Dataset
 from harness.errors import DataError
 from harness.sdk.reading.unpack import Budget
-from harness_files.labels import LabelRows
-from harness_files.places import PARTS, Splits, find_file, split_of, tell_splits
+from harness_files.labels import MISSING, LabelRows, check_missing, without_label
+from harness_files.places import PARTS, Splits, find_file, option, split_of, tell_splits
+from harness_files.subsample import among
 from harness_files.taxonomy import from_file
 
 PIECES = ("data", "indices", "indptr", "shape")
@@ -28,8 +32,11 @@ EXPECTED = (
 Arrays = Mapping[str, Any]
 
 
-def load_arrays(*, path: str, labels: str | None = None, taxonomy: str | None = None) -> Dataset:
+def load_arrays(
+    *, path: str, labels: str | None = None, taxonomy: str | None = None, missing: str = "error"
+) -> Dataset:
     """X and y of a file; y may also come from a file of its own, `labels`: .npy, .npz, or a label a line."""
+    check_missing(missing)
     arrays = _read(path)
     splits: Splits = {}
     if _has(arrays, "y_train") and _has(arrays, "y_test"):
@@ -42,10 +49,14 @@ def load_arrays(*, path: str, labels: str | None = None, taxonomy: str | None = 
     where = labels or path
     if y.shape[0] != X.shape[0]:
         raise DataError(f"{where}: {y.shape[0]:,} labels for the {X.shape[0]:,} rows of X in {path}")
+    kept = _labelled(y, missing, where, option("missing", "drop", path))
+    dropped = f", {X.shape[0] - len(kept):,} without a label dropped" if len(kept) < X.shape[0] else ""
+    if dropped:
+        X, y, splits = X[kept], y[kept], _kept_splits(splits, kept)
     rows = _label_rows(y, arrays.get("class_names"), where)
     names = rows.names
     tree = from_file(taxonomy, rows.met_at, names) if taxonomy is not None else None
-    found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features, {len(names):,} classes{tell_splits(splits)}"
+    found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features{dropped}, {len(names):,} classes{tell_splits(splits)}"
     return Dataset(X, rows.positions(), names, tree, splits, found)
 
 
@@ -55,14 +66,23 @@ def load_arrays(*, path: str, labels: str | None = None, taxonomy: str | None = 
 def _read(path: str) -> Arrays:
     file = find_file(path)
     try:
-        if zipfile.is_zipfile(file):
-            _check_sizes(file)
+        if not zipfile.is_zipfile(file):
+            return {"X": _read_single(file)}
+        _check_sizes(file)
         with np.load(file, allow_pickle=False) as found:
-            if isinstance(found, np.ndarray):
-                raise DataError(f"{path} is a single array: {EXPECTED}")
             return {name: found[name] for name in found.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise DataError(f"{path} cannot be read as .npz ({error}): {EXPECTED}") from error
+        kind = file.suffix if file.suffix == ".npy" else ".npz"
+        raise DataError(f"{path} cannot be read as {kind} ({error}): {EXPECTED}") from error
+
+
+def _read_single(file: Path) -> Any:
+    """The array of an .npy file; DataError where less is there than its header says."""
+    with open(file, "rb") as stream:
+        declared, there = _declared_bytes(stream), file.stat().st_size
+    if declared > there:
+        raise DataError(f"{file} is refused: it says that it has {declared:,} bytes, and {there:,} are there")
+    return np.load(file, allow_pickle=False)
 
 
 def _check_sizes(file: Path) -> None:
@@ -156,7 +176,8 @@ def _labels(arrays: Arrays, name: str, path: str) -> Any:
         return np.atleast_1d(arrays[name])
     if _has_pieces(arrays, f"{name}_"):
         return _from_pieces(arrays, f"{name}_", name, path)
-    raise DataError(f"{path} holds {', '.join(arrays)}, and no {name}: {EXPECTED}, or name a file with labels='FILE'")
+    way = option("labels", "FILE", path)
+    raise DataError(f"{path} holds {', '.join(arrays)}, and no {name}: {EXPECTED}, or name a file of labels with {way}")
 
 
 def _read_labels(path: str) -> Any:
@@ -168,10 +189,29 @@ def _read_labels(path: str) -> Any:
             is_matrix = _has_pieces(arrays, "")  # as save_npz writes it
             return _from_pieces(arrays, "", "y", path) if is_matrix else _labels(arrays, "y", path)
         if file.suffix == ".npy":
-            return np.load(file, allow_pickle=False)
+            return np.atleast_1d(_read_single(file))
         return np.array(file.read_text(encoding="utf-8").splitlines())
     except (ValueError, EOFError) as error:
         raise DataError(f"{path} cannot be read as labels ({error}): expected .npy, .npz or a label a line") from error
+
+
+def _labelled(y: Any, missing: str, path: str, way: str) -> Any:
+    """Positions of the rows that have a label; DataError where others are not to be dropped."""
+    lacks = np.zeros(y.shape[0], dtype=np.bool_)
+    if not issparse(y) and y.ndim == 1 and y.dtype.kind == "f":
+        lacks = np.isnan(y)
+    elif not issparse(y) and y.ndim == 1 and y.dtype.kind in "US":
+        lacks = np.isin(np.char.strip(y.astype(np.str_)), list(MISSING))
+    if missing == "error" and lacks.any():
+        numbers = np.flatnonzero(lacks) + 1
+        raise without_label(path, numbers.tolist(), way, "row")
+    return np.flatnonzero(~lacks)
+
+
+def _kept_splits(splits: Splits, kept: Any) -> Splits:
+    return {
+        name: (among(kept, np.asarray(train)), among(kept, np.asarray(test))) for name, (train, test) in splits.items()
+    }
 
 
 def _label_rows(y: Any, class_names: Sequence[Any] | None, path: str) -> LabelRows:

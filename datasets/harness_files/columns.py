@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,26 +24,37 @@ LABEL = (
 SPLIT = ("split", "part", "subset", "partition")
 PLAIN = frozenset([*TEXT, *LABEL, *SPLIT])
 """Names that tell what a column holds."""
+VAGUE = frozenset(["name", "y"])
+"""Names that tell it alone, but not at the end of a longer name: a file name is no text to classify."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Positions of columns. `columns` has them in the order in which cells are read: texts, split, id, label."""
+    """Positions of columns. `columns` has them in the order in which cells are read, from texts to label."""
 
     text: tuple[int, ...]
     label: int
     split: int | None
     id: int | None
     told: str
+    group: tuple[int, ...] = ()
+    time: tuple[int, ...] = ()
 
     @property
     def columns(self) -> list[int]:
         columns = list(self.text)
         if self.split is not None:
             columns.append(self.split)
+        columns += [*self.group, *self.time]
         if self.id is not None:
             columns.append(self.id)
         return [*columns, self.label]
+
+    @property
+    def parting(self) -> slice:
+        """Where among the cells those of group and time are."""
+        begin = len(self.text) + (self.split is not None)
+        return slice(begin, begin + len(self.group) + len(self.time))
 
 
 def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
@@ -52,8 +64,8 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
         if isinstance(value, str):
             wanted.update([value, *value.split("+")])
     names = set(map(str.strip, cells))
-    lowered = set(map(str.lower, names))
-    return bool(names & wanted or lowered & PLAIN)
+    known = {*map(_plain_name, names), *map(_last_word, names)}
+    return bool(names & wanted or known & PLAIN)
 
 
 def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
@@ -68,7 +80,9 @@ def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
     told = f"text from {texts}, label from {table.columns[label]!r}"
     if split is not None:
         told += f", split from {table.columns[split]!r}"
-    return Chosen(text, label, split, _place(table, "id", asked["id"]), told)
+    group = _places(table, "group", asked.get("group"))
+    time = _places(table, "time", asked.get("time"))
+    return Chosen(text, label, split, _place(table, "id", asked["id"]), told, group, time)
 
 
 def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
@@ -76,7 +90,7 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
     label = _place(table, "label", asked["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
-    text = _text_places(table, asked["text"])
+    text = _places(table, "text", asked["text"])
     if not text:
         taken = () if label is None else (label,)
         guess = _guess(table.columns, TEXT, taken)
@@ -92,18 +106,36 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
 
 
 def _guess(names: Sequence[str], plain: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
-    """The one column whose name makes it plain; of several the one that has the plainest name of all."""
-    found = {}
-    for place, name in enumerate(names):
-        if place not in taken:
-            found[name.strip().lower()] = place
-    known = [found[name] for name in plain if name in found]
-    if len(known) == 1 or plain[0] in found:
-        return known[0]
+    """The one column whose name makes it plain; of several the one that has the plainest name of all.
+
+    Where no name does, its last word may: "Job Title" is a title, "SOC code" a code.
+    """
+    for read in (_plain_name, _last_word):
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(names):
+            if place not in taken:
+                found.setdefault(read(name), []).append(place)
+        known = [place for name in plain for place in found.get(name, ())]
+        if len(known) == 1 or len(found.get(plain[0], ())) == 1:
+            return known[0]
+        if known:
+            return None
     return None
 
 
-def _text_places(table: Table, value: Any) -> tuple[int, ...]:
+def _plain_name(name: str) -> str:
+    """A name in small letters, its words joined as in job_title: of "Job Title", "job-title" and "jobTitle"."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return re.sub(r"[\W_]+", "_", parted).strip("_").lower()
+
+
+def _last_word(name: str) -> str:
+    """The last word of a name, unless it tells nothing there."""
+    word = _plain_name(name).rpartition("_")[2]
+    return "" if word in VAGUE else word
+
+
+def _places(table: Table, what: str, value: Any) -> tuple[int, ...]:
     """One column, or several as 'title+body'."""
     if value is None:
         return ()
@@ -114,7 +146,7 @@ def _text_places(table: Table, value: Any) -> tuple[int, ...]:
         names = value.split("+")
     places = []
     for name in names:
-        place = _place(table, "text", name)
+        place = _place(table, what, name)
         if place is not None:
             places.append(place)
     return tuple(places)

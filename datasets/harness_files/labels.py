@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from harness.errors import DataError
+
+MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null"])
+"""What programs write where a value is missing. "None" and "none" are not among them: both are names of classes."""
+
+
+def present(labels: Iterable[str]) -> list[str]:
+    """The labels that are none of the marks for a missing value, stripped of spaces."""
+    stripped = map(str.strip, labels)
+    return [label for label in stripped if label not in MISSING]
+
+
+def without_label(where: str, numbers: Sequence[int], way: str, unit: str = "line") -> DataError:
+    """The error for rows without a label: it names the first ones, says how many there are and what can be done."""
+    shown = ", ".join(map(str, numbers[:5]))
+    place = f"{unit} {shown}"
+    if len(numbers) > 1:
+        more = ", ..." if len(numbers) > 5 else ""
+        place = f"{unit}s {shown}{more} ({len(numbers):,} rows)"
+    return DataError(
+        f"{where}, {place}: the label is missing: fill it in, or leave such rows out with {way} "
+        "(empty cells, NA, NaN, NULL and the like are missing values, never classes)"
+    )
 
 
 def check_missing(missing: str) -> None:

@@ -55,9 +55,9 @@ def harness_datasets() -> list[DatasetSpec]:
         _files(
             "arrays",
             module="arrays",
-            opens=(".npz",),
+            opens=(".npz", ".npy"),
             representation="raw",
-            summary="your .npz: X (dense, or the pieces of a sparse matrix) and y",
+            summary="your .npz: X (dense, or the pieces of a sparse matrix) and y; or X as .npy, labels beside it",
         ),
         DatasetSpec(
             name="subsample",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from harness import Dataset
 from harness.errors import DataError
 from harness.sdk.reading.raw import open_raw
 from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight, read_xmc
-from harness_files.labels import LabelRows, check_missing
+from harness_files.labels import LabelRows, check_missing, present, without_label
 from harness_files.places import find_parts, option, split_of, tell_splits
 from harness_files.taxonomy import from_file
 
@@ -36,7 +37,7 @@ def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy
     parts, told = [], []
     for file in files:
         with open_raw(file) as stream:
-            part, dropped = _without_missing(read(stream, name=str(file)), missing)
+            part, dropped = _without_missing(_only_present(read(stream, name=str(file))), missing)
         parts.append(part)
         drops = f" ({dropped:,} without a label dropped)" if dropped else ""
         told.append(f"{part.X.shape[0]:,} rows of {file.name}{drops}")
@@ -62,11 +63,16 @@ def _label_rows(files: list[Path], parts: list[SparseText], several: bool, path:
     labels = LabelRows()
     for file, part in zip(files, parts, strict=True):
         for number, row in enumerate(part.labels, 1):
-            if not row and not several:
-                way = option("missing", "drop", path)
-                raise DataError(f"{file}: row {number} has no label: leave such rows out with {way}")
             labels.add(row, f"{file}, row {number}")
+        lacking = [number for number, row in enumerate(part.labels, 1) if not row]
+        if lacking and not several:
+            raise without_label(str(file), lacking, option("missing", "drop", path), "row")
     return labels
+
+
+def _only_present(part: SparseText) -> SparseText:
+    """The same rows, where `nan` and the like are no labels."""
+    return replace(part, labels=tuple(tuple(present(row)) for row in part.labels))
 
 
 def _without_missing(part: SparseText, missing: str) -> tuple[SparseText, int]:

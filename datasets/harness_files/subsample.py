@@ -42,13 +42,16 @@ def load_subsample(
     names = tuple(dataset.class_names[position] for position in chosen)
     splits = {}
     for name, given in dataset.splits.items():
-        train, test = (_among(rows, np.asarray(part)) for part in given)
+        train, test = (among(rows, np.asarray(part)) for part in given)
         if len(train) and len(test):
             splits[name] = (train, test)
     found = f"{len(rows):,} of {dataset.rows:,} rows, {len(names):,} of {known:,} classes; inside: {dataset.found}"
     X = None if dataset.X is None else dataset.X[rows]
     texts = None if dataset.texts is None else Texts.of(dataset.texts)[rows]
-    return Dataset(X, y, names, _pruned(dataset.taxonomy, chosen), splits, found, texts, dataset.counting)
+    groups = {name: codes[rows] for name, codes in dataset.groups.items()}
+    times = {name: codes[rows] for name, codes in dataset.times.items()}
+    tree = _pruned(dataset.taxonomy, chosen)
+    return Dataset(X, y, names, tree, splits, found, texts, dataset.counting, groups, times)
 
 
 def _order(count: int, seed: int) -> Positions:
@@ -89,8 +92,8 @@ def _first_met(labels: Labels) -> Positions:
     return np.unique(np.searchsorted(labels.indptr, first, side="right") - 1)
 
 
-def _among(rows: Positions, part: Positions) -> Positions:
-    """Where the rows of a part stand among those drawn."""
+def among(rows: Positions, part: Positions) -> Positions:
+    """Where the rows of a part stand among those kept; the others are left out."""
     return np.searchsorted(rows, part[np.isin(part, rows)])
 
 

@@ -16,8 +16,9 @@ from harness import Dataset, Taxonomy
 from harness.errors import DataError
 from harness.sdk import Texts
 from harness_files.columns import Chosen, choose_columns
-from harness_files.labels import LabelRows, check_missing
+from harness_files.labels import LabelRows, check_missing, present, without_label
 from harness_files.places import find_parts, option, split_of, tell_splits
+from harness_files.row_values import RowValues
 from harness_files.rows import Table, count_words, open_table
 from harness_files.taxonomy import from_file, from_paths
 
@@ -36,6 +37,8 @@ def load_table(
     label: str | int | None = None,
     split: str | int | None = None,
     id: str | int | None = None,  # noqa: A002 (what the user calls it)
+    group: str | int | None = None,
+    time: str | int | None = None,
     test: str | None = None,
     separator: str | None = None,
     levels: str | None = None,
@@ -50,7 +53,7 @@ def load_table(
     check_missing(missing)
     files = find_parts(path, test)
     gathered = _Gathered(missing=missing, separator=separator)
-    asked = {"text": text, "label": label, "split": split, "id": id}
+    asked = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}
     texts = gathered.texts(files, asked, {"delimiter": delimiter, "header": header, "encoding": encoding})
     kept = Texts.of(texts)
     gathered.check(path)
@@ -61,7 +64,10 @@ def load_table(
     if tree is not None:
         depth = f" in a tree of depth {tree.depth}"
     found = f"{gathered.told}, {len(names):,} classes{depth}{tell_splits(splits)}"
-    return Dataset(None, gathered.labels.positions(), names, tree, splits, found, kept, count_words(min_df))
+    groups = {values.name: values.codes() for values in gathered.groups}
+    times = {values.name: values.times() for values in gathered.times}
+    labels = gathered.labels.positions()
+    return Dataset(None, labels, names, tree, splits, found, kept, count_words(min_df), groups, times)
 
 
 def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding: str | None) -> Taxonomy | None:
@@ -99,6 +105,8 @@ class _Gathered:
     rows: list[int] = field(default_factory=list)
     ids: array[int] = field(default_factory=partial(array, "q"))
     lines: array[int] = field(default_factory=partial(array, "q"))
+    groups: list[RowValues] = field(default_factory=list)
+    times: list[RowValues] = field(default_factory=list)
     dropped: int = 0
     told: str = ""
 
@@ -109,6 +117,9 @@ class _Gathered:
             before = len(self.labels.sizes)
             with open_table(file, asked, **options) as table:
                 chosen = choose_columns(table, asked)
+                if not self.rows:  # a test file beside it has the same columns
+                    self.groups = [RowValues(table.columns[place]) for place in chosen.group]
+                    self.times = [RowValues(table.columns[place]) for place in chosen.time]
                 yield from self._rows(table, chosen)
             self.rows.append(len(self.labels.sizes) - before)
             told.append(f"{self.rows[-1]:,} rows of {file.name} ({table.kind})")
@@ -116,22 +127,28 @@ class _Gathered:
         self.told = f"{' and '.join(told)}{drops}, {chosen.told}"
 
     def _rows(self, table: Table, chosen: Chosen) -> Iterator[str]:
+        lacking = array("q")
         for line, cells in table.read(chosen.columns):
             where = f"{table.name}, line {line}"
-            labels = self._labels(cells[-1], where, table.name)
+            labels = self._labels(cells[-1])
             if labels is None:
-                self.dropped += 1
+                lacking.append(line)
                 continue
             self.labels.add(labels, where)
             if chosen.split is not None:
                 self.parts.append(_part(cells[len(chosen.text)], where))
+            for values, cell in zip((*self.groups, *self.times), cells[chosen.parting], strict=True):
+                values.add(_as_text(cell).strip(), where)
             if chosen.id is not None:
                 self.ids.append(hash(str(cells[-2])))
                 self.lines.append(line)
             yield " ".join(map(_as_text, cells[: len(chosen.text)]))
+        if lacking and self.missing == "error":
+            raise without_label(table.name, lacking, option("missing", "drop", table.name))
+        self.dropped += len(lacking)
 
-    def _labels(self, cell: Any, where: str, file: str) -> list[str] | None:
-        """The labels in a cell; None for a row to be dropped."""
+    def _labels(self, cell: Any) -> list[str] | None:
+        """The labels in a cell; None where it has none and must have."""
         may_be_none = True
         if _is_list(cell):
             found = list(cell)
@@ -139,14 +156,10 @@ class _Gathered:
             found = _as_text(cell).split(self.separator)
         else:
             found, may_be_none = [cell], False
-        stripped = (_as_text(item).strip() for item in found)
-        labels = list(filter(None, stripped))
+        labels = present(map(_as_text, found))
         if labels or (may_be_none and self.missing == "error"):
             return labels
-        if self.missing == "drop":
-            return None
-        way = option("missing", "drop", file)
-        raise DataError(f"{where}: the label is missing: fill it in, or leave such rows out with {way}")
+        return None
 
     def check(self, path: str) -> None:
         """DataError when there is no row at all, or two rows have one id."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from harness.api.model import Model, load_model
     from harness.api.paging import find_folders, make_page
     from harness.api.predicting import Predicted, PredictionRequest, predict_rows
+    from harness.api.profiling import DataProfile, profile_data
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
         PaperExperiment,
@@ -62,6 +63,8 @@ _HOMES = {
     "predict_rows": "predicting",
     "find_folders": "paging",
     "make_page": "paging",
+    "DataProfile": "profiling",
+    "profile_data": "profiling",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -90,6 +93,7 @@ __all__ = [
     "KINDS_OF_PACKAGES",
     "Best",
     "CheckResult",
+    "DataProfile",
     "EnvironmentLine",
     "FitRequest",
     "Model",
@@ -120,6 +124,7 @@ __all__ = [
     "open_results",
     "plan_request",
     "predict_rows",
+    "profile_data",
     "read_paper",
     "read_results",
     "remove_environments",

@@ -39,7 +39,7 @@ from harness.tables.grid import Grid
 from harness.tables.pairwise import matrix_grid, ranks_grid
 from harness.tables.published import read_published
 from harness.tables.table import Table, make_table
-from harness.trials.splitting import draw_split
+from harness.trials.splitting import part_data
 from harness.wording import counted
 
 Names = str | Iterable[str]
@@ -214,7 +214,7 @@ class Results:
     def ranked(self, record: Record) -> Ranked:
         """The saved ranks of a finished trial with the rows and labels that they belong to."""
         data = dataset_opener(self.session.catalog, preparer(self.session))(record)
-        _, rows = draw_split(record.split, data.rows, record.seed, data.splits, data.y)
+        _, rows = part_data(record.split, data, record.seed)
         ranking = ranks_of(self.folder_of[record.key], record)
         return Ranked(rows, data.y[rows], ranking.ranks, data.class_names)
 

@@ -7,7 +7,8 @@ from scipy.sparse import issparse
 
 from harness.checks.check import NotApplicable, require
 from harness.contract import Dataset, DatasetSpec
-from harness.data.arrays import call_stamp, checked
+from harness.data.arrays import call_stamp
+from harness.data.checking import checked
 from harness.sdk.texts import Texts
 from harness.signature import REQUIRED, import_target, read_parameters
 from harness.trials.parts import checksum

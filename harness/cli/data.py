@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -15,14 +15,16 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 from tabulate import tabulate
 
-from harness.cli.description import show_bytes, show_header, show_spec
+from harness.cli.description import show_bytes, show_header, show_profile, show_spec
 from harness.cli.options import FilePath, OneName, data_home_option, plugin_options
 from harness.contract import DatasetSpec
+from harness.data.arrays import Header, open_dataset
 from harness.data.downloading import Patience, Watcher
 from harness.data.folders import remove, size_of
 from harness.data.importing import Intake, fetch_dataset, gather, take_in
 from harness.data.inventory import belongings, bytes_of, default_form, names_at_hand, state_of
 from harness.data.inventory import verify as findings_of
+from harness.data.profile import profile_of
 from harness.errors import HarnessError
 from harness.executors import loading_executor
 from harness.experiment.dataset_ref import parse_dataset
@@ -84,13 +86,20 @@ def info(name: str, read: bool, session: Session, debug: bool) -> None:
     if is_registered and not read:
         entry = catalog.dataset(name)
         show_spec(entry)
-        show_header(default_form(entry), entry.spec.facts)
+        _show_content(default_form(entry), entry.spec.facts)
         return
     dataset = resolve_dataset(parse_dataset(name), catalog)
     show_spec(dataset.entry)
     with loading_executor(session.folders) as executor:
         header = prepare_dataset(dataset, executor)
-    show_header(header, dataset.entry.spec.facts if is_registered else {})
+    _show_content(header, dataset.entry.spec.facts if is_registered else {})
+
+
+def _show_content(header: Header | None, facts: Mapping[str, int]) -> None:
+    """What was found in a data set, and what it is like."""
+    show_header(header, facts)
+    if header is not None:
+        show_profile(profile_of(open_dataset(Path(header.folder))))
 
 
 # -- getting ---------------------------------------------------------------------------------------------------------

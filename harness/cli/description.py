@@ -10,7 +10,9 @@ from harness.catalog import Entry
 from harness.contract import DatasetSpec
 from harness.data.arrays import Header
 from harness.data.inventory import bytes_of, state_of
+from harness.data.profile import FEW, ClassSize, DataProfile, Repeats
 from harness.home import raw_folder, read_manifest
+from harness.wording import counted, in_a_line
 
 COUNTS = ("rows", "features", "classes", "nonzeros", "empty_rows", "largest_class", "taxonomy_depth")
 """What a header says of a data set in numbers, in the order in which it is told."""
@@ -60,6 +62,30 @@ def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
     _say("multi-label", "yes" if header.multilabel else "no")
     for name, (train, test) in header.splits.items():
         _say("split", f"{name}: {train:,} + {test:,}")
+
+
+def show_profile(profile: DataProfile) -> None:
+    """What the content of a data set is like, and what of it is to be minded before learners are compared."""
+    _say("classes of 1", f"{profile.singletons:,} (learnt or tested, never both)")
+    _say(f"of 2 to {FEW - 1}", f"{profile.near_empty:,} classes")
+    for which in ("smallest", "largest"):
+        size: ClassSize = getattr(profile, which)
+        _say(which, f"{in_a_line(size.name, 60)}, {counted(size.rows, 'row')}")
+    if profile.unlabelled:
+        _say("unlabelled", counted(profile.unlabelled, "row"))
+    _say("empty or blank", counted(profile.empty, "row"))
+    if profile.repeats is not None:
+        _show_repeats(profile.repeats, profile.rows)
+    quantiles = [f"{share:.0%} {length:,.0f}" for share, length in profile.lengths]
+    _say("length", f"{profile.length_unit} that this share of rows has at most: {', '.join(quantiles)}")
+    if profile.taxonomy_nodes is not None:
+        _say("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}")
+
+
+def _show_repeats(repeats: Repeats, rows: int) -> None:
+    _say("repeated texts", f"{counted(repeats.rows, 'row')} ({repeats.rows / rows:.1%}) whose text stands above")
+    _say("conflicting", f"{counted(repeats.conflicting, 'row')} whose text stands elsewhere with other labels")
+    _say("highest R1", f"{repeats.highest_r1:.4f} on all rows, since equal texts get equal answers")
 
 
 def _say(key: str, value: str) -> None:

@@ -20,14 +20,6 @@ from scipy.sparse import csr_array, issparse
 
 from harness.catalog import Entry
 from harness.contract import Dataset, DatasetSpec, Taxonomy
-from harness.data.checking import (
-    check_classes,
-    checked_labels,
-    checked_rows,
-    checked_split,
-    checked_taxonomy,
-    checked_texts,
-)
 from harness.data.folders import work_folder
 from harness.errors import DataError
 from harness.home import data_home, missing_data, not_writable, parsed_root, raw_folder
@@ -63,6 +55,10 @@ class Header:
     found: str
     counting: str = ""
     """The representation that comes before one that takes counts."""
+    groups: tuple[str, ...] = ()
+    """Columns by which rows can be kept together."""
+    times: tuple[str, ...] = ()
+    """Columns by which rows can be parted into earlier and later ones."""
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
@@ -95,50 +91,6 @@ def _stamp_of(spec: DatasetSpec, params: Params) -> str:
         if not is_brought or params.get("source") is not None or raw_folder(spec.name).exists():
             raise
         raise missing_data(spec, f"it is not in the data home {data_home()}") from error
-
-
-# -- checking --------------------------------------------------------------------------------------------------------
-
-
-def checked(name: str, data: Dataset) -> Dataset:
-    """The data set in canonical form: CSR of float32, duplicates summed, labels in range; DataError otherwise."""
-    try:
-        return _checked(data)
-    except DataError as error:
-        raise error.about(f"data set {name!r}") from error
-
-
-def _checked(data: Dataset) -> Dataset:
-    if not isinstance(data, Dataset):
-        raise DataError(f"its loader gave {type(data).__name__}, expected harness.Dataset")
-    check_classes(data)
-    X = checked_rows(data.X) if data.X is not None else None
-    texts = checked_texts(data.texts) if data.texts is not None else None
-    rows, classes = _count_rows(X, texts), len(data.class_names)
-    y = checked_labels(data.y, rows, classes)
-    taxonomy = data.taxonomy
-    if taxonomy is not None:
-        taxonomy = checked_taxonomy(taxonomy, classes)
-    return Dataset(
-        X=X,
-        y=y,
-        class_names=tuple(map(str, data.class_names)),
-        taxonomy=taxonomy,
-        splits={split: checked_split(split, parts, rows) for split, parts in data.splits.items()},
-        found=data.found,
-        texts=texts,
-        counting=data.counting,
-    )
-
-
-def _count_rows(X: csr_array | None, texts: Texts | None) -> int:
-    if X is None and texts is None:
-        raise DataError("it has neither X nor texts: expected rows of numbers, or a text a row")
-    if X is None:
-        return len(texts or ())
-    if texts is not None and len(texts) != X.shape[0]:
-        raise DataError(f"{len(texts)} texts for {X.shape[0]} rows")
-    return int(X.shape[0])
 
 
 def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
@@ -192,6 +144,9 @@ def fingerprint_of(data: Dataset) -> str:
         digest.update(np.ascontiguousarray(arrays[name]).data)
     width = None if data.X is None else data.X.shape[1]
     digest.update(json.dumps([width, data.class_names, _node_names(data), data.counting]).encode())
+    columns = [*data.groups, *data.times]
+    if columns:  # data sets without any keep the fingerprint that they had before there were columns
+        digest.update(json.dumps(columns).encode())
     return digest.hexdigest()
 
 
@@ -214,6 +169,8 @@ def _arrays(data: Dataset) -> dict[str, Any]:
     for name, (train, test) in data.splits.items():
         arrays[f"train_{name}"] = np.asarray(train, np.int64)
         arrays[f"test_{name}"] = np.asarray(test, np.int64)
+    for kind, columns in (("group", data.groups), ("time", data.times)):
+        arrays |= {f"{kind}_{number}": codes for number, codes in enumerate(columns.values())}
     return arrays
 
 
@@ -242,6 +199,8 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
         splits={name: (len(train), len(test)) for name, (train, test) in data.splits.items()},
         found=data.found,
         counting=data.counting,
+        groups=tuple(data.groups),
+        times=tuple(data.times),
     )
 
 
@@ -253,6 +212,7 @@ def read_header(folder: Path) -> Header | None:
     try:
         content = json.loads((folder / HEADER).read_text())
         content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
+        content |= {kind: tuple(content.get(kind, ())) for kind in ("groups", "times")}
         del content["class_names"], content["node_names"]
         return Header(folder=str(folder), **content)
     except (FileNotFoundError, NotADirectoryError):
@@ -297,4 +257,6 @@ def open_dataset(folder: Path) -> Dataset:
         found=header["found"],
         texts=texts,
         counting=header["counting"],
+        groups={name: array(f"group_{number}") for number, name in enumerate(header.get("groups", ()))},
+        times={name: array(f"time_{number}") for number, name in enumerate(header.get("times", ()))},
     )

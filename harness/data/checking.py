@@ -6,8 +6,8 @@ A DataError tells what does not hold; whoever knows the data set's name adds it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -15,6 +15,52 @@ from scipy.sparse import csr_array, issparse
 from harness.contract import Dataset, Labels, Taxonomy
 from harness.errors import DataError
 from harness.sdk.texts import Texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def checked(name: str, data: Dataset) -> Dataset:
+    """The data set in canonical form: CSR of float32, duplicates summed, labels in range; DataError otherwise."""
+    try:
+        return _checked(data)
+    except DataError as error:
+        raise error.about(f"data set {name!r}") from error
+
+
+def _checked(data: Dataset) -> Dataset:
+    if not isinstance(data, Dataset):
+        raise DataError(f"its loader gave {type(data).__name__}, expected harness.Dataset")
+    check_classes(data)
+    X = checked_rows(data.X) if data.X is not None else None
+    texts = checked_texts(data.texts) if data.texts is not None else None
+    rows, classes = _count_rows(X, texts), len(data.class_names)
+    y = checked_labels(data.y, rows, classes)
+    taxonomy = data.taxonomy
+    if taxonomy is not None:
+        taxonomy = checked_taxonomy(taxonomy, classes)
+    return Dataset(
+        X=X,
+        y=y,
+        class_names=tuple(map(str, data.class_names)),
+        taxonomy=taxonomy,
+        splits={split: checked_split(split, parts, rows) for split, parts in data.splits.items()},
+        found=data.found,
+        texts=texts,
+        counting=data.counting,
+        groups=checked_columns(data.groups, rows),
+        times=checked_columns(data.times, rows),
+    )
+
+
+def _count_rows(X: csr_array | None, texts: Texts | None) -> int:
+    if X is None and texts is None:
+        raise DataError("it has neither X nor texts: expected rows of numbers, or a text a row")
+    if X is None:
+        return len(texts or ())
+    if texts is not None and len(texts) != X.shape[0]:
+        raise DataError(f"{len(texts)} texts for {X.shape[0]} rows")
+    return int(X.shape[0])
 
 
 def checked_rows(X: Any) -> csr_array:
@@ -100,6 +146,20 @@ def checked_taxonomy(taxonomy: Taxonomy, classes: int) -> Taxonomy:
         lost = np.flatnonzero(above >= 0)[0]
         raise DataError(f"its taxonomy has a cycle: node {lost} never reaches the root")
     return Taxonomy(parent.astype(np.int64), class_node.astype(np.int64), tuple(map(str, taxonomy.node_names)))
+
+
+def checked_columns(columns: Mapping[str, Any], rows: int) -> dict[str, NDArray[np.int64]]:
+    """Columns that rows are parted by: a whole number for each row."""
+    found = {}
+    for name, codes in columns.items():
+        numbers = np.asarray(codes)
+        if numbers.shape != (rows,) or not np.issubdtype(numbers.dtype, np.integer):
+            raise DataError(
+                f"the column {name!r} is {numbers.dtype} of shape {numbers.shape}, expected a whole number for each of "
+                f"{rows} rows"
+            )
+        found[str(name)] = numbers.astype(np.int64)
+    return found
 
 
 def checked_split(split: str, parts: Any, rows: int) -> tuple[Any, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.data.arrays import Header, checked, keep, open_dataset, read_header
+from harness.data.arrays import Header, keep, open_dataset, read_header
+from harness.data.checking import checked
 from harness.data.folders import remove_unfinished
 from harness.errors import DataError, MissingData
 from harness.executors.base import Executor, Job

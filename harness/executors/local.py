@@ -62,12 +62,21 @@ class LocalExecutor:
             self._settle()
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first."""
+        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first.
+
+        It may be called again: where only modules to import ahead are new, the servers that run stay.
+        """
         self._on_slow = on_slow
-        can_stay = self._first is not None and not self._is_settled and workplace.threads == self._workplace.threads
+        before, was_settled = self._workplace, self._is_settled
         self._workplace, self._is_settled = workplace, True
-        if can_stay:
+        can_stay = self._first is not None and before.threads == workplace.threads
+        if can_stay and not was_settled:
             self._settle()
+            return
+        adds_only = before.preload.items() <= workplace.preload.items()
+        adds_only = adds_only and before.interpreters.items() <= workplace.interpreters.items()
+        if can_stay and before.path == workplace.path and adds_only:
+            self._fork_groups()
             return
         self._stop_servers()  # threads are in the environment that it was started with, and paths cannot be taken back
         self.start()
@@ -77,6 +86,10 @@ class LocalExecutor:
         assert self._first is not None
         self._first.on_slow = self._on_slow
         self._first.prepare(Preparation(path=self._workplace.path))
+        self._fork_groups()
+
+    def _fork_groups(self) -> None:
+        """Have a server begin for each group that wants modules imported ahead, or a Python of its own, and has none."""
         for group in {**self._workplace.preload, **self._workplace.interpreters}:
             self._server_of(group)
 

@@ -28,7 +28,7 @@ from harness.params import Params
 from harness.signature import read_floats
 from harness.split import ONE_LABEL, Split
 from harness.trials.blueprint import Blueprint
-from harness.trials.splitting import draw_split
+from harness.trials.splitting import part_data
 from harness.trials.trial import REPRESENTATION, RepresentationPlan, Trial, TuningPlan
 
 if TYPE_CHECKING:
@@ -60,11 +60,12 @@ def _checked_split(dataset: ResolvedDataset, header: Header, split: Split, exper
     culprit = f"data set {dataset.name!r}"
     try:
         n_train, _ = split.sizes(header.rows, header.splits)
+        split.check_columns(header.groups, header.times, header.text_bytes is not None)
     except DataError as error:
         raise error.about(culprit) from None
     if header.multilabel and split.is_stratified:
         raise DataError(f"split '{split}' {ONE_LABEL}", culprit=culprit)
-    if not header.multilabel and n_train <= header.largest_class:
+    if not header.multilabel and (split.by_column or n_train <= header.largest_class):
         _check_classes(dataset, header, split, experiment)
     return split.settle(header.splits)
 
@@ -75,7 +76,7 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: Split, exper
 
     data = open_dataset(Path(header.folder))
     for seed in range(experiment.seed, experiment.seed + experiment.trials):
-        train, _ = draw_split(split, header.rows, seed, data.splits, data.y)
+        train, _ = part_data(split, data, seed)
         labels = data.y[train]
         if (labels == labels[0]).all():
             raise DataError(

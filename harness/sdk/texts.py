@@ -63,6 +63,15 @@ class Texts(Sequence[str]):
             return self.content[self.bounds[row] : self.bounds[row + 1]].tobytes().decode("utf-8")
         return self._chosen(np.arange(len(self))[rows])
 
+    def codes(self) -> NDArray[np.int64]:
+        """A number for each text, which equal texts share: from 0 on, in the order in which they are met."""
+        content, bounds = self.content.tobytes(), self.bounds.tolist()
+        numbers: dict[bytes, int] = {}
+        codes = array("q")
+        for begin, end in pairwise(bounds):
+            codes.append(numbers.setdefault(content[begin:end], len(numbers)))
+        return np.array(codes, dtype=np.int64)
+
     def _chosen(self, rows: NDArray[np.int64]) -> Texts:
         begins, lengths = self.bounds[rows], np.diff(self.bounds)[rows]
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -16,7 +16,7 @@ from harness.data.represented import Represented, open_represented
 from harness.errors import ContractError
 from harness.split import Split
 from harness.trials.represent import Parted, represent_data
-from harness.trials.splitting import draw_split
+from harness.trials.splitting import draw_split, part_data
 from harness.trials.trial import Trial
 
 
@@ -55,7 +55,7 @@ class Parts:
 def load_parts(trial: Trial) -> Parts:
     """Open the data, split it, and have both parts represented, unless that was done for all learners before."""
     data = open_dataset(Path(trial.data_folder))
-    parted = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
+    parted = part_data(trial.split, data, trial.seed)
     kept = open_represented(Path(trial.represented_folder)) if trial.represented_folder else None
     return _prepared(trial, data, parted, kept or represent_data(trial.representing, data, parted))
 
@@ -63,7 +63,7 @@ def load_parts(trial: Trial) -> Parts:
 def load_validation_parts(trial: Trial, split: Split) -> Parts:
     """The training rows alone, parted once more: what tuning trains on and what it judges by. No test row is in it."""
     data = open_dataset(Path(trial.data_folder))
-    train, _ = draw_split(trial.split, data.rows, trial.seed, data.splits, data.y)
+    train, _ = part_data(trial.split, data, trial.seed)
     fitted, judging = draw_split(split, len(train), trial.seed, {})
     parted = train[fitted], train[judging]
     return _prepared(trial, data, parted, represent_data(trial.representing, data, parted))

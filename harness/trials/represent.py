@@ -19,7 +19,7 @@ from harness.sdk.texts import Texts
 from harness.split import Split
 from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.clock import Clock
-from harness.trials.splitting import draw_split
+from harness.trials.splitting import part_data
 from harness.trials.trial import RepresentationPlan
 
 Parted = tuple[np.ndarray, np.ndarray]
@@ -43,7 +43,7 @@ def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[s
     try:
         if open_represented(job.folder) is None:
             data = open_dataset(Path(job.data_folder))
-            parted = draw_split(job.split, data.rows, job.seed, data.splits, data.y)
+            parted = part_data(job.split, data, job.seed)
             keep_represented(represent_data(job.representing, data, parted), job.folder)
     except Exception as error:  # a representation is a plugin's code, and may fail in any way
         return f"{type(error).__name__}: {error}", None

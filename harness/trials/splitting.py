@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.contract import Dataset
 from harness.errors import DataError
+from harness.sdk.texts import Texts
 from harness.split import ONE_LABEL, Split
 
 if TYPE_CHECKING:
@@ -20,18 +22,44 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 
+def part_data(split: Split, data: Dataset, seed: int) -> tuple[Rows, Rows]:
+    """Training and test rows of a data set."""
+    return draw_split(split, data.rows, seed, data.splits, data.y, _values(split, data))
+
+
+def _values(split: Split, data: Dataset) -> Rows | None:
+    """A number for each row, by the value that the split goes by; None for a split that goes by none."""
+    split.check_columns(data.groups, data.times, data.texts is not None)
+    if split.by_text and data.texts is not None:
+        return Texts.of(data.texts).codes()
+    if split.by_column:
+        columns = data.groups if split.kind == "grouped" else data.times
+        return np.asarray(columns[split.name])
+    return None
+
+
 def draw_split(
-    split: Split, rows: int, seed: int, given: Mapping[str, tuple[Rows, Rows]], labels: object = None
+    split: Split,
+    rows: int,
+    seed: int,
+    given: Mapping[str, tuple[Rows, Rows]],
+    labels: object = None,
+    values: Rows | None = None,
 ) -> tuple[Rows, Rows]:
     """Training and test rows. The training part comes shuffled: data files are often sorted by class.
 
     A k-fold split with seed s tests on fold s mod K of shuffle s div K, so that K seeds from a multiple of K on test
-    every row once. A stratified one needs the labels: class positions, one a row.
+    every row once. A stratified one needs the labels: class positions, one a row. One by a column needs its values: a
+    number for each row, of a column of times in their order.
     """
     if split.kind == "given":
         train, test = given[split.given_name(given)]
         return np.asarray(train)[shuffled(len(train), seed)], np.asarray(test)
-    if split.folds:
+    if split.by_column:
+        assert values is not None
+        order = shuffled(rows, seed)
+        tests = _whole_values(split, values, seed)[order]
+    elif split.folds:
         order = shuffled(rows, seed // split.folds)
         dealt = np.arange(rows)
         if split.is_stratified:
@@ -44,6 +72,22 @@ def draw_split(
         order = shuffled(rows, seed)
         tests = np.arange(rows) < round(split.share * rows)
     return order[~tests], order[tests]
+
+
+def _whole_values(split: Split, values: Rows, seed: int) -> NDArray[np.bool_]:
+    """Which rows test: all rows of some values, as many as come nearest to the share, never none and never all.
+
+    The values are drawn by the seed; of times they are the latest, whatever the seed.
+    """
+    distinct, value, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    if len(distinct) < 2:
+        raise DataError(f"split '{split}': all rows share one value, and go to one part: choose another column")
+    order = shuffled(len(distinct), seed) if split.kind == "grouped" else np.arange(len(distinct))[::-1]
+    totals = np.cumsum(sizes[order])
+    nearest = int(np.abs(totals - split.share * len(values)).argmin()) + 1
+    chosen = np.zeros(len(distinct), dtype=np.bool_)
+    chosen[order[: min(nearest, len(distinct) - 1)]] = True
+    return chosen[value]
 
 
 def _one_label_a_row(labels: object, rows: int) -> NDArray[np.int64]:

@@ -170,3 +170,41 @@ def test_a_split_that_the_data_does_not_bring_is_named_with_those_it_does(split,
         with pytest.raises(DataError) as caught:
             ask()
         assert told in str(caught.value)
+
+
+# -- splits by a column ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ("grouped:author", "grouped:author:0.1"),
+        ("grouped:text", "grouped:text:0.1"),
+        ("grouped:Job Title:0.25", "grouped:Job Title:0.25"),
+        ("time:year:0.2", "time:year:0.2"),
+        ("time:at 10:30", "time:at 10:30:0.1"),
+    ],
+)
+def test_a_split_by_a_column_has_a_share_whether_told_or_not(text, full):
+    assert str(parse_split(text)) == full
+    assert parse_split(full) == parse_split(text)
+
+
+@pytest.mark.parametrize("text", ["grouped", "grouped:", "time:", "time"])
+def test_a_split_by_no_column_is_refused(text):
+    with pytest.raises(SpecError, match="'grouped:COLUMN', 'grouped:text' or 'time:COLUMN'"):
+        parse_split(text)
+
+
+@pytest.mark.parametrize(
+    ("split", "told"),
+    [
+        ("grouped:author", r"brings no column 'author' to part rows by: it brings grouped:shop"),
+        ("time:shop", r"brings no column 'shop' .*\(time=shop\)"),
+        ("grouped:text", "the data set has no texts"),
+    ],
+)
+def test_a_column_that_the_data_does_not_bring_is_asked_for(split, told):
+    with pytest.raises(DataError, match=told):
+        parse_split(split).check_columns({"shop"}, (), has_texts=False)
+    parse_split("grouped:text").check_columns((), (), has_texts=True)

@@ -7,7 +7,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
-from harness.data.arrays import checked, keep, read_header
+from harness.data.arrays import keep, read_header
+from harness.data.checking import checked
 from harness.executors.base import Job
 from harness.metric import call_of
 from harness.record_lines import measured_from_plain

@@ -54,6 +54,38 @@ def test_what_scipy_saves_takes_its_labels_from_a_file_beside(ending):
     assert (data.y.tolist(), data.class_names) == ([1, 0, 1, 0], ("5", "7"))
 
 
+def test_a_single_array_takes_its_labels_from_a_file_beside(write):
+    np.save("vectors.npy", X)
+    data = load(path="vectors.npy", labels=write("labels.txt", "bread\nlamp\nbread\nlamp\n"))
+    assert data.X.toarray().tolist() == X.tolist()
+    assert (data.y.tolist(), data.class_names) == ([0, 1, 0, 1], ("bread", "lamp"))
+
+
+def test_a_single_array_without_labels_says_how_to_name_them():
+    np.save("vectors.npy", X)
+    with pytest.raises(DataError, match=r"no y: .* --set \"vectors.labels='FILE'\""):
+        load(path="vectors.npy")
+
+
+def test_a_single_array_that_says_it_is_larger_than_its_file_is_refused(write):
+    with pytest.raises(DataError, match=r"a.npy is refused: it says that it has 4,000,000,000,000 bytes"):
+        load(path=write("a.npy", npy_header((10**9, 10**3)) + bytes(100)), labels="a.npy")
+
+
+@pytest.mark.parametrize(
+    "y", [np.array([7, np.nan, 5, 7]), np.array(["7", "NA", "5", "7"]), np.array([b"7", b"", b"5", b"7"])]
+)
+def test_labels_that_are_missing_are_an_error_or_dropped(y):
+    np.savez("a.npz", X=X, y=y, train=[0, 1, 2], test=[3])
+    with pytest.raises(DataError, match=r"a\.npz, row 2: the label is missing: .* --set \"a.missing='drop'\""):
+        load(path="a.npz")
+    data = load(path="a.npz", missing="drop")
+    assert data.X.toarray().tolist() == X[[0, 2, 3]].tolist()
+    assert (data.y.tolist(), data.class_names) == ([1, 0, 1], ("5", "7"))
+    assert [part.tolist() for part in data.splits["given"]] == [[0, 1], [2]]
+    assert "1 without a label dropped" in data.found
+
+
 SEVERAL = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]])
 INDICATORS = {
     "dense": {"X": X, "y": SEVERAL},

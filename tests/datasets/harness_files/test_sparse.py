@@ -53,7 +53,7 @@ def test_a_taxonomy_file_places_the_labels(write):
 
 def test_rows_without_a_label_are_dropped_on_demand(write):
     path = write("a.svm", "1 1:1\n 2:1\n2 3:1\n")
-    with pytest.raises(DataError, match=r"a.svm: row 2 has no label: .*--set \"a.missing='drop'\""):
+    with pytest.raises(DataError, match=r"a.svm, row 2: the label is missing: .*--set \"a.missing='drop'\""):
         load_svmlight(path=path)
     data = load_svmlight(path=path, missing="drop")
     assert np.array_equal(data.X.toarray(), np.eye(2))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
-from harness.data.arrays import checked
+from harness.data.checking import checked
 from harness.errors import DataError
 from harness_files.subsample import load_subsample as load
 
@@ -105,3 +105,11 @@ def test_a_number_that_cannot_be_drawn_is_named(options, trouble):
     with pytest.raises(DataError) as caught:
         load(dataset=whole(), **options)
     assert trouble in str(caught.value)
+
+
+def test_columns_that_part_rows_keep_the_values_of_the_rows_drawn():
+    codes = np.arange(6)
+    whole = Dataset(None, codes % 2, ("a", "b"), texts=list("uvwxyz"), groups={"who": codes}, times={"when": codes})
+    part = load(dataset=whole, examples=3, seed=1)
+    drawn = ["uvwxyz".index(text) for text in part.texts]
+    assert part.groups["who"].tolist() == part.times["when"].tolist() == drawn

@@ -102,6 +102,9 @@ def test_words_of_few_texts_are_left_out_on_demand(write):
         ("foo,label", "text from 'foo', label from 'label'"),
         ("description,foo", "text from 'description', label from 'foo'"),
         ("id,intent,utterance", "text from 'utterance', label from 'intent'"),
+        ("id,Job Title,SOC Code", "text from 'Job Title', label from 'SOC Code'"),
+        ("n,jobTitle,class-label", "text from 'jobTitle', label from 'class-label'"),
+        ("file name,Text,Job Title,label", "text from 'Text', label from 'label'"),
     ],
 )
 def test_columns_with_plain_names_are_found_and_said(write, header, told):
@@ -115,6 +118,8 @@ def test_columns_with_plain_names_are_found_and_said(write, header, told):
         ("foo,bar\nx,a\ny,b\n", "--set \"t.text='COLUMN'\" --set \"t.label='COLUMN'\""),
         ("title,body,label\nx,a,1\ny,b,2\n", "which column holds the text? columns: 'title', 'body', 'label'"),
         ("text,tag,topic\nx,a,1\ny,b,2\n", "which column holds the label? columns: 'text', 'tag', 'topic'"),
+        ("file name,size,label\nx,a,1\ny,b,2\n", "which column holds the text?"),
+        ("film title,book title,label\nx,a,1\ny,b,2\n", "which column holds the text?"),
         ("x,a\ny,b\n", "header=false if the first line holds no names"),
         ("text\nx\n", "has a single column, 'text': expected text and label; --set \"t.delimiter=';'\""),
     ],
@@ -201,10 +206,36 @@ def test_a_label_without_a_slash_means_no_tree_unless_told(write):
 
 
 def test_a_stray_label_among_paths_is_named_as_the_reason_for_no_tree(write):
-    path = write("t.csv", "text,label\nx,A/B\ny,NaN\nz,A/c\nw,other\n")
-    assert load(path=path).found.endswith(f"4 classes in no tree ('NaN' is no path, {path}, line 3)")
+    path = write("t.csv", "text,label\nx,A/B\ny,mixed\nz,A/c\nw,other\n")
+    assert load(path=path).found.endswith(f"4 classes in no tree ('mixed' is no path, {path}, line 3)")
     assert "tree" not in load(path=path, levels="").found
     assert "tree" not in load(path=write("u.csv", "text,label\nx,I/O\ny,C\nz,D\n")).found
+
+
+# -- columns that part rows -------------------------------------------------------------------------------------------
+
+
+def test_columns_of_groups_and_times_are_numbered_by_their_values(write):
+    rows = "x,a,ann,2024-03-01\ny,b,bob,2023-12-31\nz,a,ann,2024-01-01T10:00:00\n"
+    path = write("t.csv", f"text,label,who,when\n{rows}")
+    data = load(path=path, group="who+label", time="when")
+    assert {name: codes.tolist() for name, codes in data.groups.items()} == {"who": [0, 1, 0], "label": [0, 1, 0]}
+    assert data.times["when"].tolist() == [2, 0, 1]
+    assert load(path=path).groups == {}
+
+
+def test_times_may_be_numbers_which_are_ordered_by_value(write):
+    data = load(path=write("t.csv", "text,label,year\nx,a,900\ny,b,1000\nz,b,900.0\n"), time="year")
+    assert data.times["year"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [("31/12/2023", "'when' says '31/12/2023': expected a time"), ("", "line 3: the column 'when', .* has no value")],
+)
+def test_times_that_cannot_be_ordered_are_refused(write, when, told):
+    with pytest.raises(DataError, match=told):
+        load(path=write("t.csv", f"text,label,when\nx,a,2024-01-01\ny,b,{when}\n"), time="when")
 
 
 # -- splits ----------------------------------------------------------------------------------------------------------
@@ -305,6 +336,30 @@ def test_rows_without_a_label_are_dropped_on_demand_and_counted(write):
     data = load(path=write("t.csv", "text,label\nx,a\ny,\nz,b\n"), missing="drop")
     assert content(data) == ([[1, 0], [0, 1]], [0, 1], ("a", "b"))
     assert "2 rows of t.csv (CSV), 1 without a label dropped" in data.found
+
+
+@pytest.mark.parametrize("mark", ["", " ", "NA", "N/A", "nan", "NaN", "NULL", "null", "<NA>"])
+def test_marks_of_missing_values_are_never_classes(write, mark):
+    path = write("t.csv", f"text,label\nx,a\ny,{mark}\nz,b\nw,{mark}\n")
+    with pytest.raises(DataError, match=r"t\.csv, lines 3, 5 \(2 rows\): the label is missing: .* --set \"t.missing="):
+        load(path=path)
+    data = load(path=path, missing="drop")
+    assert data.class_names == ("a", "b")
+    assert "2 rows of t.csv (CSV), 2 without a label dropped" in data.found
+
+
+def test_of_many_rows_without_a_label_the_first_are_named(write):
+    with pytest.raises(DataError, match=r"lines 2, 3, 4, 5, 6, \.\.\. \(9 rows\)"):
+        load(path=write("t.csv", "text,label\n" + "x,NA\n" * 9))
+
+
+def test_words_that_only_look_like_missing_values_are_classes(write):
+    assert load(path=write("t.csv", "text,label\nx,none\ny,nano\n")).class_names == ("nano", "none")
+
+
+def test_a_missing_value_among_several_labels_is_none_of_them(write):
+    data = load(path=write("t.csv", "text,label\nx,a|NA\ny,b|a\nz,NULL\n"), separator="|")
+    assert data.y.toarray().tolist() == [[1, 0], [1, 1], [0, 0]]
 
 
 def test_long_cells_and_many_rows_are_read(write):

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from counted import counts_of
-from harness.data.arrays import checked, differences, header_of
+from harness.data.arrays import differences, header_of
+from harness.data.checking import checked
 from harness.signature import import_target
 from harness_representations.vectors import Frequent
 from harness_text import reuters

@@ -204,6 +204,9 @@ def test_a_file_of_the_users_own_is_told_about(harness, tmp_path, home):
     told = ok(harness("data", "info", "titles.csv", "--data-home", home))
     assert "rows            6\n" in told
     assert "classes         2\n" in told
+    assert "repeated texts  4 rows (66.7%)" in told
+    assert "highest R1      1.0000" in told
+    assert "largest         apple, 3 rows" in told
 
 
 def test_a_changed_byte_makes_verify_fail(here, laid):

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, issparse
 from harness import Dataset, DatasetSpec, Taxonomy
 from harness.catalog import Entry, Origin
 from harness.data.arrays import (
-    checked,
     data_home,
     fingerprint_of,
     folder_of,
@@ -21,6 +20,7 @@ from harness.data.arrays import (
     open_dataset,
     read_header,
 )
+from harness.data.checking import checked
 from harness.errors import DataError
 from small_data import TREE, assert_same, dataset, indicator, tree, with_value
 
@@ -181,3 +181,23 @@ def test_all_that_decides_the_content_decides_the_folder(monkeypatch, tmp_path):
     assert len(set(folders)) == len(folders)
     assert folder_of(entry(), {"a": 1, "b": 2}) == folder_of(entry(summary="else"), {"b": 2, "a": 1})
     assert all(folder.parent == tmp_path / "parsed" and folder.name.startswith("mine-") for folder in folders)
+
+
+def test_columns_that_part_rows_are_kept_whatever_they_are_called(tmp_path):
+    groups, times = {"../Job Title": [0, 0, 1]}, {"when": [2, 0, 1], "then": [0, 0, 0]}
+    texts = ["x", "y", "z"]
+    data = checked("t", Dataset(None, np.array([0, 1, 0]), ("a", "b"), texts=texts, groups=groups, times=times))
+    keep(data, tmp_path / "kept")
+    header, opened = read_header(tmp_path / "kept"), open_dataset(tmp_path / "kept")
+    assert (header.groups, header.times) == (("../Job Title",), ("when", "then"))
+    assert {name: codes.tolist() for name, codes in opened.groups.items()} == groups
+    assert {name: codes.tolist() for name, codes in opened.times.items()} == times
+    without = checked("t", Dataset(None, np.array([0, 1, 0]), ("a", "b"), texts=texts))
+    assert fingerprint_of(opened) == header.fingerprint != fingerprint_of(without)
+
+
+@pytest.mark.parametrize("codes", [[0, 1], [0.5, 1.0, 2.0], [[0], [1], [2]]])
+def test_a_column_that_has_no_whole_number_for_each_row_is_refused(codes):
+    data = Dataset(None, np.array([0, 1, 0]), ("a", "b"), texts=["x", "y", "z"], groups={"who": codes})
+    with pytest.raises(DataError, match=r"the column 'who' is .*, expected a whole number for each of 3 rows"):
+        checked("t", data)

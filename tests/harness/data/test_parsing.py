@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import small_data
-from harness.data.arrays import checked, open_dataset
+from harness.data.arrays import open_dataset
+from harness.data.checking import checked
 from harness.data.parsing import ParseJob, error_from, parse_apart, run_parse_job
 from harness.errors import DataError, MissingData
 from harness.executors.base import Workplace

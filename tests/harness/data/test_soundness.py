@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array, csc_array, csr_array
 
-from harness.data.arrays import checked, fingerprint_of
+from harness.data.arrays import fingerprint_of
+from harness.data.checking import checked
 from harness.errors import DataError
 from small_data import dataset, indicator, tree, with_value
 

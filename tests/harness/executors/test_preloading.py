@@ -185,6 +185,16 @@ def test_an_executor_started_early_serves_jobs_once_it_is_told_where(marked, fol
         assert executor.server_pids()[0] == first
 
 
+def test_modules_that_are_asked_for_later_take_no_new_server(marked, folder, nothing_left):
+    with LocalExecutor(common=("csv",)) as executor:
+        first = server_of(executor)
+        executor.prepare(Workplace(path=(str(folder),)))
+        assert run(executor, "tell_modules", names=["csv", "json.tool"]).answer == ["csv"]
+        executor.prepare(Workplace({"": ("json.tool",)}, path=(str(folder),)))
+        assert run(executor, "tell_modules", names=["csv", "json.tool"]).answer == ["csv", "json.tool"]
+        assert executor.server_pids()[0] == first
+
+
 def test_threads_other_than_those_it_was_started_for_take_a_new_server(marked, folder, nothing_left):
     with LocalExecutor(common=("csv",), threads=1) as executor:
         first = server_of(executor)

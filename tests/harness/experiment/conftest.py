@@ -10,7 +10,8 @@ from experiments import LABELS, NAMES, NO_FLAGS, ROWS
 from harness import Dataset
 from harness.api.request import read_request
 from harness.cli.run import read_flags
-from harness.data.arrays import checked, keep, read_header
+from harness.data.arrays import keep, read_header
+from harness.data.checking import checked
 from harness.experiment.building import build
 from harness.host import discover
 

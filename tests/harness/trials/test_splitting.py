@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import Dataset
 from harness.errors import DataError
+from harness.sdk import Texts
 from harness.split import parse_split
-from harness.trials.splitting import draw_split, shuffled
+from harness.trials.splitting import draw_split, part_data, shuffled
 
 seeds = st.integers(0, 2**32)
 PINNED = {
@@ -263,3 +265,56 @@ def test_a_split_that_the_data_does_not_bring_is_named_with_those_it_does(split,
     with pytest.raises(DataError) as caught:
         draw(split, 10, 0, given)
     assert brings in str(caught.value)
+
+
+# -- by a column -----------------------------------------------------------------------------------------------------
+
+
+columns = st.lists(st.integers(0, 9), min_size=2).filter(lambda values: len(set(values)) > 1)
+
+
+@given(columns, st.sampled_from(["grouped:a", "time:a"]), st.floats(0.05, 0.95), seeds)
+def test_rows_that_share_a_value_stay_together(values, kind, share, seed):
+    train, test = draw_split(parse_split(f"{kind}:{share}"), len(values), seed, {}, None, np.array(values))
+    assert sorted([*train, *test]) == list(range(len(values)))
+    trained, tested = ({values[row] for row in part} for part in (train, test))
+    assert trained
+    assert tested
+    assert not trained & tested
+    if kind == "time:a":
+        assert max(trained) < min(tested)
+
+
+def test_the_latest_rows_test_as_many_as_come_nearest_to_the_share():
+    times = np.array([3, 1, 2, 3, 1, 2, 1, 1, 1, 1])
+    for seed in range(3):
+        train, test = draw_split(parse_split("time:when:0.2"), 10, seed, {}, None, times)
+        assert sorted(test) == [0, 3]
+        assert train.tolist() != sorted(train)
+
+
+def test_groups_are_drawn_by_the_seed():
+    groups = np.arange(100) // 5
+    tests = [frozenset(draw_split(parse_split("grouped:a:0.2"), 100, seed, {}, None, groups)[1]) for seed in range(5)]
+    assert {len(test) for test in tests} == {20}
+    assert len(set(tests)) > 1
+
+
+def test_a_column_of_one_value_cannot_part_rows():
+    with pytest.raises(DataError, match="all rows share one value"):
+        draw_split(parse_split("grouped:a"), 4, 0, {}, None, np.zeros(4, dtype=np.int64))
+
+
+def test_equal_texts_stay_together_and_columns_are_found_by_name():
+    groups, times = {"who": np.array([0, 0, 1, 1])}, {"when": np.array([0, 1, 1, 2])}
+    texts = Texts.of(["x", "y", "x", "y"])
+    data = Dataset(None, np.array([0, 1, 0, 1]), ("a", "b"), texts=texts, groups=groups, times=times)
+    parts = {
+        name: sorted(map(sorted, part_data(parse_split(name), data, 0)))
+        for name in ("grouped:text:0.5", "grouped:who:0.5", "time:when:0.3")
+    }
+    assert parts == {
+        "grouped:text:0.5": [[0, 2], [1, 3]],
+        "grouped:who:0.5": [[0, 1], [2, 3]],
+        "time:when:0.3": [[0, 1, 2], [3]],
+    }
