@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from harness.figures.arithmetic import Point, series_of
 from harness.figures.drawing import Panel
 from harness.figures.panels import nothing_to_draw, titled_rivals
 from harness.groups import Line
-from harness.record import Record
-from harness.sdk.selective import RiskCurve
 
-ReadRisk = Callable[[Record], RiskCurve | None]
+if TYPE_CHECKING:
+    from harness.record import Record
+    from harness.sdk.selective import RiskCurve
+
+ReadRisk = Callable[["Record"], "RiskCurve | None"]
 """The risk of a trial by coverage, from what is kept beside its ranks; None where no scores are."""
 PERCENTS = range(1, 101)
 
@@ -44,6 +46,6 @@ def _points(line: Line, read_risk: ReadRisk) -> list[Point]:
         if curve is None:
             continue
         for percent in PERCENTS:
-            at = np.searchsorted(curve.coverage, percent / 100 - 1e-9)
+            at = bisect_left(curve.coverage, percent / 100 - 1e-9)
             points.append(Point(percent, float(curve.coverage[at]), float(1 - curve.risk[at])))
     return points

@@ -70,7 +70,7 @@ MALFORMED = [
     ("learners = ['pa']\nminutes = 0", "minutes: expected more than 0 (got 0)"),
     ("learners = ['pa']\nminutes = 'few'", "minutes: expected a number (got 'few')"),
     ("learners = ['pa']\n[[figures]]\nkind = 'pie'", "figures[0].kind: expected 'curve', 'sweep', 'scaling', 'pareto'"),
-    ("learners = ['pa']\n[tune]\nsearch = 'grid'", "tune.params: missing: the table must have this key"),
+    ("learners = ['pa']\n[tune]\nsearch = 'grid'", "tune: expected params or representation: there is nothing to tune"),
     ("learners = ['pa']\n[tune.params.pa]\nC = 3", "tune.params.pa.C: expected a list of values, or a range { low ="),
     ("learners = ['pa']\n[tune.params.pa]\nC = {low = 2, high = 1}", "tune.params.pa.C: expected a list of values, or"),
     ("learners = ['pa']\nset = 3", "set: expected a table (got 3)"),

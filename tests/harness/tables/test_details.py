@@ -46,9 +46,9 @@ def test_failed_trials_come_before_the_others_with_traceback_and_output(describe
         '    |   File "mine.py", line 7',
         "    | ValueError: no",
         "    it printed:",
-        "    | so\N{REPLACEMENT CHARACTER}far",
+        "    | so\\x1bfar",
         "    tuning tried C=1: 0.2500",
-        "    tuning tried C=9: C is too \N{REPLACEMENT CHARACTER}[1mlarge",
+        "    tuning tried C=9: C is too \\x1b[1mlarge",
     ]
 
 
@@ -62,6 +62,6 @@ def test_finished_trials_tell_their_values_warnings_and_tuning(described):
         "R1 0.500, train 2.00 s",
         "    slow: very",
         "    tuning tried C=1: 0.2500",
-        "    tuning tried C=9: C is too \N{REPLACEMENT CHARACTER}[1mlarge",
+        "    tuning tried C=9: C is too \\x1b[1mlarge",
         "    tuning chose C=1",
     ]

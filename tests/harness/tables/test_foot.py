@@ -125,7 +125,7 @@ def test_test_rows_of_unknown_classes_are_told_where_they_matter(run_of):
     some = run_of("a", [0.5, 0.5], unseen_test_rows=12)
     none = run_of("a", [0.5], dataset="other", unseen_test_rows=0)
     told = (
-        "digits (tf, holdout:0.1): 12.0% of the test rows have no class that was in the training part; who knows those "
+        "digits (holdout:0.1): 12.0% of the test rows have no class that was in the training part; who knows those "
         "classes alone has R1 of 0.880 at most."
     )
     assert [line for line in make_table([*some, *none], [R1]).foot if "training part" in line] == [told]

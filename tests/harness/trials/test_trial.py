@@ -10,9 +10,10 @@ from harness import Dataset
 from harness.record import Measured, field_names, measured_as_plain
 from harness.record_lines import measured_from_plain
 from harness.split import parse_split
+from harness.trials.blueprint import Blueprint
 from harness.trials.represent import represent
 from harness.trials.splitting import draw_split
-from trial_runs import METRICS, end_of, good, job_of, keep_in, run, texts, trial
+from trial_runs import METRICS, WEIGHTINGS, end_of, good, job_of, keep_in, run, texts, trial
 
 HOLDOUT = parse_split("holdout:0.25")
 
@@ -20,8 +21,9 @@ HOLDOUT = parse_split("holdout:0.25")
 def expected_ranks(data, seed=3, depth=10):
     """What the class centres must rank, computed here."""
     train, test = draw_split(HOLDOUT, data.X.shape[0], seed, {})
-    X, T = (part.toarray() for part in represent("tfidf", data.X[train], data.X[test]))
     y = data.y[train]
+    seen = represent(Blueprint(WEIGHTINGS["tfidf"], {}), data.X[train], y, data.X[test])
+    X, T = seen.train.toarray(), seen.test.toarray()
     centres = np.array([X[y == c].mean(axis=0) for c in np.unique(y)])
     order = np.argsort(-(T @ centres.T), axis=1, kind="stable")[:, :depth]
     return np.pad(order, ((0, 0), (0, depth - order.shape[1])), constant_values=-1), data.y[test]
@@ -34,7 +36,7 @@ def test_a_trial_goes_through_its_phases_and_measures_what_a_record_keeps(execut
     facts = ("n_train", "n_test", "n_classes", "n_features", "unseen_test_rows", "ranked_by", "message")
     assert [getattr(answer, name) for name in facts] == [180, 60, 6, 40, 0, "rank", ""]
     seconds = [value for name, value in vars(answer).items() if name.endswith("_seconds") and name != "tune_seconds"]
-    assert len(seconds) == 10
+    assert len(seconds) == 12
     assert answer.tune_seconds is None
     assert all(0 <= value < 60 for value in seconds)
     assert answer.scores.keys() == METRICS.keys()
