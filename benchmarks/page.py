@@ -72,7 +72,9 @@ def make_the_page(folder):
 
     session = Session()
     metrics = [entry.spec for entry in session.catalog.metrics if entry.spec.always]
-    results = Results((folder,), tuple(made_up_records(metrics)), {}, session=session)
+    records = tuple(made_up_records(metrics))
+    kept_in = {record.key: folder for record in records}
+    results = Results((folder,), records, {}, session=session, folder_of=kept_in)
     start = time.process_time()
     path = make_page([results]).save(folder / "large.html")
     return path, len(metrics), time.process_time() - start

@@ -33,10 +33,10 @@ COMMANDS = {
     ),
     "fit": ("harness.cli.fit:fit", "Train a learner on all rows of some data and keep it as a model."),
     "predict": ("harness.cli.predict:predict", "Say the class of a text, or of every row of a file, by a model."),
-    "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics or experiments."),
+    "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics, experiments or representations."),
     "explain": (
         "harness.cli.explain:explain",
-        "Tell what a learner, a data set or a metric is, and what its parameters change.",
+        "Tell what a learner, a data set, a metric or a representation is, and what its parameters change.",
     ),
     "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
     "env": ("harness.cli.env:env", "List, build and remove the environments of learners with packages of their own."),

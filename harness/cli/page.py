@@ -35,9 +35,10 @@ def page(
     session: Session,
     debug: bool,
 ) -> None:
-    """Make a page of one or more results folders, or of all folders below one.
+    """Make a page to look at in a browser, one file, of one or more results folders.
 
-    One HTML file: verdicts, the table to sort and filter, figures, failures. It loads nothing from elsewhere.
+    It has verdicts, the table to sort and filter, figures and failures, and loads nothing from elsewhere. A folder
+    that holds results folders stands for all of them.
     """
     folders = api.find_folders(results)
     together = [[folder] for folder in folders] if apart else [folders]

@@ -104,6 +104,8 @@ class PageFigure:
     y_scale: str
     x_unit: str
     y_unit: str
+    whole_x: bool
+    """Whether x counts something, and has no values between."""
     series: tuple[PageSeries, ...]
 
 

@@ -57,6 +57,7 @@ def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:
         y_scale=panel.y_scale,
         x_unit=panel.x_unit,
         y_unit=panel.y_unit,
+        whole_x=panel.whole_x,
         series=tuple(map(_page_series, panel.series)),
     )
 

@@ -1,9 +1,21 @@
 // The table as it is shown, for elsewhere: Markdown, LaTeX, CSV.
 
 const LATEX = {
-  "\\": "\\textbackslash{}", "{": "\\{", "}": "\\}", "$": "\\$", "&": "\\&", "#": "\\#", "%": "\\%", "_": "\\_",
-  "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "±": "$\\pm$", "µ": "$\\mu$", "|": "\\textbar{}",
-  "<": "\\textless{}", ">": "\\textgreater{}",
+  "\\": "\\textbackslash{}",
+  "{": "\\{",
+  "}": "\\}",
+  $: "\\$",
+  "&": "\\&",
+  "#": "\\#",
+  "%": "\\%",
+  _: "\\_",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  "±": "$\\pm$",
+  µ: "$\\mu$",
+  "|": "\\textbar{}",
+  "<": "\\textless{}",
+  ">": "\\textgreater{}",
 };
 
 function markdownCell(cell) {
@@ -32,7 +44,9 @@ const COPY_FORMATS = {
   LaTeX(rows) {
     const [head, ...body] = rows.map((row) => `${row.map(latexCell).join(" & ")} \\\\`);
     const columns = "lll" + "r".repeat(rows[0].length - 3);
-    return [`\\begin{tabular}{${columns}}`, "\\hline", head, "\\hline", ...body, "\\hline", "\\end{tabular}"].join("\n");
+    return [`\\begin{tabular}{${columns}}`, "\\hline", head, "\\hline", ...body, "\\hline", "\\end{tabular}"].join(
+      "\n",
+    );
   },
   CSV: (rows) => rows.map((row) => row.map(csvCell).join(",")).join("\n"),
 };
@@ -42,8 +56,12 @@ async function copyTable(format) {
   try {
     await navigator.clipboard.writeText(text);
     byId("copied").textContent = `${format} copied`;
-  } catch {  // no clipboard in this browser or for files: the text is shown, to be copied by hand
-    showDialog(format, element("textarea", { rows: "16", readonly: true, "aria-label": `The table as ${format}` }, text));
+  } catch {
+    // no clipboard in this browser or for files: the text is shown, to be copied by hand
+    showDialog(
+      format,
+      element("textarea", { rows: "16", readonly: true, "aria-label": `The table as ${format}` }, text),
+    );
   }
 }
 

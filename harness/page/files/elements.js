@@ -27,7 +27,10 @@ function fill(id, ...children) {
 
 /** A labelled choice; options are [value, words]. */
 function chooser(label, options, value, choose) {
-  const select = element("select", { onchange: (event) => choose(event.target.value), "data-focus": `choose ${label}` });
+  const select = element("select", {
+    onchange: (event) => choose(event.target.value),
+    "data-focus": `choose ${label}`,
+  });
   for (const [option, words] of options) {
     select.append(element("option", { value: option, selected: option === value }, words));
   }
@@ -40,8 +43,18 @@ function button(words, press, attributes = {}) {
 
 /** A table of words under headings, the first column being what each row is about. */
 function wordTable(headings, rows) {
-  const head = element("tr", {}, headings.map((heading) => element("th", { scope: "col" }, heading)));
-  const body = rows.map((row) => element("tr", {}, row.map((cell) => element("td", {}, named(cell)))));
+  const head = element(
+    "tr",
+    {},
+    headings.map((heading) => element("th", { scope: "col" }, heading)),
+  );
+  const body = rows.map((row) =>
+    element(
+      "tr",
+      {},
+      row.map((cell) => element("td", {}, named(cell))),
+    ),
+  );
   const table = element("table", {}, element("thead", {}, head), element("tbody", {}, body));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": headings.join(", ") }, table);
 }

@@ -34,7 +34,8 @@ function sayValue(mean, spread, unit) {
 
 /** How an axis writes its ticks, as an expression of Vega. */
 function tickWords(unit) {
-  if (unit === "seconds") return "datum.value >= 1 ? format(datum.value, ',~f') + ' s' : format(datum.value, '~s') + 's'";
+  if (unit === "seconds")
+    return "datum.value >= 1 ? format(datum.value, ',~f') + ' s' : format(datum.value, '~s') + 's'";
   if (unit === "bytes") return "format(datum.value, '~s') + 'B'";
   if (unit === "count") return "datum.value < 1 ? format(datum.value, '~g') : format(datum.value, '~s')";
   return "format(datum.value, '~g')";

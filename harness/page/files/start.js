@@ -56,7 +56,11 @@ function showPageControls() {
     const options = page.parts.map((one) => [one.title, one.title]);
     controls.push(chooser("results", options, part.title, (value) => change({ part: value })));
   }
-  const themes = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
+  const themes = [
+    ["", "as the system"],
+    ["light", "light"],
+    ["dark", "dark"],
+  ];
   controls.push(chooser("colours", themes, state.theme, (value) => change({ theme: value })));
   fill("page-controls", controls);
 }
@@ -69,7 +73,9 @@ function showAll() {
 const data = await readData();
 ({ page, charts: templates } = data);
 scales = data.scales;
-byId("about").textContent = Object.entries(page.about).map(([name, words]) => `${name} ${words}`).join(", ");
+byId("about").textContent = Object.entries(page.about)
+  .map(([name, words]) => `${name} ${words}`)
+  .join(", ");
 addEventListener("hashchange", showAll);
 showAll();
 document.documentElement.dataset.ready = "yes";

@@ -1,8 +1,21 @@
 // What the reader chose, kept in the address: a link shows the same view to others.
 
 const DEFAULTS = {
-  part: "", sort: "", find: "", kind: "", dataset: "", representation: "", metrics: "", show: "sd",
-  learner: "", figure: "pareto", on: "", x: "", y: "", theme: "", all: "",
+  part: "",
+  sort: "",
+  find: "",
+  kind: "",
+  dataset: "",
+  representation: "",
+  metrics: "",
+  show: "sd",
+  learner: "",
+  figure: "pareto",
+  on: "",
+  x: "",
+  y: "",
+  theme: "",
+  all: "",
 };
 let state = { ...DEFAULTS };
 

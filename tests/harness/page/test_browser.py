@@ -3,6 +3,7 @@
 import csv
 import io
 
+import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -10,6 +11,7 @@ from browser import Opened, axe_script, start_browser
 from harness.groups import group_records
 from harness.page import Page
 from harness.page.content import PageGrid
+from harness.sdk.selective import risk_curve
 from harness.tables.table import make_table
 from harness.tables.words import cell_words
 from tabling import INDEX, MACHINES, R1, TRAIN
@@ -34,10 +36,15 @@ def records(trials_of, make_record):
     return made
 
 
+def some_risk(record):
+    """A learner whose surest rows are right and whose last one is wrong."""
+    return risk_curve(np.array([3.0, 2.0, 1.0]), np.array([False, False, True]))
+
+
 @pytest.fixture(scope="module")
 def path(records, part_of, trials_of, tmp_path_factory):
     published = PageGrid("paper", ("data set", "published"), (("small", "0.912"), (HOSTILE, "0.8")), ("a note",))
-    first = part_of(records)
+    first = part_of(records, read_risk=some_risk)
     object.__setattr__(first, "published", (published,))
     second = part_of(trials_of(HOSTILE, 0.5, 1.0, dataset=HOSTILE, fingerprint="other"))
     object.__setattr__(second, "title", HOSTILE)
@@ -220,6 +227,7 @@ def test_the_policy_stops_what_would_run_or_ask_all_the_same(page, attack):
         ("curve", ["passes", "pa(C=1)"]),
         ("sweep", ["C", "pa"]),
         ("scaling", ["classes", "100"]),
+        ("coverage", ["accuracy", "share of rows, the surest first", "tree"]),
         ("ranks", ["average rank by R1 (1 is best)", "tree", "3.00"]),
     ],
 )
