@@ -69,6 +69,10 @@ class _Pecos(RankingPeer):
 class XRLinear(_Pecos):
     """PECOS's XR-Linear: labels are clustered into a tree, and a linear model ranks the children of each node.
 
+    When to use
+    -----------
+    Thousands of classes or more, one label a row or several.
+
     Parameters
     ----------
     nr_splits : children of a node.
@@ -131,6 +135,15 @@ class XRLinear(_Pecos):
 
 class OneVersusRest(_Pecos):
     """PECOS without a tree: a linear model for each label, and all of them asked.
+
+    When to use
+    -----------
+    To see what PECOS's tree costs in accuracy.
+
+    References
+    ----------
+    Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
+    2022.
 
     Parameters
     ----------

@@ -84,6 +84,14 @@ class _Vowpal(Peer):
 class OneAgainstAll(_Vowpal, ScoringPeer):
     """Vowpal Wabbit's --oaa: a regressor for each class, side by side in one table of hashed weights.
 
+    When to use
+    -----------
+    More rows than memory holds, in one pass.
+
+    References
+    ----------
+    Langford, Li, Strehl, Vowpal Wabbit online learning project, 2007.
+
     Parameters
     ----------
     passes : passes over the examples.
@@ -113,6 +121,10 @@ class _OneAnswer(_Vowpal):
 class LogMulti(_OneAnswer):
     """Vowpal Wabbit's --log_multi: the online tree of Choromanska and Langford, in its author's own code.
 
+    When to use
+    -----------
+    Very many classes, answers in logarithmic time, and one class a row is enough.
+
     Parameters
     ----------
     passes : passes over the examples.
@@ -130,6 +142,10 @@ class LogMulti(_OneAnswer):
 
 class RecallTree(_OneAnswer):
     """Vowpal Wabbit's --recall_tree: a tree leads to a few candidate classes, which compete one against another.
+
+    When to use
+    -----------
+    As vw-log-multi, where more time for an answer may buy accuracy.
 
     References
     ----------
