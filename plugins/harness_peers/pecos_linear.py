@@ -73,6 +73,11 @@ class XRLinear(_Pecos):
     -----------
     Thousands of classes or more, one label a row or several.
 
+    References
+    ----------
+    Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
+    2022.
+
     Parameters
     ----------
     nr_splits : children of a node.
@@ -86,9 +91,6 @@ class XRLinear(_Pecos):
     eps : how near to the optimum it stops.
     beam_size : nodes that a row follows at once.
     random_state : seed of the clustering.
-
-    References: Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
-    2022.
     """
 
     def __init__(

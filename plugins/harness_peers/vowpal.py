@@ -125,6 +125,10 @@ class LogMulti(_OneAnswer):
     -----------
     Very many classes, answers in logarithmic time, and one class a row is enough.
 
+    References
+    ----------
+    Choromanska, Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+
     Parameters
     ----------
     passes : passes over the examples.
@@ -133,8 +137,6 @@ class LogMulti(_OneAnswer):
     power_t : how fast steps shorten.
     loss_function : squared, logistic, hinge or another of its own.
     random_state : its random_seed.
-
-    References: Choromanska, Langford, Logarithmic time online multiclass prediction, NIPS 2015.
     """
 
     reduction = "log_multi"
