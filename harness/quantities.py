@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_SUFFIXES = {
+SUFFIXES = {
     "seconds": ((3600.0, " h"), (60.0, " min"), (1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")),
     "count": ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")),
     "bytes": ((1e9, " GB"), (1e6, " MB"), (1e3, " kB"), (1.0, " B")),
@@ -12,7 +12,7 @@ _SUFFIXES = {
 
 def scale_of(size: float, unit: str) -> tuple[float, str]:
     """What a number of this size is divided by, and what is written behind it; shares stay as they are."""
-    scales = _SUFFIXES.get(unit, ((1.0, ""),))
+    scales = SUFFIXES.get(unit, ((1.0, ""),))
     for scale, suffix in scales:
         if size >= scale:
             return scale, suffix

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from harness.api.fitting import FitRequest, fit, fit_request
     from harness.api.front import run
     from harness.api.model import Model, load_model
+    from harness.api.paging import find_folders, make_page
     from harness.api.predicting import Predicted, PredictionRequest, predict_rows
     from harness.api.progress import choose_progress
     from harness.api.reproducing import (
@@ -59,6 +60,8 @@ _HOMES = {
     "Predicted": "predicting",
     "PredictionRequest": "predicting",
     "predict_rows": "predicting",
+    "find_folders": "paging",
+    "make_page": "paging",
     "choose_progress": "progress",
     "PaperExperiment": "reproducing",
     "Reproduction": "reproducing",
@@ -106,11 +109,13 @@ __all__ = [
     "default_out",
     "describe_environments",
     "find_checked",
+    "find_folders",
     "fit",
     "fit_request",
     "keep_reproduction",
     "list_papers",
     "load_model",
+    "make_page",
     "new_package",
     "open_results",
     "plan_request",

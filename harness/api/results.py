@@ -12,9 +12,11 @@ from typing import Any
 from harness.api.best import Best, find_best
 from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
+from harness.api.paging import make_page
 from harness.api.preparing import preparer
 from harness.api.request import published_path
 from harness.api.risk import risk_reader
+from harness.api.selecting import only_with
 from harness.api.session import Session, make_session
 from harness.api.single_trials import Failure, Ranked
 from harness.contract import MetricSpec
@@ -26,10 +28,10 @@ from harness.figures.kinds import make_drawing
 from harness.groups import Line, group_records
 from harness.machine import Machine
 from harness.metric import find_metric
+from harness.page import Page
 from harness.record import Record
 from harness.rescore import Rescored, dataset_opener, ranks_of, rescore, tell_curves
 from harness.store import EXPERIMENT, RECORDS, open_store, read_incompatible, read_machines, read_records
-from harness.suggestions import nearest
 from harness.tables.against import against_grid
 from harness.tables.choosing import keep_lines, parse_condition
 from harness.tables.details import describe_line
@@ -150,8 +152,12 @@ class Results:
         learners: Names | None = None,
     ) -> Drawing:
         """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
-        chosen = _only(_only(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
+        chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
         return make_drawing(kind, group_records(chosen), self._find_metric, risk_reader(self), metric=metric, x=x)
+
+    def page(self, *, title: str = "Results", test: str = "sign", mixed_machines: bool = False) -> Page:
+        """All of it to look at in a browser: `results.page().save("report.html")`."""
+        return make_page([self], title=title, test=test, mixed_machines=mixed_machines)
 
     def _find_metric(self, name: str) -> MetricSpec:
         return find_metric(name, self.session.catalog).spec
@@ -201,7 +207,7 @@ class Results:
 
     def show(self, label: str, dataset: str | None = None) -> str:
         """All that is known of a learner's trials, those that failed first: parameters, tuning, tracebacks, output."""
-        chosen = _only(_only(list(self.records), "label", [label]), "dataset", [dataset] if dataset else None)
+        chosen = only_with(only_with(list(self.records), "label", [label]), "dataset", [dataset] if dataset else None)
         parts = [describe_line(line, self.columns(), self.machines) for line in group_records(chosen)]
         return "\n".join(parts)
 
@@ -285,16 +291,3 @@ def _names(names: Names | None) -> list[str] | None:
     if names is None:
         return None
     return split_list(names) if isinstance(names, str) else list(names)
-
-
-def _only(records: list[Record], name: str, wanted: Sequence[str] | None) -> list[Record]:
-    """The records whose field is one of these; a value that none has is an error."""
-    if wanted is None:
-        return records
-    known = {getattr(record, name) for record in records}
-    for value in wanted:
-        if value not in known:
-            near = nearest(value, sorted(known))
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known))}"
-            raise HarnessError(f"there is no {name} {value!r} in these results: {hint}")
-    return [record for record in records if getattr(record, name) in wanted]

@@ -26,6 +26,7 @@ COMMANDS = {
     "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
     "compare": ("harness.cli.compare:compare", "Compare two results folders: the first is before, the second after."),
     "plot": ("harness.cli.plot:plot", "Draw a figure of one or more results folders."),
+    "page": ("harness.cli.page:page", "Make a page to look at in a browser, one file, of one or more results folders."),
     "reproduce": (
         "harness.cli.reproduce:reproduce",
         "Run an experiment of a paper and put the published numbers beside ours.",

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from harness import api
 from harness.cli.options import FilePath, OneName, plugin_options
-from harness.cli.showing import FAILED_TRIALS, end_code, show_table
+from harness.cli.showing import FAILED_TRIALS, end_code, show_table, tell_page
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
 from harness.wording import counted
@@ -123,4 +123,7 @@ def show_reproduction(done: Reproduction) -> int:
     for path in kept.figures:
         click.echo(f"wrote {path}", err=True)
     click.echo(f"\nResults are in {done.results.folders[0]}.", err=True)
-    return end_code(done.results) if done.results.records else FAILED_TRIALS
+    if not done.results.records:
+        return FAILED_TRIALS
+    tell_page(done.results)
+    return end_code(done.results)

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from harness import api
 from harness.cli.options import FilePath, OneName, names_option, plugin_options
-from harness.cli.showing import end_code, show_table
+from harness.cli.showing import end_code, show_table, tell_page
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
 from harness.experiment.units import parse_duration
@@ -126,6 +126,7 @@ def run(
     columns = f" --metrics {','.join(results.asked)}" if results.asked else ""
     folder = results.folders[0]
     click.echo(f"\nResults are in {folder}; `harness table {folder}{columns}` shows them again.", err=True)
+    tell_page(results)
     return end_code(results)
 
 

@@ -26,6 +26,12 @@ def show_table(table: Table, form: str = "terminal") -> None:
         click.echo(table.render(form), nl=False)
 
 
+def tell_page(results: Results) -> None:
+    """Say how to get these results as a page."""
+    folder = results.folders[0]
+    click.echo(f"`harness page {folder}` makes a page of them, to look at in a browser and to share.", err=True)
+
+
 def end_code(results: Results) -> int:
     """Say what failed, and give the exit code."""
     failed = [record for record in results.records if record.status != "ok"]

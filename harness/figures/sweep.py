@@ -82,16 +82,21 @@ def _differs(name: str, set_ups: Sequence[SetUp]) -> bool:
 
 def _swept_parameter(lines: Iterable[Line]) -> str:
     """The one parameter that a family was run with several numbers of, on one data set."""
-    seen: dict[tuple[object, ...], set[float]] = {}
-    for line in lines:
-        for name, number in _numbers_of(line).items():
-            seen.setdefault((line.prepared, line.family, name), set()).add(number)
-    names = sorted({str(key[-1]) for key, numbers in seen.items() if len(numbers) > 1})
+    names = swept_parameters(lines)
     if not names:
         raise nothing_to_draw("no learner was run with several numbers for a parameter: --set NAME.PARAMETER=[1,2,3]")
     if len(names) > 1:
         raise HarnessError(f"which parameter was swept? several were ({', '.join(names)}): name one with --x")
     return names[0]
+
+
+def swept_parameters(lines: Iterable[Line]) -> list[str]:
+    """All parameters that a family was run with several numbers of, on one data set."""
+    seen: dict[tuple[object, ...], set[float]] = {}
+    for line in lines:
+        for name, number in _numbers_of(line).items():
+            seen.setdefault((line.prepared, line.family, name), set()).add(number)
+    return sorted({str(key[-1]) for key, numbers in seen.items() if len(numbers) > 1})
 
 
 def _numbers_of(line: Line) -> dict[str, float]:

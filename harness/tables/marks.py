@@ -34,7 +34,7 @@ def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -
     is_partial = is_unshared = False
     for prepared, rivals in rivals_by_data(lines).items():
         for metric in columns:
-            column = _mark_column(rivals, metric, test)
+            column = mark_column(rivals, metric, test)
             places.update((prepared, title, metric.name) for title in column.best)
             tested.update(column.tested)
             needed.update(column.needed)
@@ -51,7 +51,7 @@ def mark_best(lines: Iterable[Line], columns: Sequence[MetricSpec], test: str) -
 
 
 @dataclass(frozen=True)
-class _Column:
+class MarkedColumn:
     """The best of one column on one data set, and what that rests on: one of the two, or neither."""
 
     best: frozenset[str] = frozenset()
@@ -65,7 +65,8 @@ class _Column:
     """Whether there is no trial that all have, so that nothing can be compared."""
 
 
-def _mark_column(rivals: Sequence[Line], metric: MetricSpec, test: str) -> _Column:
+def mark_column(rivals: Sequence[Line], metric: MetricSpec, test: str) -> MarkedColumn:
+    """The best of these rivals by a metric, in the trials that all of them have."""
     seeds = shared_seeds(rivals, metric.name)
     samples = {}
     is_partial = False
@@ -75,18 +76,18 @@ def _mark_column(rivals: Sequence[Line], metric: MetricSpec, test: str) -> _Colu
             samples[line.title] = {seed: values[seed] for seed in seeds}
             is_partial |= len(values) > len(seeds)
     if len(samples) < 2:
-        return _Column()
+        return MarkedColumn()
     if not seeds:
-        return _Column(unshared=True)
+        return MarkedColumn(unshared=True)
     higher, ratio = metric.direction == "higher", held_out_ratio(rivals)
     winners, enough = indistinguishable_from_best(samples, higher=higher, test=test, ratio=ratio)
     best = frozenset(winners)
     least, needed = min(map(len, samples.values())), TESTS[test].fewest(len(samples) - 1)
     if len(best) == len(samples) and least < needed:  # all are equal: nothing is claimed
-        return _Column(best, partial=is_partial)
+        return MarkedColumn(best, partial=is_partial)
     if enough:
-        return _Column(best, tested=(least,), partial=is_partial)
-    return _Column(best, needed=(needed,), partial=is_partial)
+        return MarkedColumn(best, tested=(least,), partial=is_partial)
+    return MarkedColumn(best, needed=(needed,), partial=is_partial)
 
 
 def _describe_marks(test: PairedTest, tested: set[int], needed: set[int]) -> str:

@@ -23,6 +23,13 @@ def test_every_committed_table_is_the_one_that_its_records_make(folder):
         assert (folder / name).read_text(encoding="utf-8") == text, f"harness reproduce {folder.name} --redraw"
 
 
+def test_all_committed_results_make_one_page_of_a_size_that_can_be_sent():
+    folders = api.find_folders([RESULTS])
+    page = api.make_page([api.read_results([folder], SESSION) for folder in folders])
+    assert {folder.name for folder in REPRODUCED} <= {part.title for part in page.parts}
+    assert len(page.render()) < 6e6
+
+
 def test_every_results_folder_says_what_was_run():
     for folder in RESULTS.iterdir():
         if folder.is_dir():

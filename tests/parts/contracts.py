@@ -15,6 +15,7 @@ LAYERS = [
     "harness.runner | harness.rescore | harness.representing | harness.checks",
     "harness.progress | harness.experiment",
     "harness.trials | harness.environments",
+    "harness.page",
     "harness.data | harness.tables | harness.figures | harness.models",
     "harness.groups",
     "harness.executors | harness.store | harness.metric | harness.sdk",

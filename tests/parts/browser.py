@@ -1,0 +1,125 @@
+"""A real Chromium without a window, and a page opened in it as a reader has it before him."""
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+WIDE, HIGH = 1280, 1000
+REQUIRED = "HARNESS_NEEDS_BROWSER"
+"""Set where a browser must be there, as in CI after it was installed: then its absence is no reason to skip."""
+SCREENSHOTS = "HARNESS_SCREENSHOTS"
+"""A folder that keeps what tests saw."""
+
+
+def start_browser():
+    """Chromium with its driver; skips where one of them is missing, unless it must be there."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not (chromium and driver):
+        reason = "no chromium and chromedriver here: apt-get install chromium chromium-driver"
+        if os.environ.get(REQUIRED):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for word in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=Service(driver))
+
+
+class Opened:
+    """A page in a browser."""
+
+    def __init__(self, driver, path):
+        self.driver, self.address = driver, path.as_uri()
+
+    def open(self, state="", width=WIDE):
+        """Open it anew, with a state in its address."""
+        self.resize(width)
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}#{state}" if state else self.address)
+        self.wait(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
+        return self
+
+    def resize(self, width):
+        size = {"width": width, "height": HIGH, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def media(self, **features):
+        """Pretend that the reader prints, or prefers dark colours."""
+        media = features.pop("media", "")
+        wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def wait(self, condition):
+        return WebDriverWait(self.driver, 20, poll_frequency=0.05).until(lambda _: condition())
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector):
+        (found,) = self.all(selector)
+        return found
+
+    def texts(self, selector):
+        script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
+        return self.run(script, selector)
+
+    def press(self, words):
+        """Press the first button with these words."""
+        xpath = f"//button[normalize-space(.)={json.dumps(words)}]"
+        self.driver.find_elements(By.XPATH, xpath)[0].click()
+
+    def choose(self, group, label, value):
+        """Choose a value in the labelled list of a group of controls."""
+        (select,) = self.all(f"#{group} select[data-focus='choose {label}']")
+        (option,) = [one for one in Select(select).options if one.get_property("value") == value]
+        option.click()
+
+    def colour(self, selector, name="background-color"):
+        return self.one(selector).value_of_css_property(name)
+
+    def keep(self, name):
+        """Keep what is seen, where somebody wants to look at it."""
+        folder = os.environ.get(SCREENSHOTS)
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+            self.driver.save_screenshot(os.path.join(folder, f"{name}.png"))
+
+    def complaints(self):
+        """What the browser had to say of the page since the last time: errors, and warnings."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def requests(self):
+        """The addresses that were asked for since the last time, but for files of this machine and data inside."""
+        asked = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                asked.append(message["params"]["request"]["url"])
+        return [url for url in asked if url.partition(":")[0] not in ("file", "data", "blob", "about")]
+
+
+def axe_script(folder):
+    """The source of axe-core, by the npm client; skips where there is none, or no registry."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm here, by which axe-core comes")
+    command = [npm, "pack", "axe-core@4", "--silent"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    if ended.returncode:
+        pytest.skip(f"axe-core cannot be had: {ended.stderr.strip()[-200:]}")
+    with tarfile.open(folder / ended.stdout.split()[-1]) as package:
+        return package.extractfile("package/axe.min.js").read().decode()
