@@ -61,8 +61,7 @@ class LearnerSpec:
     deterministic: bool = True
     """Whether two fits with one `random_state` are the same; where they are not, no check asks for it."""
     environment: tuple[str, ...] = ()
-    """Packages that its module imports and the host may not have, or has in versions that clash, as pip takes them:
-    `("libpecos>=1.2", "numpy<2")`. Its trials run in an environment with them, which is built when it is asked for."""
+    """Packages that its module imports, as pip takes them: its trials run in an environment that is built with them."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)

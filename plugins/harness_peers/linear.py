@@ -55,6 +55,10 @@ class _Liblinear(ScoringPeer):
 class L2SVC(_Liblinear):
     """LIBLINEAR's L2-regularised L2-loss support vector machines, one against the rest, in the dual (-s 1).
 
+    When to use
+    -----------
+    The flat method to beat, in its authors' own code.
+
     References
     ----------
     Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
@@ -72,6 +76,10 @@ class L2SVC(_Liblinear):
 
 class CrammerSinger(_Liblinear):
     """LIBLINEAR's multi-class support vector machine of Crammer and Singer (-s 4).
+
+    When to use
+    -----------
+    As liblinear-l2, where all classes shall be weighed against each other.
 
     References
     ----------

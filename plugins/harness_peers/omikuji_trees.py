@@ -21,6 +21,10 @@ from harness_peers.peer import RankingPeer, bytes_saved, rows_of
 class Parabel(RankingPeer):
     """Omikuji's Parabel: balanced binary trees over the labels, a linear classifier at each node.
 
+    When to use
+    -----------
+    Thousands of classes or more, one label a row or several.
+
     References
     ----------
     Prabhu, Kag, Harsola, Agrawal, Varma, Parabel: partitioned label trees for extreme classification, WWW
@@ -123,6 +127,10 @@ class Parabel(RankingPeer):
 
 class Bonsai(Parabel):
     """Omikuji's Bonsai: shallow trees of many children, not balanced, as its authors set them up.
+
+    When to use
+    -----------
+    As omikuji-parabel, where rare classes count.
 
     References
     ----------

@@ -69,6 +69,15 @@ class _Pecos(RankingPeer):
 class XRLinear(_Pecos):
     """PECOS's XR-Linear: labels are clustered into a tree, and a linear model ranks the children of each node.
 
+    When to use
+    -----------
+    Thousands of classes or more, one label a row or several.
+
+    References
+    ----------
+    Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
+    2022.
+
     Parameters
     ----------
     nr_splits : children of a node.
@@ -82,9 +91,6 @@ class XRLinear(_Pecos):
     eps : how near to the optimum it stops.
     beam_size : nodes that a row follows at once.
     random_state : seed of the clustering.
-
-    References: Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
-    2022.
     """
 
     def __init__(
@@ -131,6 +137,15 @@ class XRLinear(_Pecos):
 
 class OneVersusRest(_Pecos):
     """PECOS without a tree: a linear model for each label, and all of them asked.
+
+    When to use
+    -----------
+    To see what PECOS's tree costs in accuracy.
+
+    References
+    ----------
+    Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
+    2022.
 
     Parameters
     ----------

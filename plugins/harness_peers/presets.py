@@ -18,6 +18,10 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
     -----------
     The flat method to beat, where rows times classes can be waited for.
 
+    References
+    ----------
+    Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
+
     Parameters
     ----------
     C : weight of the training errors.
@@ -61,6 +65,14 @@ class _SGD(linear_model.SGDClassifier):  # type: ignore[misc]  # scikit-learn ha
 class SGDHinge(_SGD):
     """scikit-learn's SGDClassifier with the hinge loss: a linear support vector machine for each class, online.
 
+    When to use
+    -----------
+    More rows than a support vector machine can be waited for, and room for a dense table of weights.
+
+    References
+    ----------
+    Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
+
     Parameters
     ----------
     alpha : weight of the penalty.
@@ -94,6 +106,14 @@ class SGDHinge(_SGD):
 
 class SGDLog(_SGD):
     """scikit-learn's SGDClassifier with the logistic loss: a logistic regression for each class, online.
+
+    When to use
+    -----------
+    As sgd-hinge, where probabilities are wanted.
+
+    References
+    ----------
+    Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
 
     Parameters
     ----------
@@ -129,6 +149,14 @@ class SGDLog(_SGD):
 class ComplementNB(naive_bayes.ComplementNB):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's ComplementNB: naive Bayes from the rows that a class does not have, for uneven classes.
 
+    When to use
+    -----------
+    A first number within seconds, on counts of words.
+
+    References
+    ----------
+    Rennie, Shih, Teevan, Karger, Tackling the poor assumptions of naive Bayes text classifiers, ICML 2003.
+
     Parameters
     ----------
     alpha : smoothing.
@@ -141,6 +169,14 @@ class ComplementNB(naive_bayes.ComplementNB):  # type: ignore[misc]  # scikit-le
 
 class Logistic(linear_model.LogisticRegression):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's LogisticRegression: one softmax over all classes.
+
+    When to use
+    -----------
+    Few classes, and probabilities that come true.
+
+    References
+    ----------
+    Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
 
     Parameters
     ----------
@@ -170,6 +206,14 @@ class Logistic(linear_model.LogisticRegression):  # type: ignore[misc]  # scikit
 class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's NearestCentroid: the class whose mean row is nearest.
 
+    When to use
+    -----------
+    To see how far one mean a class goes.
+
+    References
+    ----------
+    Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
+
     Parameters
     ----------
     shrink_threshold : how far class means are drawn to that of all rows, for dense rows; None for not at all.
@@ -181,6 +225,14 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
 
 class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's KNeighborsClassifier: the classes of the rows that are nearest by cosine, all rows looked at.
+
+    When to use
+    -----------
+    Few rows a class, and time when asked rather than before.
+
+    References
+    ----------
+    Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
 
     Parameters
     ----------
@@ -201,7 +253,13 @@ class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn
 class Dummy(dummy.DummyClassifier):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's DummyClassifier: ranks classes by how many rows they have, whatever the row.
 
-    Use: to see what a number is worth; whoever is not better has learned nothing.
+    When to use
+    -----------
+    To see what a number is worth: whoever is not better has learned nothing.
+
+    References
+    ----------
+    Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
     """
 
     def __init__(self) -> None:

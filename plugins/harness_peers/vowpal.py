@@ -84,6 +84,14 @@ class _Vowpal(Peer):
 class OneAgainstAll(_Vowpal, ScoringPeer):
     """Vowpal Wabbit's --oaa: a regressor for each class, side by side in one table of hashed weights.
 
+    When to use
+    -----------
+    More rows than memory holds, in one pass.
+
+    References
+    ----------
+    Langford, Li, Strehl, Vowpal Wabbit online learning project, 2007.
+
     Parameters
     ----------
     passes : passes over the examples.
@@ -113,6 +121,14 @@ class _OneAnswer(_Vowpal):
 class LogMulti(_OneAnswer):
     """Vowpal Wabbit's --log_multi: the online tree of Choromanska and Langford, in its author's own code.
 
+    When to use
+    -----------
+    Very many classes, answers in logarithmic time, and one class a row is enough.
+
+    References
+    ----------
+    Choromanska, Langford, Logarithmic time online multiclass prediction, NIPS 2015.
+
     Parameters
     ----------
     passes : passes over the examples.
@@ -121,8 +137,6 @@ class LogMulti(_OneAnswer):
     power_t : how fast steps shorten.
     loss_function : squared, logistic, hinge or another of its own.
     random_state : its random_seed.
-
-    References: Choromanska, Langford, Logarithmic time online multiclass prediction, NIPS 2015.
     """
 
     reduction = "log_multi"
@@ -130,6 +144,10 @@ class LogMulti(_OneAnswer):
 
 class RecallTree(_OneAnswer):
     """Vowpal Wabbit's --recall_tree: a tree leads to a few candidate classes, which compete one against another.
+
+    When to use
+    -----------
+    As vw-log-multi, where more time for an answer may buy accuracy.
 
     References
     ----------

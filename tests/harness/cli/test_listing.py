@@ -79,7 +79,7 @@ def test_neither_learner_code_nor_anything_heavy_is_imported(harness, heavy_impo
     assert heavy_imports(ended.stderr) == []
 
 
-HEADINGS = ["name", "kind", "needs", "supports", "parameters", "paper", "summary", "origin"]
+HEADINGS = ["name", "kind", "needs", "supports", "parameters", "paper", "environment", "summary", "origin"]
 
 
 def test_the_lists_for_people_say_the_same(harness):
