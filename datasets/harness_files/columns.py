@@ -85,6 +85,21 @@ def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
     return Chosen(text, label, split, _place(table, "id", asked["id"]), told, group, time)
 
 
+def choose_numbers(table: Table, asked: Mapping[str, Any]) -> Chosen:
+    """The columns of numbers, all but the label's unless some are named, and the label's."""
+    label = _place(table, "label", asked["label"])
+    if label is None:
+        label = _guess(table.columns, LABEL, ())
+    if label is None:
+        flag = option("label", "COLUMN", table.name)
+        raise DataError(f"{table.name}: which column holds the label? {_listed(table)}; say it with {flag}")
+    features = [place for place in range(len(table.columns)) if place != label]
+    if asked["features"] is not None:
+        names = map(str.strip, str(asked["features"]).split(","))
+        features = [place for name in names for place in _places(table, "features", name)]
+    return Chosen(tuple(features), label, None, None, f"label from {table.columns[label]!r}")
+
+
 def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
     """As asked for, else as their names tell; of two columns the one is told by the other."""
     label = _place(table, "label", asked["label"])

@@ -32,6 +32,15 @@ def harness_datasets() -> list[DatasetSpec]:
             opens=(*TEXTS, *PARQUET, "/"),
             summary="your CSV, TSV, JSON lines or Parquet: a column of text, a column of labels",
         ),
+        DatasetSpec(  # told by name alone: a table may hold texts as well as numbers
+            name="numbers",
+            load="harness_files.numbers:load_numbers",
+            stamp=STAMP,
+            representation="raw",
+            licence=OWN,
+            citation=OWN,
+            summary="your CSV, TSV, JSON lines or Parquet: columns of numbers, a column of labels",
+        ),
         _files(
             "svmlight",
             module="sparse",
