@@ -89,7 +89,7 @@ class LocalExecutor:
         self._fork_groups()
 
     def _fork_groups(self) -> None:
-        """Have a server begin for each group that wants modules imported ahead, or a Python of its own, and has none."""
+        """Have a server begin for each group that wants modules imported ahead or a Python of its own, and has none."""
         for group in {**self._workplace.preload, **self._workplace.interpreters}:
             self._server_of(group)
 
