@@ -265,9 +265,6 @@ class Dataset:
         return int(self.y.shape[0])
 
 
-# -- what a metric gets ----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Outcome:
     """All that a finished trial knows. `truth` and `ranks` hold class positions; -1 in `ranks` is padding."""

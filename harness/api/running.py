@@ -9,14 +9,14 @@ from pathlib import Path
 
 from harness.api.describing import experiment_file, write_experiment
 from harness.api.leaking import tell_leaks
+from harness.api.readying import ready_for_data, ready_for_trials
 from harness.api.request import RawExperiment, Request, read_request
 from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
 from harness.api.session import Session
 from harness.data.arrays import Header
 from harness.errors import DataError, HarnessError
-from harness.executors import paths_of
-from harness.executors.base import Executor, Workplace
+from harness.executors.base import Executor
 from harness.experiment.housing import with_environments
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.plan import key_of, plan
@@ -33,8 +33,6 @@ from harness.runner import Conditions, as_planned, pending, prepare_dataset, reu
 from harness.store import EXPERIMENT, RECORDS, Store, open_store, read_ranks, read_records
 from harness.trials.trial import Trial
 from harness.wording import counted
-
-COMPILING = "compiling kernels; this happens once, later runs find them ready"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,26 +83,14 @@ class RunInterrupted(KeyboardInterrupt):
         return f"interrupted: {self.kept} of {done} kept in {self.folder}; the same command goes on from there"
 
 
-def _prepare_for_data(executor: Executor, resolved: Resolved, session: Session) -> None:
-    """Have data sets be read before anything is compiled: a question about the columns of a file comes at once."""
-    executor.prepare(Workplace(threads=resolved.experiment.threads, path=paths_of(session.folders)))
-
-
-def prepare_executor(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
-    """Have the modules imported that the learners of an experiment want warm."""
-    experiment = resolved.experiment
-    workplace = Workplace(resolved.preload, experiment.threads, paths_of(session.folders), resolved.interpreters)
-    executor.prepare(workplace, lambda: progress.say(COMPILING))
-
-
 def plan_request(request: Request, session: Session, executor: Executor, progress: Progress) -> Plan:
     """What would run; data sets that were never read are read on the way."""
     resolved = read_experiment(read_request(request, session.catalog), session)
     resolved = with_environments(resolved, may_build=False, say=progress.say)
-    _prepare_for_data(executor, resolved, session)
+    ready_for_data(executor, resolved, session)
     headers = {dataset.name: prepare_dataset(dataset, executor) for dataset in resolved.datasets}
     trials = plan(resolved, headers)
-    prepare_executor(executor, resolved, session, progress)
+    ready_for_trials(executor, resolved, session, progress)
     check_set_ups(trials, executor)
     return Plan(resolved.experiment, trials, tell_incompatible(resolved, headers))
 
@@ -117,12 +103,12 @@ def run_request(request: Request, options: RunOptions, session: Session, executo
 def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
     """Run what is not done yet and keep every result."""
     resolved = with_environments(read_experiment(raw, session), may_build=options.may_build, say=progress.say)
-    _prepare_for_data(executor, resolved, session)
+    ready_for_data(executor, resolved, session)
     machine = describe_machine()
     try:
         resolved, headers, absent = _read_data(resolved, executor, progress, options.without_absent)
         experiment = resolved.experiment
-        prepare_executor(executor, resolved, session, progress)
+        ready_for_trials(executor, resolved, session, progress)
         trials, incompatible = plan(resolved, headers), tell_incompatible(resolved, headers)
         for line in (*incompatible, *_crowded(experiment.threads, machine.cores), *tell_leaks(trials)):
             progress.say(f"warning: {line}")

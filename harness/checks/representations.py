@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from harness.checks.check import CheckFailed, NotApplicable, require
+from harness.checks.check import CheckFailed, require
 from harness.contract import RepresentationSpec
 from harness.signature import import_target
 from harness.trials.parts import checksum
@@ -67,21 +67,3 @@ def check_survives_sklearns_clone(spec: RepresentationSpec) -> None:
         clone(_fitted(spec, _rows(spec)))
     except (RuntimeError, TypeError) as error:
         raise CheckFailed(f"scikit-learn cannot clone it: {error}") from error
-
-
-def check_sees_a_row_the_same_alone_and_in_company(spec: RepresentationSpec) -> None:
-    rows = _rows(spec)
-    fitted = _fitted(spec, rows)
-    alone, together = csr_array(fitted.transform(rows[N_FITTED:])), csr_array(fitted.transform(rows))
-    same = np.array_equal(alone.toarray(), together[N_FITTED:].toarray())
-    require(same, "a row that it was not fitted on depends on the others: only fit may look at several")
-
-
-def check_fit_transform_is_fit_then_transform(spec: RepresentationSpec) -> None:
-    rows = _rows(spec)[:N_FITTED]
-    transformer = import_target(spec.load)()
-    if not hasattr(transformer, "fit_transform"):
-        raise NotApplicable("has no fit_transform")
-    at_once = csr_array(transformer.fit_transform(rows, np.arange(N_FITTED) % 3))
-    in_turn = csr_array(_fitted(spec, rows).transform(rows))
-    require(np.allclose(at_once.toarray(), in_turn.toarray(), atol=1e-6), "fit_transform differs from fit, transform")

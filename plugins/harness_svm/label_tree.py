@@ -28,6 +28,16 @@ class LabelTree(TopDown):
     child of a node has a linear support vector machine, squared hinge, trained on the rows below the node. A row goes
     down on the `beam` best ways at once; a path is as good as the sum of -max(0, 1 - score)^2 along it.
 
+    When to use
+    -----------
+    Hundreds to tens of thousands of classes with texts, where rankings shall be quick and memory small; several labels
+    a row. With `tree="taxonomy"`, where the classes' own tree is to be kept to.
+
+    References
+    ----------
+    Prabhu et al., Parabel: partitioned label trees for extreme classification with application to dynamic search
+    advertising, WWW 2018. Khandagale et al., Bonsai, Machine Learning 2020. Yu et al., PECOS, JMLR 2022.
+
     Parameters
     ----------
     tree : "cluster", or "taxonomy" for the one that fit is given.

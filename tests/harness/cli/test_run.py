@@ -87,7 +87,7 @@ def test_labels_grids_and_parameters_by_data_set_arrive_in_the_records(place):
         )
     )
     done = place.run(None, "experiment.toml", "--seed", 3, "--set", "tried@topics.scale=[5.0]")
-    (folder,) = (place.folder / "results").glob("mine-*")
+    folder = place.folder / "results" / "mine"
     found = [
         (r.dataset, r.label, r.params["scale"], r.representation, str(r.split), r.seed)
         for r in place.records(folder.relative_to(place.folder))

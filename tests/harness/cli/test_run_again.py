@@ -82,8 +82,11 @@ def test_a_refused_value_is_found_before_anything_trains_and_leaves_no_folder(pl
     learners = "pa(C=[1, -1]),sklearn.linear_model:SGDClassifier(alpha=-1)"
     for out in ("none", "some"):
         told = place.run(learners, "--out", out, code=2).stderr
-        assert "learner 'pa(C=-1)' refuses C=-1: must be a finite number above 0; `harness explain pa` tells" in told
-        assert "learner 'SGDClassifier' refuses The 'alpha' parameter" in told
+        assert "learner 'pa(C=-1)' refuses its parameters: C=-1: must be a finite number above 0; `harness explain" in told
+            "learner 'pa(C=-1)' refuses its parameters: C=-1: must be a finite number above 0; `harness explain pa` tells"
+            in told
+        )
+        assert "learner 'SGDClassifier' refuses its parameters: The 'alpha' parameter" in told
     assert not (place.folder / "none").exists()
     assert len(place.records("some")) == 1
 
