@@ -18,11 +18,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import LinearSVC
 
+import harness
 from harness.api.given_learners import describe_estimator, describe_learners, find_target
 from harness.errors import SpecError
 from harness.experiment.building import build
 from harness.experiment.learner_ref import learner_refs
-from harness.experiment.plan import _blueprint
+from harness.experiment.plan import blueprint_of
 from harness.experiment.resolve import resolve_learner
 from harness.experiment.schema import dataset_groups
 from harness.expression import parse
@@ -45,7 +46,7 @@ def rebuilt(text, catalog):
     experiment = build({"learners": [text], "datasets": "digits"}, "test", catalog)
     (ref,) = learner_refs(experiment, dataset_groups(experiment))
     resolved = resolve_learner(ref, catalog)
-    return build_estimator(_blueprint(resolved, resolved.ref.params))
+    return build_estimator(blueprint_of(resolved, resolved.ref.params))
 
 
 def params_of(estimator):
@@ -262,6 +263,6 @@ def test_what_is_no_estimator_is_refused(catalog, learner, told):
     assert told in str(refusal(learner, catalog))
 
 
-def test_a_text_that_is_no_expression_is_refused(catalog):
-    with pytest.raises(SpecError, match=r"cannot read 'pa\('"):
-        describe_learners(["pa("], catalog)
+def test_a_text_that_is_no_expression_is_refused():
+    with pytest.raises(SpecError, match=r"learners\[0\]: cannot read 'pa\('"):
+        harness.run(learners=["pa("], data="digits", out="never")

@@ -81,7 +81,7 @@ def test_figures_are_of_the_learners_and_data_sets_asked_for(results, tmp_path):
     assert [series.label for series in panel.series] == ["pa"]
     drawn = results.plot("pareto", metric="r1", x="train").save(tmp_path / "figure.svg")
     assert drawn.read_text().startswith("<?xml")
-    with pytest.raises(HarnessError, match="there is no label 'svm' in these results: ooz, pa"):
+    with pytest.raises(HarnessError, match="there is no label 'svm' in these results: there are ooz, pa"):
         results.plot("bar", learners="svm")
     with pytest.raises(HarnessError, match="pie"):
         results.plot("pie")

@@ -122,7 +122,7 @@ def test_one_cause_is_one_failure_and_the_rest_are_named_as_following_from_it(ch
     assert lines[place + 2 : place + 4] == ["it printed:", "| about to give up"]
     assert "hence learns an easy problem: by the cause of 'ranks in the promised shape'" in lines
     assert [line for line in lines if line.startswith("FAIL")] == [lines[place]]
-    assert lines[-1] == "2 ok, 1 FAIL, 11 hence, 6 n/a"
+    assert lines[-1] == "2 ok, 1 FAIL, 12 hence, 6 n/a"
     assert "Traceback" not in ended.stdout
     whole = check("raising", "--debug").stdout
     assert whole.count("| Traceback (most recent call last):") == 1

@@ -72,9 +72,9 @@ def test_a_smaller_run_into_the_folder_leaves_its_grids_and_settings_as_they_wer
 
 
 def test_an_experiment_with_a_name_has_the_folder_of_that_name(place):
-    place.run("pa", "--trials", 1, "--out", "results/mine")
-    done = place.run(None, "results/mine/experiment.toml")
-    assert "1 of 1 trial is done already in results/mine" in done.stderr
+    place.run("pa", "--trials", 1, "--out", "results/named")
+    done = place.run(None, "results/named/experiment.toml")
+    assert "1 of 1 trial is done already in results/named" in done.stderr
 
 
 def test_a_refused_value_is_found_before_anything_trains_and_leaves_no_folder(place):
@@ -82,10 +82,7 @@ def test_a_refused_value_is_found_before_anything_trains_and_leaves_no_folder(pl
     learners = "pa(C=[1, -1]),sklearn.linear_model:SGDClassifier(alpha=-1)"
     for out in ("none", "some"):
         told = place.run(learners, "--out", out, code=2).stderr
-        assert "learner 'pa(C=-1)' refuses its parameters: C=-1: must be a finite number above 0; `harness explain" in told
-            "learner 'pa(C=-1)' refuses its parameters: C=-1: must be a finite number above 0; `harness explain pa` tells"
-            in told
-        )
+        assert "learner 'pa(C=-1)' refuses its parameters: C=-1: must be a finite number above 0; `harness expl" in told
         assert "learner 'SGDClassifier' refuses its parameters: The 'alpha' parameter" in told
     assert not (place.folder / "none").exists()
     assert len(place.records("some")) == 1
