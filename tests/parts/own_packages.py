@@ -12,8 +12,8 @@ import harness
 @harness.hookimpl
 def harness_learners():
     return [
-        harness.LearnerSpec(name="picky", load="picky_learner:Picky", kind="flat", environment=("{ASKED}",)),
-        harness.LearnerSpec(name="hopeless", load="picky_learner:Picky", environment=("{PACKAGE}==98.7",)),
+        harness.LearnerSpec(name="picky", load="_picky_learner:Picky", kind="flat", environment=("{ASKED}",)),
+        harness.LearnerSpec(name="hopeless", load="_picky_learner:Picky", environment=("{PACKAGE}==98.7",)),
     ]
 '''
 LEARNER = '''"""Imports what the host has in another version, or does not have at all."""
@@ -51,10 +51,10 @@ class Picky(ClassifierMixin, BaseEstimator):
 
 
 def write_plugin(folder):
-    """The plugin's two modules, in a folder for --plugins-dir."""
+    """The plugin and a module beside it that is none, as its name says, in a folder for --plugins-dir."""
     folder.mkdir()
     (folder / "picky.py").write_text(PLUGIN)
-    (folder / "picky_learner.py").write_text(LEARNER)
+    (folder / "_picky_learner.py").write_text(LEARNER)
     return folder
 
 
