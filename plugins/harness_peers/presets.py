@@ -55,7 +55,29 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
 
 
 class _SGD(linear_model.SGDClassifier):  # type: ignore[misc]  # scikit-learn has no types
-    """Stochastic gradient descent, with as many threads as are allowed."""
+    """Stochastic gradient descent with a loss of its own, and as many threads as are allowed."""
+
+    LOSS: str
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.0001,
+        penalty: str = "l2",
+        max_iter: int = 20,
+        tol: float | None = 1e-3,
+        average: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            loss=self.LOSS,
+            alpha=alpha,
+            penalty=penalty,
+            max_iter=max_iter,
+            tol=tol,
+            average=average,
+            random_state=random_state,
+        )
 
     def fit(self, X: Any, y: Any) -> Any:
         self.n_jobs = allowed_threads()
@@ -83,25 +105,7 @@ class SGDHinge(_SGD):
     random_state : seed of the order of rows.
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.0001,
-        penalty: str = "l2",
-        max_iter: int = 20,
-        tol: float | None = 1e-3,
-        average: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            loss="hinge",
-            alpha=alpha,
-            penalty=penalty,
-            max_iter=max_iter,
-            tol=tol,
-            average=average,
-            random_state=random_state,
-        )
+    LOSS = "hinge"
 
 
 class SGDLog(_SGD):
@@ -125,25 +129,7 @@ class SGDLog(_SGD):
     random_state : seed of the order of rows.
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.0001,
-        penalty: str = "l2",
-        max_iter: int = 20,
-        tol: float | None = 1e-3,
-        average: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            loss="log_loss",
-            alpha=alpha,
-            penalty=penalty,
-            max_iter=max_iter,
-            tol=tol,
-            average=average,
-            random_state=random_state,
-        )
+    LOSS = "log_loss"
 
 
 class ComplementNB(naive_bayes.ComplementNB):  # type: ignore[misc]  # scikit-learn has no types
