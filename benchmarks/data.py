@@ -105,13 +105,14 @@ def measure_counting(raw: Path | None) -> str:
     """Messages in memory to counted words, beside scikit-learn's vectorizer with the same tokens."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    from harness.sdk.reading.tokens import count_terms
+    from harness_representations.words import Words
     from harness_text.newsgroups import TOKENS, read_messages
 
     if raw is None:
         raise SystemExit("counting: give --raw with the folder that holds 20newsgroups/")
     texts = [message.text for message in read_messages(str(raw / "20newsgroups"))]
-    ours = min(_seconds(partial(count_terms, token=TOKENS["scikit-learn"], min_df=2), texts, times=3))
+    words = Words(weighting="raw", tokens=TOKENS["scikit-learn"], min_df=2)
+    ours = min(_seconds(words.fit_transform, texts, times=3))
     theirs = min(_seconds(CountVectorizer(min_df=2).fit_transform, texts, times=3))
     more = f"scikit-learn's CountVectorizer {theirs:.1f} s, **{theirs / ours:.1f}** times as long"
     return f"| 20 newsgroups, texts to word counts | {ours:.1f} s | | {AIMS['counting']:g} s | | {more} |"

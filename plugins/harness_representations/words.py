@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from harness.sdk import rules
-from harness.sdk.reading.tokens import ALPHANUMERIC, WORDS, english_stop_words
 from harness_representations.kernels.spans import find_words
 from harness_representations.terms import Terms
 
@@ -18,8 +17,8 @@ _BETWEEN = (
 )
 TOKENS = {
     "any": re.compile(f"[^{_BETWEEN}]+"),
-    "alphanumeric": ALPHANUMERIC,
-    "letters": WORDS,
+    "alphanumeric": re.compile("[a-z0-9]+"),
+    "letters": re.compile("[a-z]{2,}"),
 }
 """What a word is. "any" is for any script: what stands between spaces and punctuation, not Python's word characters,
 which leave out the vowel signs that many scripts have, and cut words there."""
@@ -72,7 +71,7 @@ class Words(Terms):
 
     def _tidier(self) -> Callable[[str], str]:
         pattern = _pattern(self.tokens)
-        left_out = english_stop_words() if self.stop_words == "english" else frozenset(self.stop_words or ())
+        left_out = _english_stop_words() if self.stop_words == "english" else frozenset(self.stop_words or ())
         assert pattern is not None  # checked when it was fitted
         find = pattern.findall
         if not left_out:
@@ -93,3 +92,10 @@ def _are_words(value: object) -> bool:
     if value is None or value == "english":
         return True
     return isinstance(value, list | tuple) and all(isinstance(word, str) for word in value)
+
+
+def _english_stop_words() -> frozenset[str]:
+    """scikit-learn's list of 318 words."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: PLC0415 (brings scikit-learn for a list of words)
+
+    return frozenset(ENGLISH_STOP_WORDS)
