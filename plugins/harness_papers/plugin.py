@@ -1,4 +1,4 @@
-"""Registers the experiments of the papers, with their published numbers, by name; reads none of them."""
+"""Registers the experiments of the papers and a few of our own, with their published numbers, by name; reads none of them."""
 
 from collections.abc import Iterable
 
@@ -33,6 +33,8 @@ EXPERIMENTS = {
     "flat2010-committee-size": f"{FLAT}: the size of a committee against accuracy",
     "flat2010-sparsify-passes": f"{FLAT}: weights dropped at the end, or after each pass",
     "hsvm2004-few-examples": f"{HSVM}: few examples a class, flat against hierarchical",
+    "newsgroups-bydate": "SVMs and trees on 20 newsgroups in the split of its archive",
+    "dryrun-class-tree": "SVMs and perceptrons without and with the class tree, on the LSHTC challenge's dry run",
     "pa-variants": "PA, PA-I and PA-II",
     "winnow-variants": "Winnow with one rate and two, by value, balanced, beside the perceptron",
     "pa-steps": "the printed step of PA-II against the exact one",

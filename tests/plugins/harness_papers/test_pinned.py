@@ -30,14 +30,9 @@ def catalog():
 
 
 def experiments():
-    """Every file of the papers, and every experiment of the benchmarks."""
+    """Every file of the papers."""
     for path in sorted((ROOT / "plugins" / "harness_papers" / "experiments").glob("*.toml")):
         yield path.stem, build(read_file(path), path.stem)
-    yield "flat_accuracy", build(read_file(BENCHMARKS / "flat_accuracy.toml"), "flat_accuracy")
-    for file in ("svm_accuracy", "tree_accuracy"):
-        for name, table in tomllib.loads((BENCHMARKS / f"{file}.toml").read_text()).items():
-            table.setdefault("datasets", ["hsvm-synthetic"])  # the script draws them
-            yield f"{file}, {name}", build(table, name)
 
 
 EXPERIMENTS = dict(experiments())
