@@ -18,13 +18,13 @@ def reader_width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
-def fit_rows(rows: Sequence[Mapping[str, str]], folded: Mapping[str, int], spare: Sequence[str] = ()) -> FittedList:
+def fit_rows(rows: Sequence[Mapping[str, object]], folded: Mapping[str, int], spare: Sequence[str] = ()) -> FittedList:
     """A list for this reader: `folded` columns with their least widths, `spare` ones in the order they leave in."""
     return fit_list(rows, folded, spare, reader_width())
 
 
 def show_rows(
-    rows: Sequence[Mapping[str, str]], folded: Mapping[str, int], spare: Sequence[str] = (), elsewhere: str = ""
+    rows: Sequence[Mapping[str, object]], folded: Mapping[str, int], spare: Sequence[str] = (), elsewhere: str = ""
 ) -> None:
     """Print a list; what found no room is named, with where it is told."""
     fitted = fit_rows(rows, folded, spare)

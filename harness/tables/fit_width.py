@@ -68,7 +68,7 @@ class FittedList:
 
 
 def fit_list(
-    rows: Sequence[Mapping[str, str]], folded: Mapping[str, int], spare: Sequence[str] = (), width: int = WIDTH
+    rows: Sequence[Mapping[str, object]], folded: Mapping[str, int], spare: Sequence[str] = (), width: int = WIDTH
 ) -> FittedList:
     """A list in which `folded` columns may get as narrow as their number, and `spare` ones leave, in this order."""
     headings = list(rows[0])
@@ -77,7 +77,7 @@ def fit_list(
         if name in headings:
             headings.remove(name)
             left_out.append(name)
-        cells = [[row[heading] for heading in headings] for row in rows]
+        cells = [[str(row[heading]) for heading in headings] for row in rows]
         natural = {name: _natural_width(cells, headings, place) for place, name in enumerate(headings)}
         least = {name: min(wide, folded.get(name, wide)) for name, wide in natural.items()}
         if _taken(least.values()) <= width:

@@ -96,7 +96,7 @@ def test_the_readmes_table_has_the_columns_of_a_real_one(tmp_path):
     real = run([*command, "--trials", "1", "--out", str(tmp_path / "out")], tmp_path)
     heading = [line for line in real.splitlines() if line.startswith("learner ")]
     shown = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("learner ")]
-    assert " ".join(heading).split() == " ".join(shown).split()
+    assert {*" ".join(heading).split()} == {*" ".join(shown).split()}, "in one block or in several, as numbers are wide"
 
 
 def test_the_metrics_page_names_every_metric():
