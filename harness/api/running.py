@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,11 @@ from harness.api.readying import ready_for_data, ready_for_trials
 from harness.api.request import RawExperiment, Request, read_request
 from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
+from harness.api.resuming import take_over, timed_otherwise
 from harness.api.session import Session
+from harness.budget import Budgeted
 from harness.data.arrays import Header
-from harness.errors import DataError, HarnessError
+from harness.errors import DataError
 from harness.executors.base import Executor
 from harness.experiment.housing import with_environments
 from harness.experiment.pairs import tell_incompatible
@@ -29,8 +31,8 @@ from harness.progress import Progress
 from harness.record import Record
 from harness.representing import groups_of, represent_shared
 from harness.rescore import dataset_opener, fill_in, tell_curves
-from harness.runner import Conditions, as_planned, pending, prepare_dataset, reuse, run_trials
-from harness.store import EXPERIMENT, RECORDS, Store, open_store, read_ranks, read_records
+from harness.runner import Conditions, as_planned, pending, prepare_dataset, run_trials
+from harness.store import EXPERIMENT, RECORDS, Store, open_store
 from harness.trials.trial import Trial
 from harness.wording import counted
 
@@ -130,8 +132,13 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
                 machine.id,
                 options.quiet_seconds,
             )
-            _run_in_store(work, todo, conditions)
-            records = [as_planned(store.records[trial.key], trial) for trial in trials]
+            budgeted = _budgeted(work, headers)
+            _run_in_store(work, todo, conditions, budgeted)
+            if budgeted is not None:
+                incompatible = (*incompatible, *budgeted.tell_left_out(store.records))
+                _describe(work, raw, machine, incompatible)
+            done = [trial for trial in trials if trial.key in store.records]
+            records = [as_planned(store.records[trial.key], trial) for trial in done]
     finally:
         progress.end()
     results = read_results([folder], session, records=records, asked=experiment.metrics)
@@ -152,7 +159,7 @@ class _Work:
 
 def _find_todo(work: _Work, options: RunOptions) -> Sequence[Trial]:
     """Take what is done elsewhere; gives the trials that are left to run."""
-    _take_over(options.reuse, work.trials, work.store, work.progress)
+    take_over(options.reuse, work.trials, work.store, work.progress)
     return pending(work.trials, work.store, retry_failed=options.retry_failed, rerun=options.rerun)
 
 
@@ -166,7 +173,26 @@ def _describe(work: _Work, raw: RawExperiment, machine: Machine, incompatible: S
         work.progress.say(f"{folder} holds more than this run: {EXPERIMENT} stays, this one is in {file.name}")
 
 
-def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions) -> None:
+def _budgeted(work: _Work, headers: Mapping[str, Header]) -> Budgeted | None:
+    """The trials under the experiment's budget, where it has one."""
+    budget = work.resolved.experiment.budget
+    if budget is None:
+        return None
+    sizes = {name: header.rows * header.classes for name, header in headers.items()}
+    return Budgeted(work.trials, sizes, budget)
+
+
+def _rounds(work: _Work, todo: Sequence[Trial], jobs: int, budgeted: Budgeted | None) -> Iterator[list[Trial]]:
+    """The trials to run, as many together as may share what is computed ahead."""
+    if budgeted is None:
+        yield from groups_of(todo, jobs)
+        return
+    waiting = {trial.key for trial in todo}
+    for group in budgeted.rounds(work.store.records):
+        yield [trial for trial in group if trial.key in waiting]
+
+
+def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions, budgeted: Budgeted | None = None) -> None:
     """Complete what is done, run the rest."""
     trials, store, progress = work.trials, work.store, work.progress
     try:
@@ -177,7 +203,7 @@ def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions) ->
         progress.begin(len(todo))
         metrics = [entry.spec for entry in work.resolved.metrics]
         noticed: set[str] = set()
-        for group in groups_of(todo, conditions.jobs):
+        for group in _rounds(work, todo, conditions.jobs, budgeted):
             represent_shared(group, work.executor, progress, conditions.jobs)
             run_trials(group, metrics, conditions, work.executor, store, progress, noticed)
     except KeyboardInterrupt:
@@ -230,16 +256,6 @@ def default_folder(trials: Sequence[Trial], experiment: Experiment) -> str:
     return f"{safe[:40]}-{key_of({'trials': first})[:6]}"
 
 
-def _take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
-    """Take finished trials from other folders."""
-    for folder in folders:
-        if folder.resolve() == store.folder.resolve():
-            raise HarnessError(f"--reuse {folder} is the results folder itself: it resumes by itself")
-        earlier = {record.key: record for record in read_records(folder)}
-        taken = reuse(trials, earlier, store, partial(read_ranks, folder))
-        progress.say(f"{counted(taken, 'finished trial')} taken from {folder}")
-
-
 def _tell_done(work: _Work, todo: Sequence[Trial]) -> None:
     """Say what is there already, and what of it the new run would have done otherwise."""
     records, experiment = work.store.records, work.resolved.experiment
@@ -252,14 +268,10 @@ def _tell_done(work: _Work, todo: Sequence[Trial]) -> None:
     if failed:
         text += f", {failed} of them failed (--retry-failed runs those again)"
     work.progress.say(text)
-    others = [record for record in done if _timed_otherwise(record, experiment)]
+    others = [record for record in done if timed_otherwise(record, experiment)]
     if others:
         timed = counted(len(others), "of these was", "of these were")
         work.progress.say(f"{timed} timed with other --threads or --jobs; another --out times them again")
-
-
-def _timed_otherwise(record: Record, experiment: Experiment) -> bool:
-    return (record.threads, record.jobs) != (experiment.threads, experiment.jobs)
 
 
 def _fill_in(work: _Work) -> None:
