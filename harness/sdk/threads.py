@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from harness.sdk.blas import one_blas_thread
+
 VARIABLE = "OMP_NUM_THREADS"
 """A trial sets this one for its learner, as it does those of other libraries."""
 Share = TypeVar("Share")
@@ -37,7 +39,7 @@ def in_threads(work: Callable[[Share], Found], shares: Iterable[Share]) -> list[
     threads = min(allowed_threads(), len(waiting))
     if threads <= 1:
         return [work(share) for share in waiting]
-    with ThreadPoolExecutor(threads, initializer=_take_a_share) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads, initializer=_take_a_share) as pool:
         return list(pool.map(work, waiting))
 
 
