@@ -14,8 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import archive, rules
-from harness.sdk.blas import one_blas_thread
-from harness.sdk.kernels.density import RANKED_ROWS, is_dense
+from harness.sdk.kernels.density import RANKED_ROWS, dense_rows, is_dense
 from harness.sdk.kernels.instances import Labels, canonical_rows, rows_between
 from harness.sdk.labels import as_labels, extend, has_several, name_labels
 from harness.sdk.saving import Saved
@@ -27,7 +26,7 @@ LEAST_SHARED_ROWS = RANKED_ROWS
 Matrix = Any
 """A dense or sparse matrix, or a data frame: whatever scikit-learn's validation takes."""
 Examples = Any
-"""A csr_array of float32 with each feature once in a row; where the learner takes dense rows and they are, an array."""
+"""A csr_array of float32 with each feature once in a row; an array where rows are dense and the learner takes such."""
 
 
 class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
@@ -50,7 +49,7 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
     ranks_in_threads: ClassVar[bool] = True
     """Whether rows are shared out among the threads that are allowed: `_rank` is then called in each of them."""
     takes_dense: ClassVar[bool] = False
-    """Whether rows that are dense stay so: training and `_rank` then get an array of float32, and else a csr_array."""
+    """Whether rows of which few values are 0 come as an array of float32, in whichever form they were given."""
     learned: ClassVar[str] = "classes_"
     """The attribute that training sets last: who has it is fitted."""
 
@@ -143,7 +142,7 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
     def _as_rows(self, X: Matrix) -> Examples:
         """Checked data as the learner takes them."""
         if self.takes_dense and is_dense(X):
-            return np.require(X, np.float32, ["C", "A"])
+            return dense_rows(X)
         return canonical_rows(X)
 
     def _generator(self) -> np.random.Generator:
@@ -164,8 +163,7 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         self._get_ready()
         parts = stretches(rows.shape[0], least=LEAST_SHARED_ROWS) if self.ranks_in_threads else []
         if len(parts) <= 1:
-            with one_blas_thread():
-                return self._rank(rows, k)
+            return self._rank(rows, k)
         return np.concatenate(in_threads(lambda part: self._rank(rows_between(rows, part), k), parts))
 
     def _get_ready(self) -> None:  # most learners are ready once they are trained

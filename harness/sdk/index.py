@@ -11,14 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import archive
-from harness.sdk.blas import one_blas_thread
 from harness.sdk.estimator import Classifier, Examples, Matrix
 from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.rows import Rows
-from harness.sdk.kernels.vectors import as_matrix, rank_vectors, score_vectors, spreading_pays
+from harness.sdk.kernels.vectors import as_matrix, fits_in_matrix, rank_vectors, score_vectors
 from harness.sdk.ranking import rank_all_classes
 
 
@@ -78,13 +77,12 @@ class IndexClassifier(Classifier):
         """What the classes at these positions, such as `rank` gives them, score in each row; 0 beside pads."""
         rows = self._known(X)
         if self._stays_dense(rows):
-            with one_blas_thread():
-                return score_vectors(as_matrix(self.rows_, self._n_columns()), rows, self.base_, ranks)
+            return score_vectors(as_matrix(self.rows_, self._n_columns()), rows, self.base_, ranks)
         return self._score_instances(self._as_instances(rows), ranks)
 
     def _stays_dense(self, X: Examples) -> bool:
-        """Whether rows are dense, and enough for a matrix of all weights."""
-        return isinstance(X, np.ndarray) and spreading_pays(*X.shape, self._n_columns())
+        """Whether rows are dense, and the weights not too many for a matrix."""
+        return isinstance(X, np.ndarray) and fits_in_matrix(X.shape[1], self._n_columns())
 
     def _known_instances(self, X: Matrix) -> Instances:
         return self._as_instances(self._known(X))

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from harness.abilities import AfterPass
 from harness.sdk import archive, rules
-from harness.sdk.blas import one_blas_thread
 from harness.sdk.estimator import Examples, Matrix
 from harness.sdk.index import IndexClassifier
 from harness.sdk.kernels.class_scores import score_classes
@@ -24,6 +23,7 @@ from harness.sdk.kernels.rows import empty_rows, enlarge, widen
 from harness.sdk.kernels.vectors import Block, as_matrix, matrix_edges, row_blocks, scored
 from harness.sdk.negative import warn_of_negative
 from harness.sdk.ranking import load_kernel, rank_all_classes, rank_touched_classes
+from harness.sdk.threads import one_blas_thread
 
 CACHED_CLASSES = 4096
 """Of how many classes the scores fit into the nearest cache, 32 kB."""

@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
 from harness.sdk.archive import expect_array
-from harness.sdk.blas import one_blas_thread
 from harness.sdk.estimator import Examples, Matrix
 from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.vectors import rank_vectors, spreading_pays
-from harness.sdk.threads import in_threads, stretches
+from harness.sdk.kernels.vectors import rank_vectors
+from harness.sdk.threads import in_threads, one_blas_thread, stretches
 from harness_tree.kernels.dense_oaa import put_back, take_regressors, train_densely
 from harness_tree.kernels.one_against_all import rank_oaa, train_columns
 from harness_tree.kernels.regressor import RegressorStep
@@ -91,10 +90,8 @@ class OAA(BatchLearner):
             self.base_ = np.pad(self.base_, (0, new_classes), constant_values=-np.inf)
 
     def _as_instances(self, rows: Examples) -> Any:
-        """Dense rows stay as they are where there are enough of them."""
-        if isinstance(rows, np.ndarray) and spreading_pays(*rows.shape, self.classes_.size):
-            return rows
-        return super()._as_instances(rows)
+        """Dense rows stay as they are."""
+        return rows if isinstance(rows, np.ndarray) else super()._as_instances(rows)
 
     def _learn(self, instances: Any, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
         """Classes learn by themselves, so that they are shared out among threads."""

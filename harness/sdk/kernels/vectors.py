@@ -24,11 +24,10 @@ from harness.sdk.kernels.density import RANKED_ROWS, Vectors
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, freeze
 from harness.sdk.kernels.topk import fill_top_k
+from harness.sdk.threads import one_blas_thread
 
 BLOCK_ROWS = 64
 """So many instances are learned from at once: longer blocks score faster, and have more to correct."""
-FEWEST_ROWS = 16
-"""For fewer the weights are not spread out into a matrix."""
 MOST_BYTES = 1_000_000_000
 
 
@@ -49,9 +48,9 @@ WEIGHTS = writes(float32, 2)
 BLOCK = named(Block, reads(int64), reads(float32, 2), writes(float32, 2), reads(float32, 2))
 
 
-def spreading_pays(n_rows: int, n_features: int, n_classes: int) -> bool:
-    """Whether a matrix of all weights is worth being made for so many dense rows."""
-    return n_rows >= FEWEST_ROWS and 4 * n_features * n_classes <= MOST_BYTES
+def fits_in_matrix(n_features: int, n_classes: int) -> bool:
+    """Whether all weights can be spread out into a matrix."""
+    return 4 * n_features * n_classes <= MOST_BYTES
 
 
 def as_matrix(rows: Rows, n_classes: int) -> Vectors:
@@ -130,9 +129,10 @@ def rank_vectors(
     A row of zeros ranks nothing, unless it is said that it does.
     """
     ranked = np.empty((X.shape[0], k), np.int32)
-    for first in range(0, X.shape[0], RANKED_ROWS):
-        rows = X[first : first + RANKED_ROWS]
-        fill_vector_ranks(rows @ matrix, base, ranked[first : first + RANKED_ROWS])
+    with one_blas_thread():
+        for first in range(0, X.shape[0], RANKED_ROWS):
+            rows = X[first : first + RANKED_ROWS]
+            fill_vector_ranks(rows @ matrix, base, ranked[first : first + RANKED_ROWS])
     if not empty_too:
         ranked[~X.any(axis=1)] = -1
     return ranked
