@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import archive, rules
-from harness.sdk.kernels.density import RANKED_ROWS, dense_rows, is_dense
+from harness.sdk.kernels.density import RANKED_ROWS, dense_rows, pays_as_dense
 from harness.sdk.kernels.instances import Labels, canonical_rows, rows_between
 from harness.sdk.labels import as_labels, extend, has_several, name_labels
 from harness.sdk.saving import Saved
@@ -141,7 +141,7 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
 
     def _as_rows(self, X: Matrix) -> Examples:
         """Checked data as the learner takes them."""
-        if self.takes_dense and is_dense(X):
+        if self.takes_dense and pays_as_dense(X, self.classes_.size):
             return dense_rows(X)
         return canonical_rows(X)
 

@@ -17,7 +17,7 @@ from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.rows import Rows
-from harness.sdk.kernels.vectors import as_matrix, fits_in_matrix, rank_vectors, score_vectors
+from harness.sdk.kernels.vectors import as_matrix, rank_vectors, score_vectors
 from harness.sdk.ranking import rank_all_classes
 
 
@@ -65,7 +65,7 @@ class IndexClassifier(Classifier):
     # -- asking
 
     def _rank(self, X: Examples, k: int) -> NDArray[np.int32]:
-        if self._stays_dense(X):
+        if isinstance(X, np.ndarray):
             return self._rank_vectors(X, k)
         return self._rank_instances(self._as_instances(X), k)
 
@@ -76,13 +76,9 @@ class IndexClassifier(Classifier):
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """What the classes at these positions, such as `rank` gives them, score in each row; 0 beside pads."""
         rows = self._known(X)
-        if self._stays_dense(rows):
+        if isinstance(rows, np.ndarray):
             return score_vectors(as_matrix(self.rows_, self._n_columns()), rows, self.base_, ranks)
         return self._score_instances(self._as_instances(rows), ranks)
-
-    def _stays_dense(self, X: Examples) -> bool:
-        """Whether rows are dense, and the weights not too many for a matrix."""
-        return isinstance(X, np.ndarray) and fits_in_matrix(X.shape[1], self._n_columns())
 
     def _known_instances(self, X: Matrix) -> Instances:
         return self._as_instances(self._known(X))

@@ -94,7 +94,7 @@ class OnlineClassifier(IndexClassifier):
         rows, labels = self._begin(X, y)
         if self.ignores_not_positive:
             warn_of_negative(rows, self)
-        examples = rows if self._stays_dense(rows) else self._as_instances(rows)
+        examples = rows if isinstance(rows, np.ndarray) else self._as_instances(rows)
         self._begin_index(n_edges=_n_edges(examples))
         generator = self._generator()
         for number in range(1, self.passes + 1):
@@ -115,7 +115,7 @@ class OnlineClassifier(IndexClassifier):
         rows, labels, first = self._begin_batch(X, y, classes)
         if self.ignores_not_positive and first:  # later batches would repeat it
             warn_of_negative(rows, self)
-        examples = rows if self._stays_dense(rows) else self._as_instances(rows)
+        examples = rows if isinstance(rows, np.ndarray) else self._as_instances(rows)
         if first:
             self._begin_index(n_edges=_n_edges(examples))
         else:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.estimator import Examples
+from harness.sdk.estimator import Examples, Matrix
 from harness.sdk.kernels.density import Vectors
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.instances import Instances, Labels, canonical_rows
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.vectors import Block
 from harness_prototype.kernels.dense_updates import learn_mmp
@@ -74,8 +74,9 @@ class MMP(OnlineClassifier):
         base = self.base_
         learn_mmp(W, block, labels, base, np.empty_like(base), np.empty_like(base), no_moves(base.size))
 
-    def _stays_dense(self, X: Examples) -> bool:
-        return not self.touched_only and super()._stays_dense(X)
+    def _as_rows(self, X: Matrix) -> Examples:
+        """What a row touches is asked of sparse ones alone."""
+        return canonical_rows(X) if self.touched_only else super()._as_rows(X)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {"touched_only": rules.flag(self.touched_only)}

@@ -14,18 +14,30 @@ LEAST_DENSITY = 0.25
 """Rows are dense from this share of values other than 0 on; below it they are faster as sparse ones."""
 FEWEST_ROWS = 16
 """For fewer rows weights are not spread out into a matrix."""
+LEAST_WEIGHTS, MOST_WEIGHTS = 4_096, 250_000_000
+"""Features times classes: with fewer a block of rows costs more than it spares, more would take over 1 GB."""
+LEAST_VALUE, MOST_VALUE = 1e-12, 1e12
+"""Products of values beyond these, and their sums, may be too much or too little for float32."""
 RANKED_ROWS = 128
 """So many dense rows are ranked at once. Threads part rows at multiples of it, so that the same products are made."""
 
 Vectors = NDArray[np.float32]
 
 
-def is_dense(X: Any) -> bool:
-    """Whether a matrix, in whichever form it comes, has rows enough and few values that are 0."""
-    if X.shape[0] < FEWEST_ROWS:
+def pays_as_dense(X: Any, n_classes: int) -> bool:
+    """Whether a matrix, in whichever form it comes, is better gone through row by whole row.
+
+    Few of its values are 0, the largest is within bounds, and so is the size of a matrix of all weights.
+    """
+    n_rows, n_features = X.shape
+    n_weights = n_features * n_classes
+    if n_rows < FEWEST_ROWS or not LEAST_WEIGHTS <= n_weights <= MOST_WEIGHTS:
         return False
-    count = X.nnz if issparse(X) else np.count_nonzero(X)
-    return bool(count >= LEAST_DENSITY * X.shape[0] * X.shape[1])
+    values = X.data if issparse(X) else X
+    if np.count_nonzero(values) < LEAST_DENSITY * n_rows * n_features:
+        return False
+    largest = max(abs(float(values.min())), abs(float(values.max())))
+    return LEAST_VALUE <= largest <= MOST_VALUE
 
 
 def dense_rows(X: Any) -> Vectors:

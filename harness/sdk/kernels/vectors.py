@@ -28,7 +28,6 @@ from harness.sdk.threads import one_blas_thread
 
 BLOCK_ROWS = 64
 """So many instances are learned from at once: longer blocks score faster, and have more to correct."""
-MOST_BYTES = 1_000_000_000
 
 
 class Block(NamedTuple):
@@ -46,11 +45,6 @@ class Block(NamedTuple):
 WEIGHTS = writes(float32, 2)
 """W, classes x features."""
 BLOCK = named(Block, reads(int64), reads(float32, 2), writes(float32, 2), reads(float32, 2))
-
-
-def fits_in_matrix(n_features: int, n_classes: int) -> bool:
-    """Whether all weights can be spread out into a matrix."""
-    return 4 * n_features * n_classes <= MOST_BYTES
 
 
 def as_matrix(rows: Rows, n_classes: int) -> Vectors:
@@ -151,9 +145,10 @@ def score_vectors(
 ) -> NDArray[np.float64]:
     """What the classes at these positions score in each row, to the last bit as ranking has it; 0 beside pads."""
     scores = np.zeros(ranks.shape)
-    for first in range(0, X.shape[0], RANKED_ROWS):
-        part = slice(first, first + RANKED_ROWS)
-        all_scores = X[part] @ matrix + base.astype(np.float32)
-        scores[part] = np.take_along_axis(all_scores, np.maximum(ranks[part], 0), axis=1)
+    with one_blas_thread():
+        for first in range(0, X.shape[0], RANKED_ROWS):
+            part = slice(first, first + RANKED_ROWS)
+            all_scores = X[part] @ matrix + base.astype(np.float32)
+            scores[part] = np.take_along_axis(all_scores, np.maximum(ranks[part], 0), axis=1)
     scores[ranks < 0] = 0.0
     return scores
