@@ -23,7 +23,7 @@ Labels = Any
 Kind = Literal["flat", "tree", "other"]
 """Flat: every class competes at once. Tree: classes are reached by a path. Other: nobody has said."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
-Ability = Literal["multilabel"]
+Ability = Literal["multilabel", "text"]
 Takes = Literal["text", "counts"]
 """What a representation is fitted on: texts, or rows of numbers."""
 Gives = Literal["counts", "vectors", "same"]
@@ -48,7 +48,7 @@ class LearnerSpec:
     needs: frozenset[Need] = frozenset()
     """What the data must have, or how it must arrive; checked before any training."""
     supports: frozenset[Ability] = frozenset()
-    """What the learner can do beyond one label a row; checked before any training."""
+    """What it takes beyond numbers with one label a row: several labels; texts as they are, where the data has any."""
     preload: tuple[str, ...] = ()
     """Modules that the fork server of this distribution imports once, so that trials start warm: nothing else is
     imported ahead. They must start no thread, and draw no random number that a trial goes on from."""
