@@ -29,9 +29,9 @@ class Budgeted:
     """Rows times classes, by data set."""
     budget: BudgetTable
 
-    def rounds(self, records: Mapping[str, Record]) -> Iterator[list[Trial]]:
-        """The trials that may run, a round on a data set at a time, each decided upon when its turn comes."""
-        in_order = sorted(self.trials, key=self._turn)
+    def rounds(self, records: Mapping[str, Record], todo: Sequence[Trial]) -> Iterator[list[Trial]]:
+        """Of the trials to do those that may run, a round on a data set at a time, decided upon when its turn comes."""
+        in_order = sorted(todo, key=self._turn)
         for _, group in groupby(in_order, key=self._turn):
             if self.budget.hours is not None and self._hours_spent(records) >= self.budget.hours:
                 return
