@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.api.describing import experiment_file, write_experiment
+from harness.api.giving_up import find_exhausted, leave_out
 from harness.api.leaking import tell_leaks
 from harness.api.readying import ready_for_data, ready_for_trials
 from harness.api.request import RawExperiment, Request, read_request
@@ -177,9 +178,13 @@ def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions) ->
         progress.begin(len(todo))
         metrics = [entry.spec for entry in work.resolved.metrics]
         noticed: set[str] = set()
-        for group in groups_of(todo, conditions.jobs):
-            represent_shared(group, work.executor, progress, conditions.jobs)
-            run_trials(group, metrics, conditions, work.executor, store, progress, noticed)
+        give_up = work.resolved.experiment.give_up
+        for group in groups_of(todo, 1 if give_up else conditions.jobs):
+            hopeless = find_exhausted(group, trials, store.records) if give_up else {}
+            leave_out(hopeless, conditions, store, progress)
+            worthwhile = [trial for trial in group if trial.key not in hopeless]
+            represent_shared(worthwhile, work.executor, progress, conditions.jobs)
+            run_trials(worthwhile, metrics, conditions, work.executor, store, progress, noticed)
     except KeyboardInterrupt:
         progress.end()
         work.executor.close()
