@@ -14,7 +14,8 @@ from pathlib import Path
 from harness.data.arrays import read_header
 from harness.progress import Progress
 from harness.record import Measured, Record, Status, make_record
-from harness.runner import Conditions, circumstances_of, plain_names
+from harness.recording import plain_names
+from harness.runner import Conditions, common_circumstances
 from harness.store import Store
 from harness.trials.trial import Trial
 
@@ -50,7 +51,7 @@ def leave_out(hopeless: Mapping[str, Exhausted], conditions: Conditions, store: 
     for one in hopeless.values():
         message = f"not run: out of {LACKED[one.status]} on {one.smaller}, which is smaller"
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        circumstances = replace(circumstances_of(conditions), started=now)
+        circumstances = replace(common_circumstances(conditions), started=now)
         record = make_record(plain_names(one.trial), Measured(status=one.status, message=message), circumstances)
         store.append(record, None)
         progress.on_record(record)
