@@ -12,16 +12,21 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import archive
-from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.estimator import LEAST_SHARED_ROWS, Classifier, Matrix
 from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
-from harness.sdk.kernels.instances import Instances, as_instances
+from harness.sdk.kernels.instances import Instances, as_instances, rows_between
 from harness.sdk.kernels.rows import Rows
-from harness.sdk.ranking import rank_all_classes
+from harness.sdk.ranking import rank_all_classes, rank_and_score_all
+from harness.sdk.threads import in_threads, stretches
 
 
 def _scores_by_index(learner: IndexClassifier) -> bool:
     return learner.scores_by_index
+
+
+def _ranks_with_scores(learner: IndexClassifier) -> bool:
+    return learner.ranks_with_scores
 
 
 class IndexClassifier(Classifier):
@@ -37,6 +42,8 @@ class IndexClassifier(Classifier):
     records: ClassVar[Mapping[str, archive.RecordClass]] = {"rows_": Edges}
     scores_by_index: ClassVar[bool] = True
     """Whether classes are ranked by the sum above and nothing else: only then are there `scores`."""
+    ranks_with_scores: ClassVar[bool] = False
+    """Whether `_rank_instances` is left as it is here, for all classes: only then is there `rank_scored`."""
 
     rows_: Rows
     base_: NDArray[np.float64]
@@ -70,6 +77,19 @@ class IndexClassifier(Classifier):
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """What the classes at these positions, such as `rank` gives them, score in each row; 0 beside pads."""
         return self._score_instances(self._known_instances(X), ranks)
+
+    @available_if(_ranks_with_scores)  # type: ignore[untyped-decorator]  # the same
+    def rank_scored(self, X: Matrix, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """What `rank` and `scores` give, to the last bit, from sums that are made once for both."""
+        rows = self._known(X)
+        parts = stretches(rows.shape[0], least=LEAST_SHARED_ROWS)
+        ranks, scores = zip(
+            *in_threads(lambda part: self._rank_scored(rows_between(rows, part), k), parts), strict=True
+        )
+        return np.concatenate(ranks), np.concatenate(scores)
+
+    def _rank_scored(self, rows: csr_array, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        return rank_and_score_all(self.rows_, self._as_instances(rows), self.base_, k)
 
     def _known_instances(self, X: Matrix) -> Instances:
         return self._as_instances(self._known(X))

@@ -52,6 +52,7 @@ class PA(OnlineClassifier):
     """
 
     takes_several: ClassVar[bool] = True
+    ranks_with_scores: ClassVar[bool] = True
 
     def __init__(
         self,

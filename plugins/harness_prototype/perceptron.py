@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +40,8 @@ class Perceptron(OnlineClassifier):
     index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
     n_features_in_ : the number of features.
     """
+
+    ranks_with_scores: ClassVar[bool] = True
 
     def __init__(self, *, passes: int = 10, random_state: int | np.random.RandomState | None = None) -> None:
         self.passes = passes
