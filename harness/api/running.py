@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.describing import experiment_file, write_experiment
+from harness.api.giving_up import find_exhausted, leave_out
 from harness.api.leaking import tell_leaks
 from harness.api.placing import trial_executor
 from harness.api.readying import ready_for_data, ready_for_trials
@@ -189,9 +190,13 @@ def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options
         )
     with trial_executor(work, place, allow_differences=options.allow_differences) as executor:
         at_once = conditions.jobs if place is None else MANY
-        for group in groups_of(todo, at_once):
-            represent_shared(group, work.executor, work.progress, conditions.jobs)
-            run_trials(group, metrics, conditions, executor, work.store, work.progress, noticed)
+        give_up = work.resolved.experiment.give_up
+        for group in groups_of(todo, 1 if give_up else at_once):
+            hopeless = find_exhausted(group, work.trials, work.store.records) if give_up else {}
+            leave_out(hopeless, conditions, work.store, work.progress)
+            worthwhile = [trial for trial in group if trial.key not in hopeless]
+            represent_shared(worthwhile, work.executor, work.progress, conditions.jobs)
+            run_trials(worthwhile, metrics, conditions, executor, work.store, work.progress, noticed)
 
 
 def _read_data(

@@ -238,6 +238,8 @@ class Experiment(FileTable):
     """The cluster that trials run on; None for this machine."""
     timeout_seconds: Annotated[Seconds | None, Field(alias="timeout")] = None
     memory_bytes: Annotated[Annotated[int, PlainValidator(parse_memory)] | None, Field(alias="memory")] = None
+    give_up: bool = False
+    """Whether a learner that runs out of time or memory is left out on larger data from the same source."""
     metrics: Annotated[tuple[str, ...], _reading(split_list), Field(min_length=1)] | None = None
     representation: Representations = ()
     split: SplitValue = parse_split(DEFAULT_SPLIT)
