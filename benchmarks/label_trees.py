@@ -46,8 +46,8 @@ HEAD = f"""# Speed and accuracy of label trees and shortlists
 
 Written by `python benchmarks/label_trees.py`; do not edit by hand. Processor time of one thread, the best of some runs;
 training with defaults, ranking {DEPTH} deep. R1 and R5: the share of test rows with a true class in the first place,
-and among the first five. Ratios: the time of the fastest other tool over ours, so that above 1 it takes longer. Aims, at no
-lower R1 and R5: `label-tree` 1.5 for training and 3 for ranking, `shortlist` 2 and 5.
+and among the first five. Ratios: the time of the fastest other tool over ours, so that above 1 it takes longer.
+Aims, at no lower R1 and R5: `label-tree` 1.5 for training and 3 for ranking, `shortlist` 2 and 5.
 
 omikuji is its Parabel with one tree, asked row by row: its interface has no other way. The bar that it draws while it
 trains is sent nowhere, but drawing it is in its time. PECOS is XR-Linear with its defaults, a beam of 10, asked for all
