@@ -152,6 +152,10 @@ class Shortlist(Classifier):
 
     # -- asking
 
+    def _get_ready(self) -> None:
+        if isinstance(self.proposer_, Classifier):
+            self.proposer_._get_ready()  # before the rows are shared out among threads
+
     def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
         proposed = self._propose(X, k)
         ranked = np.empty((X.shape[0], k), np.int32)
