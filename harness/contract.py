@@ -100,8 +100,7 @@ class DatasetSpec:
     licence: str = ""
     citation: str = ""
     stamp: str | None = None
-    """"module:function" that names the raw content cheaply, and may take the loader's parameters; when its answer
-    changes, the data is parsed again."""
+    """"module:function" that names the raw content cheaply, by the parameters; if that changes, it is parsed anew."""
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Params | None = None
@@ -113,9 +112,9 @@ class DatasetSpec:
     facts: Mapping[str, int] = field(default_factory=dict)
     """What must be found with the default parameters, by the names in FACTS."""
     opens: tuple[str, ...] = ()
-    """Endings of the user's files that it reads, such as ".csv", or "/" for folders; its loader takes `path`."""
+    """What of the user's it reads, as `path`: ".csv" by the ending, "/" folders, "hf:" addresses; see `recognises`."""
     recognises: str | None = None
-    """"module:function" that tells from a path whether the content is its own, where the ending does not decide."""
+    """"module:function" that tells from a path if the content is its own, where ending and parameters do not decide."""
     wraps: str = ""
     """The parameter that gets another data set, loaded, for one made from any: `subsample(icd10cm)`."""
 
@@ -258,10 +257,11 @@ class Dataset:
     groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     times: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """By a column's name, a number for each row, which equal values share, and of times the later the larger."""
+    revision: str = ""
+    """Which state of the data this is, in the words of whoever keeps it: a commit, a version and a checksum."""
 
     @property
     def rows(self) -> int:
-        """How many there are."""
         return int(self.y.shape[0])
 
 
