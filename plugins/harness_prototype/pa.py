@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.vectors import Block
+from harness_prototype.kernels.dense_updates import learn_pa
 from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
 PA_VARIANTS = ("PA", "PA-I", "PA-II")
@@ -52,6 +55,9 @@ class PA(OnlineClassifier):
     """
 
     takes_several: ClassVar[bool] = True
+    ranks_with_scores: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
+    when_too_large: ClassVar[str] = "scale X up, or use PA-I or PA-II"
 
     def __init__(
         self,
@@ -82,8 +88,11 @@ class PA(OnlineClassifier):
         rows, scores = self.rows_, np.empty_like(self.base_)
         done = update_pa(rows, instances, labels, order, self.base_, scores, self._step())
         if not np.isfinite(rows.weights[: rows.heads[0]]).all():
-            raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
+            raise ValueError(f"weights outgrew float32 in pass {number}: {self.when_too_large}")
         return done
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        learn_pa(W, block, labels, self.base_, np.empty_like(self.base_), self._step())
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

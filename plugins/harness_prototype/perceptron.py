@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.vectors import Block
+from harness_prototype.kernels.dense_updates import learn_perceptron
 from harness_prototype.kernels.perceptron import update_perceptron
 from harness_prototype.limits import check_finite
 
@@ -39,6 +44,9 @@ class Perceptron(OnlineClassifier):
     n_features_in_ : the number of features.
     """
 
+    ranks_with_scores: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
+
     def __init__(self, *, passes: int = 10, random_state: int | np.random.RandomState | None = None) -> None:
         self.passes = passes
         self.random_state = random_state
@@ -47,6 +55,9 @@ class Perceptron(OnlineClassifier):
         done = update_perceptron(self.rows_, instances, labels.indices, order, self.base_, np.empty_like(self.base_))
         check_finite(self.rows_, number)
         return done
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        learn_perceptron(W, block, labels.indices, self.base_, np.empty_like(self.base_))
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {}
