@@ -19,12 +19,9 @@ from harness.sdk.index import IndexClassifier
 from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack_rows
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
-from harness.sdk.kernels.rows import empty_rows, enlarge, widen
+from harness.sdk.kernels.rows import CACHED_CLASSES, empty_rows, enlarge, widen
 from harness.sdk.negative import warn_of_negative
 from harness.sdk.ranking import load_kernel, rank_all_classes, rank_touched_classes
-
-CACHED_CLASSES = 4096
-"""Of how many classes the scores fit into the nearest cache, 32 kB."""
 
 
 class OnlineClassifier(IndexClassifier):

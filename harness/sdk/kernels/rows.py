@@ -23,6 +23,8 @@ NONE = np.uint32(0xFFFFFFFF)
 """Ends a free list."""
 MOST_EDGES = int(NONE)
 N_LEVELS = 32
+CACHED_CLASSES = 4096
+"""Of how many classes the scores fit into the nearest cache, 32 kB."""
 
 
 class Rows(NamedTuple):
@@ -110,14 +112,28 @@ def has_room(rows: Rows, features: Array, extra: int) -> bool:
 
 
 @helper()
-def shift(rows: Rows, f: Any, gainer: Any, loser: Any, change: Any) -> None:
-    """W[f, gainer] += change, W[f, loser] -= change; an edge appears when it is new, and vanishes when it gets zero."""
+def find_two(rows: Rows, f: Any, gainer: Any, loser: Any) -> Any:
+    """The places of two classes in row f, counted from 1; 0 for one that is not there."""
     start, length = rows.start[f], np.uint32(rows.length[f])
     gain, lose = np.uint32(0), np.uint32(0)
     for e in range(length):  # each class is there at most once, so a sum finds it: no branch, and in vector registers
         c, place = rows.classes[start + e], np.uint32(e + 1)
         gain += place * np.uint32(c == gainer)
         lose += place * np.uint32(c == loser)
+    return gain, lose
+
+
+@helper()
+def shift(rows: Rows, f: Any, gainer: Any, loser: Any, change: Any) -> None:
+    """W[f, gainer] += change, W[f, loser] -= change; an edge appears when it is new, and vanishes when it gets zero."""
+    gain, lose = find_two(rows, f, gainer, loser)
+    shift_found(rows, f, gainer, loser, gain, lose, change)
+
+
+@helper()
+def shift_found(rows: Rows, f: Any, gainer: Any, loser: Any, gain: Any, lose: Any, change: Any) -> None:
+    """The same, where it is known in which places they are."""
+    start = rows.start[f]
     vanished = gain > 0 and changes_to_zero(rows.weights, start + (gain - np.uint32(1)), change)
     vanished |= lose > 0 and changes_to_zero(rows.weights, start + (lose - np.uint32(1)), -change)
     if gain == 0:
