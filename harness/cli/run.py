@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tabulate import tabulate
 
 from harness import api
+from harness.cli.lists import show_rows
 from harness.cli.options import FilePath, OneName, names_option, plugin_options
 from harness.cli.showing import end_code, show_table, tell_page
 from harness.errors import SpecError
@@ -175,10 +175,11 @@ def show_plan(planned: Plan) -> int:
             "data set": trial.dataset,
             "representation": trial.representation,
             "split": str(trial.split),
-            "seed": trial.seed,
+            "seed": str(trial.seed),
         }
         rows.append(row)
-    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+    folded = {"learner": 20, "parameters": 16, "data set": 16}
+    show_rows(rows, folded, ("split", "representation"), "A wider window has them.")
     experiment = planned.experiment
     timeout = f"{experiment.timeout_seconds:g} s" if experiment.timeout_seconds else "none"
     memory = f"{experiment.memory_bytes / 1e9:g} GB" if experiment.memory_bytes else "none"

@@ -15,9 +15,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import archive, rules
-from harness.sdk.kernels.instances import Labels, canonical_rows
+from harness.sdk.kernels.instances import Labels, canonical_rows, rows_between
 from harness.sdk.labels import as_labels, extend, has_several, name_labels
 from harness.sdk.saving import Saved
+from harness.sdk.threads import in_threads, stretches
+
+LEAST_SHARED_ROWS = 64
+"""Fewer rows than that a thread are not worth starting one."""
 
 Matrix = Any
 """A dense or sparse matrix, or a data frame: whatever scikit-learn's validation takes."""
@@ -40,6 +44,8 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
     """Whether a row may have any number of labels: y is then an indicator matrix, rows x classes."""
     values: ClassVar[Any] = np.float32
     """The type of X's values in training and ranking, as scikit-learn's validation takes it."""
+    ranks_in_threads: ClassVar[bool] = True
+    """Whether rows are shared out among the threads that are allowed: `_rank` is then called in each of them."""
     learned: ClassVar[str] = "classes_"
     """The attribute that training sets last: who has it is fitted."""
 
@@ -144,7 +150,14 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
         rows = self._known(X)
         rules.enforce({"k": rules.count(k)}, {"k": k})
-        return self._rank(rows, k)
+        self._get_ready()
+        parts = stretches(rows.shape[0], least=LEAST_SHARED_ROWS) if self.ranks_in_threads else []
+        if len(parts) <= 1:
+            return self._rank(rows, k)
+        return np.concatenate(in_threads(lambda part: self._rank(rows_between(rows, part), k), parts))
+
+    def _get_ready(self) -> None:  # most learners are ready once they are trained
+        """Make what ranking needs and training has left to do: after it `_rank` changes nothing, in any thread."""
 
     def _known(self, X: Matrix) -> csr_array:
         """The rows of X, which has the features of training."""

@@ -88,6 +88,7 @@ class Wrapper(Classifier):
     """
 
     values: ClassVar[Any] = "numeric"  # what they become is for the learner inside to say
+    ranks_in_threads: ClassVar[bool] = False  # the learner inside may, and knows how
     learned: ClassVar[str] = "models_"
 
     learner: Any

@@ -24,8 +24,8 @@ load_kernel(ranks_untouched=True)
 class SVM(LinearMachine):
     """One-vs-rest linear support vector machines, by coordinate descent in the dual (Hsieh and others, 2008).
 
-    Classes are trained on their own, on as many threads as numba has been given (`harness run --threads` does it);
-    their number changes no weight.
+    Classes are trained on their own, on as many threads as are allowed (`harness run --threads`, or the variable
+    OMP_NUM_THREADS); their number changes no weight.
 
     The default of C is chosen on validation parts (docs/defaults.md); KDD 2008 has C=1.
 

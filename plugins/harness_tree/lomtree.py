@@ -193,6 +193,9 @@ class LOMtree(TreeLearner, BatchLearner):
 
     # -- asking
 
+    def _get_ready(self) -> None:
+        self._lists()
+
     def _lists(self) -> ClassLists:
         """What each node knows of classes; made when first asked for after training."""
         if not hasattr(self, "list_starts_"):

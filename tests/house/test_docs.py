@@ -94,9 +94,9 @@ def test_every_link_to_a_file_leads_somewhere(page):
 def test_the_readmes_table_has_the_columns_of_a_real_one(tmp_path):
     command = ["harness", "run", "--learners", "pa,perceptron,ff", "--datasets", "digits"]
     real = run([*command, "--trials", "1", "--out", str(tmp_path / "out")], tmp_path)
-    heading = next(line for line in real.splitlines() if line.startswith("learner "))
-    shown = next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("learner "))
-    assert heading.split() == shown.split()
+    heading = [line for line in real.splitlines() if line.startswith("learner ")]
+    shown = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("learner ")]
+    assert {*" ".join(heading).split()} == {*" ".join(shown).split()}, "in one block or in several, as numbers are wide"
 
 
 def test_the_metrics_page_names_every_metric():

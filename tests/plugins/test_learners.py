@@ -74,6 +74,23 @@ def test_it_learns(set_up):
 
 
 @every
+def test_the_number_of_threads_changes_no_bit(set_up, monkeypatch):
+    given = problem(n=300)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    alone = fitted(set_up, given)
+    expected, ranks = learned(alone), alone.rank(given.X, 5)
+    for threads in ("2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        learner = fitted(set_up, given)
+        assert_array_equal(learner.rank(given.X, 5), ranks)
+        assert_array_equal(alone.predict(given.X), learner.predict(given.X))
+        found = learned(learner)
+        assert found.keys() == expected.keys()
+        for name in found:
+            assert_array_equal(found[name], expected[name], err_msg=name)
+
+
+@every
 def test_it_has_what_the_contract_rewards(set_up):
     learner = fitted(set_up, problem())
     for ability in (Ranks, HasIndexSize, HasIndexBytes, TouchesEdges):

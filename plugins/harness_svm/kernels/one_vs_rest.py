@@ -7,11 +7,9 @@ no parallel code to compile.
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -19,7 +17,11 @@ from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, squa
 from harness.sdk.kernels.arrays import Array
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.threads import in_threads, stretches
 from harness_svm.kernels.dual import DualProblem, DualSpace, empty_dual_space, move_over, solve
+
+STRETCHES_PER_THREAD = 8
+"""Classes differ in what they take: who is done with a stretch gets another."""
 
 
 class Machines(NamedTuple):
@@ -33,7 +35,7 @@ class Machines(NamedTuple):
 def train_one_vs_rest(
     instances: Instances, labels: Labels, n_features: int, n_classes: int, problem: DualProblem, seed: int, prune: float
 ) -> Machines:
-    """One machine for each class, shared out among as many threads as numba has been given.
+    """One machine for each class, shared out among the threads that are allowed.
 
     All start where a machine without any instance of its own ends: in few sweeps, for most differ little from it.
     Whatever the number of threads, the outcome is the same.
@@ -41,14 +43,8 @@ def train_one_vs_rest(
     features = by_frequency(instances, n_features)
     job = _Job(renamed(instances, places_of(features)), _by_class(labels, n_classes), problem, seed, prune)
     start = job.start(n_features)
-    threads = min(get_num_threads(), n_classes)
-    shares = [range(t, n_classes, threads) for t in range(threads)]
-    if threads == 1:
-        found = job.train(shares[0], start)
-    else:
-        with ThreadPoolExecutor(threads) as pool:  # the kernels run without Python's lock
-            some = pool.map(lambda share: job.train(share, start), shares)
-            found = sorted(itertools.chain(*some), key=lambda machine: machine.c)
+    shares = stretches(n_classes, per_thread=STRETCHES_PER_THREAD)
+    found = list(itertools.chain(*in_threads(lambda share: job.train(share, start), shares)))
     return _collect(found, features)
 
 
@@ -85,10 +81,10 @@ class _Job:
         solve(self.instances, self.squares, self.problem, space)
         return space
 
-    def train(self, share: range, start: DualSpace) -> list[_Machine]:
+    def train(self, share: slice, start: DualSpace) -> list[_Machine]:
         """The machines of some classes, one after the other in one space."""
         space = empty_dual_space(start.alpha.size, start.w.size - 1)
-        return [self._train_one(c, start, space) for c in share]
+        return [self._train_one(c, start, space) for c in range(share.start, share.stop)]
 
     def _train_one(self, c: int, start: DualSpace, space: DualSpace) -> _Machine:
         own, bias = self.members[c], self.problem.bias
