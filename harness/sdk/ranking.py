@@ -14,16 +14,21 @@ from harness.sdk.kernels.rows import Rows
 
 def load_kernel(ranks_untouched: bool) -> None:
     """Compile what a learner ranks with, and not what it does not need."""
-    import_module("harness.sdk.kernels.ranking" if ranks_untouched else "harness.sdk.kernels.touched")
+    names = ("ranking", "bounded_ranking") if ranks_untouched else ("touched",)
+    for name in names:
+        import_module(f"harness.sdk.kernels.{name}")
 
 
 def rank_all_classes(rows: Rows, instances: Instances, base: NDArray[np.float64], k: int) -> NDArray[np.int32]:
     """The k best of all classes, by sum_f x_f W[f, c] + base_c."""
     if pays(rows, instances, base.size):
         return rank_dense(rows, instances, base, k)
-    from harness.sdk.kernels.ranking import rank_by_index  # noqa: PLC0415 (compiles what not every learner needs)
+    from harness.sdk.kernels import bounded_ranking, ranking  # noqa: PLC0415 (compiles what not every learner needs)
 
-    return rank_by_index(rows, instances, base, k)
+    features = bounded_ranking.worth_a_matrix(rows, instances, base.size, k)
+    if features.size:
+        return bounded_ranking.rank_bounded(rows, features, instances, base, k)
+    return ranking.rank_by_index(rows, instances, base, k)
 
 
 def rank_touched_classes(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
+from harness_prototype.kernels.passive_aggressive import PAStep, update_pa, update_pa_parted
+from harness_prototype.parts import Parts, learn_in_parts, met_often
 
 PA_VARIANTS = ("PA", "PA-I", "PA-II")
 PA_STEPS = ("printed", "exact")
@@ -79,11 +80,35 @@ class PA(OnlineClassifier):
         )
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        rows, scores = self.rows_, np.empty_like(self.base_)
-        done = update_pa(rows, instances, labels, order, self.base_, scores, self._step())
-        if not np.isfinite(rows.weights[: rows.heads[0]]).all():
+        features = met_often(instances, self.n_features_in_, self.base_.size)
+        if features.size:
+            self._learn_in_parts(features, instances, labels, order)
+            done = order.size
+        else:
+            scores = np.empty_like(self.base_)
+            done = update_pa(self.rows_, instances, labels, order, self.base_, scores, self._step())
+        if not np.isfinite(self.rows_.weights[: self.rows_.heads[0]]).all():
             raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
         return done
+
+    def _learn_in_parts(
+        self, features: NDArray[np.int64], instances: Instances, labels: Labels, order: NDArray[np.int64]
+    ) -> None:
+        def update(parts: Parts, order: NDArray[np.int64]) -> int:
+            return update_pa_parted(
+                parts.rows,
+                parts.frequent,
+                instances,
+                labels,
+                order,
+                self.base_,
+                parts.search,
+                parts.found,
+                parts.heaviest,
+                self._step(),
+            )
+
+        self.rows_ = learn_in_parts(self.rows_, features, instances, order, self.base_.size, update)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

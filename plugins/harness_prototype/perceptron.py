@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_prototype.kernels.perceptron import update_perceptron
+from harness_prototype.kernels.perceptron import update_perceptron, update_perceptron_parted
 from harness_prototype.limits import check_finite
+from harness_prototype.parts import Parts, learn_in_parts, met_often
 
 
 class Perceptron(OnlineClassifier):
@@ -44,9 +45,33 @@ class Perceptron(OnlineClassifier):
         self.random_state = random_state
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        done = update_perceptron(self.rows_, instances, labels.indices, order, self.base_, np.empty_like(self.base_))
+        features = met_often(instances, self.n_features_in_, self.base_.size)
+        if features.size:
+            self._learn_in_parts(features, instances, labels, order)
+            done = order.size
+        else:
+            scores = np.empty_like(self.base_)
+            done = update_perceptron(self.rows_, instances, labels.indices, order, self.base_, scores)
         check_finite(self.rows_, number)
         return done
+
+    def _learn_in_parts(
+        self, features: NDArray[np.int64], instances: Instances, labels: Labels, order: NDArray[np.int64]
+    ) -> None:
+        def update(parts: Parts, order: NDArray[np.int64]) -> int:
+            return update_perceptron_parted(
+                parts.rows,
+                parts.frequent,
+                instances,
+                labels.indices,
+                order,
+                self.base_,
+                parts.search,
+                parts.found,
+                parts.heaviest,
+            )
+
+        self.rows_ = learn_in_parts(self.rows_, features, instances, order, self.base_.size, update)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {}

@@ -19,12 +19,31 @@ from harness.sdk.kernels.bounds import (
     space_for,
 )
 from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.frequent import FROZEN_FREQUENT, Frequent, freeze_frequent, part
+from harness.sdk.kernels.frequent import FROZEN_FREQUENT, Frequent, freeze_frequent, known_to_most, part
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze
 from harness.sdk.kernels.scoring import score, squared_norm
 from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import fill_top_k
+
+
+KNOWN_SHARE = 0.3
+"""A feature that knows so many of the classes is worth a place in the matrix (measured)."""
+KNOWN_SHARE_OF_MANY = 0.5
+"""The same where more than the best class is asked for: bounds leave more classes in doubt."""
+LEAST_READS = 4
+"""How often the matrix would have to be read, all of it, to be worth making."""
+
+
+def worth_a_matrix(rows: Rows, instances: Instances, n_classes: int, k: int) -> NDArray[np.int64]:
+    """The features that are best in the matrix while these instances are ranked; none where it does not pay."""
+    share = KNOWN_SHARE if k == 1 else KNOWN_SHARE_OF_MANY
+    features = known_to_most(rows.length, share, n_classes)
+    if features.size:
+        met = np.bincount(instances.indices, minlength=rows.start.size)[features]
+        if met.sum() < LEAST_READS * features.size:
+            return features[:0]
+    return features
 
 
 def rank_bounded(

@@ -37,7 +37,7 @@ class Search(NamedTuple):
     scores: NDArray[np.float64]
     """By class: complete for those that were in doubt to the end."""
     upper: NDArray[np.float64]
-    """By class: what it scores at most."""
+    """What each class of a block scores at most."""
     doubtful: NDArray[np.uint32]
     """The classes in doubt, in their order."""
     exact: NDArray[np.float64]
@@ -62,7 +62,7 @@ def space_for(instances: Instances, n_classes: int, k: int) -> Search:
     longest = int(np.diff(instances.indptr).max(initial=0))
     return Search(
         scores=np.empty(n_classes),
-        upper=np.empty(n_classes),
+        upper=np.empty(BLOCK_CLASSES),
         doubtful=np.empty(n_classes, np.uint32),
         exact=np.empty(n_classes),
         marks=np.zeros(n_classes, np.uint32),
@@ -115,22 +115,6 @@ def full_score(frequent: Frequent, search: Search, c: Any, n: int) -> float:
 
 
 @helper()
-def lift(scores: Array, lengths: Array, reach: float, upper: Array) -> None:
-    for c in range(np.uint64(upper.size)):
-        upper[c] = scores[c] + reach * lengths[c]
-
-
-@helper()
-def fill_upper(frequent: Frequent, search: Search) -> None:
-    """What each class scores at most, all tiers being unread."""
-    lift(search.scores, frequent.lengths[0, ABOVE], search.reach[0, ABOVE], search.upper)
-    for t in range(N_TIERS):
-        for side in (ABOVE, BELOW):
-            if search.reach[t, side] > 0 and t + side > 0:
-                lift(search.upper, frequent.lengths[t, side], search.reach[t, side], search.upper)
-
-
-@helper()
 def may_add(frequent: Frequent, search: Search, c: Any, n_tiers: int) -> float:
     """What the first tiers, unread, add to class c at most."""
     most = 0.0
@@ -141,16 +125,41 @@ def may_add(frequent: Frequent, search: Search, c: Any, n_tiers: int) -> float:
 
 
 @helper()
-def list_doubtful(upper: Array, floor: float, doubtful: Array) -> int:
-    """The classes that may reach the floor, and take part; gives how many."""
+def lift(scores: Array, lo: Any, lengths: Array, reach: float, upper: Array) -> None:
+    """What a block of classes scores at most, with a tier that is unread."""
+    for m in range(np.uint64(upper.size)):
+        upper[m] = scores[m + lo] + reach * lengths[m + lo]
+
+
+@helper()
+def raise_by(lengths: Array, lo: Any, reach: float, upper: Array) -> None:
+    for m in range(np.uint64(upper.size)):
+        upper[m] += reach * lengths[m + lo]
+
+
+@helper()
+def fill_upper(frequent: Frequent, search: Search, lo: Any, upper: Array) -> None:
+    """What a block of classes scores at most, all tiers being unread."""
+    lift(search.scores, lo, frequent.lengths[0, ABOVE], search.reach[0, ABOVE], upper)
+    for t in range(N_TIERS):
+        if t > 0 and search.reach[t, ABOVE] > 0:
+            raise_by(frequent.lengths[t, ABOVE], lo, search.reach[t, ABOVE], upper)
+        if search.reach[t, BELOW] > 0:
+            raise_by(frequent.lengths[t, BELOW], lo, search.reach[t, BELOW], upper)
+
+
+@helper()
+def list_doubtful(frequent: Frequent, search: Search, floor: float) -> int:
+    """The classes that take part, and may reach the floor; gives how many."""
     n = np.uint64(0)
-    for lo in range(0, upper.size, BLOCK_CLASSES):
-        hi = min(lo + BLOCK_CLASSES, upper.size)
-        if highest(upper, lo, hi) < floor:
+    for lo in range(np.uint64(0), np.uint64(search.scores.size), np.uint64(BLOCK_CLASSES)):
+        upper = search.upper[: min(search.upper.size, search.scores.size - np.int64(lo))]
+        fill_upper(frequent, search, lo, upper)
+        if highest(upper, 0, upper.size) < floor:
             continue
-        for c in range(np.uint32(lo), np.uint32(hi)):
-            doubtful[n] = c
-            n += np.uint64(upper[c] >= floor and upper[c] > -np.inf)
+        for m in range(np.uint64(upper.size)):
+            search.doubtful[n] = lo + m
+            n += np.uint64(upper[m] >= floor and upper[m] > -np.inf)
     return np.int64(n)
 
 
@@ -212,8 +221,7 @@ def search_best(frequent: Frequent, search: Search, slack: float) -> Any:
     leaders = search.best[:k]
     fill_top_k(search.scores, leaders)
     floor = floor_of(frequent, search, leaders, N_TIERS)
-    fill_upper(frequent, search)
-    n = list_doubtful(search.upper, floor - 4 * slack, search.doubtful)
+    n = list_doubtful(frequent, search, floor - 4 * slack)
     for t in range(N_TIERS - 1, -1, -1):
         add_tier(frequent, search, t, n)
         if t > 0:

@@ -163,3 +163,14 @@ def shift_pair(
             change(frequent, place, t, y, amount)
             change(frequent, place, t, rival, -amount)
     return most
+
+
+@helper()
+def knows(rows: Rows, frequent: Frequent, features: Array, values: Array, y: Any, found: Found) -> bool:
+    """Whether any feature of the instance has an edge to class y, where `found` is of this class."""
+    known = False
+    for j in range(np.uint64(features.size)):
+        place = frequent.places[np.uint32(features[j])]
+        there = found.gain[j] > 0 if place == NONE else frequent.weights[place, y] != 0
+        known |= there and values[j] != 0
+    return known
