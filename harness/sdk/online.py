@@ -21,7 +21,7 @@ from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pa
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
 from harness.sdk.kernels.rows import CACHED_CLASSES, empty_rows, enlarge, widen
 from harness.sdk.negative import warn_of_negative
-from harness.sdk.ranking import load_kernel, rank_all_classes, rank_touched_classes
+from harness.sdk.ranking import are_many, load_kernel, load_kernel_for_many, rank_all_classes, rank_touched_classes
 
 
 class OnlineClassifier(IndexClassifier):
@@ -137,6 +137,8 @@ class OnlineClassifier(IndexClassifier):
 
     def _begin_index(self, n_edges: int) -> None:
         """Nothing learned yet, for the features and classes that are known."""
+        if self.ranks_untouched and are_many(self.classes_):
+            load_kernel_for_many()
         self.rows_ = empty_rows(self.n_features_in_, n_edges)
         for name, array in self._fresh_arrays().items():
             setattr(self, name, array)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_prototype.kernels.passive_aggressive import PAStep, update_pa, update_pa_parted
-from harness_prototype.parts import Parts, learn_in_parts, met_often
+from harness.sdk.ranking import are_many
+from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
 PA_VARIANTS = ("PA", "PA-I", "PA-II")
 PA_STEPS = ("printed", "exact")
@@ -80,9 +80,7 @@ class PA(OnlineClassifier):
         )
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        features = met_often(instances, self.n_features_in_, self.base_.size)
-        if features.size:
-            self._learn_in_parts(features, instances, labels, order)
+        if self._learn_in_parts(instances, labels, order):
             done = order.size
         else:
             scores = np.empty_like(self.base_)
@@ -91,24 +89,23 @@ class PA(OnlineClassifier):
             raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
         return done
 
-    def _learn_in_parts(
-        self, features: NDArray[np.int64], instances: Instances, labels: Labels, order: NDArray[np.int64]
-    ) -> None:
-        def update(parts: Parts, order: NDArray[np.int64]) -> int:
-            return update_pa_parted(
-                parts.rows,
-                parts.frequent,
-                instances,
-                labels,
-                order,
-                self.base_,
-                parts.search,
-                parts.found,
-                parts.heaviest,
-                self._step(),
-            )
+    def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes; whether that pays."""
+        if not are_many(self.classes_) or labels.indices.size != instances.n_instances:  # one label each
+            return False
+        from harness_prototype.kernels.pa_parted import update_pa_parted  # noqa: PLC0415 (compiles what few data need)
+        from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
 
-        self.rows_ = learn_in_parts(self.rows_, features, instances, order, self.base_.size, update)
+        features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
+        if not features.size:
+            return False
+
+        def update(parts: Parts, order: NDArray[np.int64]) -> int:
+            rows, frequent, *space = parts
+            return update_pa_parted(rows, frequent, instances, y, order, base, *space, self._step())
+
+        self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
+        return True
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk.kernels.bounds import Search, space_for
-from harness.sdk.kernels.frequent import Frequent, join, known_to_most, part
+from harness.sdk.kernels.frequent import Frequent, join, part
 from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.rows import Rows, enlarge
+from harness.sdk.kernels.rows import Rows, enlarge, known_to_most
 from harness_prototype.kernels.pairs import Found, none_found
 
 MET_SHARE = 0.25

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_prototype.kernels.perceptron import update_perceptron, update_perceptron_parted
+from harness.sdk.ranking import are_many
+from harness_prototype.kernels.perceptron import update_perceptron
 from harness_prototype.limits import check_finite
-from harness_prototype.parts import Parts, learn_in_parts, met_often
 
 
 class Perceptron(OnlineClassifier):
@@ -45,9 +45,7 @@ class Perceptron(OnlineClassifier):
         self.random_state = random_state
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        features = met_often(instances, self.n_features_in_, self.base_.size)
-        if features.size:
-            self._learn_in_parts(features, instances, labels, order)
+        if self._learn_in_parts(instances, labels, order):
             done = order.size
         else:
             scores = np.empty_like(self.base_)
@@ -55,23 +53,23 @@ class Perceptron(OnlineClassifier):
         check_finite(self.rows_, number)
         return done
 
-    def _learn_in_parts(
-        self, features: NDArray[np.int64], instances: Instances, labels: Labels, order: NDArray[np.int64]
-    ) -> None:
-        def update(parts: Parts, order: NDArray[np.int64]) -> int:
-            return update_perceptron_parted(
-                parts.rows,
-                parts.frequent,
-                instances,
-                labels.indices,
-                order,
-                self.base_,
-                parts.search,
-                parts.found,
-                parts.heaviest,
-            )
+    def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes; whether that pays."""
+        if not are_many(self.classes_):
+            return False
+        from harness_prototype.kernels.perceptron_parted import update_perceptron_parted  # noqa: PLC0415 (compiles what few data need)
+        from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
 
-        self.rows_ = learn_in_parts(self.rows_, features, instances, order, self.base_.size, update)
+        features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
+        if not features.size:
+            return False
+
+        def update(parts: Parts, order: NDArray[np.int64]) -> int:
+            rows, frequent, *space = parts
+            return update_perceptron_parted(rows, frequent, instances, y, order, base, *space)
+
+        self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
+        return True
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {}

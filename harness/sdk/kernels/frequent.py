@@ -16,57 +16,30 @@ from numpy.typing import NDArray
 from harness.sdk.kernels.arrays import Array, frozen
 from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows
-from harness.sdk.kernels.rows import CACHED_CLASSES, FROZEN_ROWS, NONE, Rows, freeze
+from harness.sdk.kernels.rows import FROZEN_ROWS, NONE, Rows, freeze
 
-MOST_BYTES = 1_000_000_000
-"""Of the matrix."""
-N_TIERS = 2
-"""The matrix is looked up in steps, the features that know the fewest classes first; each step leaves fewer classes."""
-ABOVE, BELOW = 0, 1
-"""Weights above 0 are what can raise a score where x > 0, those below 0 where x < 0: each have a length of their own."""
 ROUNDING = 1e-14
-"""More than what rounding takes from a sum of squares, as a share of all that went into it."""
+"""More than what rounding takes from a sum of squares in one step, as a share of all that goes into it."""
 
 
 class Frequent(NamedTuple):
-    """The weights of some features as a matrix, by feature and class, in tiers."""
+    """The weights of some features as a matrix, by feature and class."""
 
     places: NDArray[np.uint32]
     """The row of each feature in the matrix; NONE for those that are in rows of the index."""
     weights: NDArray[np.float32]
-    tiers: NDArray[np.int64]
-    """Tier t is the rows tiers[t] to tiers[t + 1]."""
     lengths: NDArray[np.float64]
-    """[t, ABOVE or BELOW, c]: the Euclidean length of such weights of class c in tier t; never less than it is."""
+    """By class: the Euclidean length of its weights above 0; never less than it is."""
 
 
-_TYPES = ((uint32, 1), (float32, 2), (int64, 1), (float64, 3))
-FREQUENT = named(Frequent, *(writes(*each) for each in _TYPES))
-FROZEN_FREQUENT = named(Frequent, *(reads(*each) for each in _TYPES))
-
-
-def known_to_most(known: NDArray[Any], share: float, n_classes: int) -> NDArray[np.int64]:
-    """The features that know at least that share of the classes, those that know the most first.
-
-    None where classes are so few that their scores are at hand in any case, and no more than a matrix has room for.
-    """
-    if n_classes <= CACHED_CLASSES:
-        return np.empty(0, np.int64)
-    features = np.flatnonzero(known >= share * n_classes)
-    first = np.argsort(-known[features].astype(np.int64), kind="stable")
-    return features[first[: MOST_BYTES // (4 * n_classes)]]
+FREQUENT = named(Frequent, writes(uint32), writes(float32, 2), writes(float64))
 
 
 def part(rows: Rows, features: NDArray[np.int64], n_classes: int) -> tuple[Rows, Frequent]:
-    """An index in two parts, these features in the matrix; those that know the most classes come first.
-
-    The first part has its edges in the same arena as the index given.
-    """
+    """An index in two parts, with these features in the matrix; the rows keep their arena."""
     places = np.full(rows.start.size, NONE)
     places[features] = np.arange(features.size, dtype=np.uint32)
-    tiers = np.array([0, *(features.size >> (N_TIERS - 1 - t) for t in range(N_TIERS))], np.int64)
-    weights = np.zeros((features.size, n_classes), np.float32)
-    frequent = Frequent(places, weights, tiers, np.zeros((N_TIERS, 2, n_classes)))
+    frequent = Frequent(places, np.zeros((features.size, n_classes), np.float32), np.zeros(n_classes))
     spread(freeze(rows), frozen(features, np.int64), frequent)
     length = rows.length.copy()
     length[features] = 0
@@ -80,41 +53,20 @@ def join(rows: Rows, frequent: Frequent) -> Rows:
     length[features] = np.count_nonzero(frequent.weights, axis=1)[frequent.places[features]]
     indptr = np.concatenate([[0], np.cumsum(length)])
     classes, weights = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
-    collect(Edges(*map(frozen, edges)), freeze_frequent(frequent), frozen(indptr), classes, weights)
+    collect(Edges(*map(frozen, edges)), frequent, frozen(indptr), classes, weights)
     return as_rows(Edges(indptr, classes, weights))
 
 
-def freeze_frequent(frequent: Frequent) -> Frequent:
-    """The same, to be read only."""
-    return Frequent(*(frozen(array) for array in frequent))
-
-
 @helper()
-def tier_of(frequent: Frequent, place: Any) -> Any:
-    """The tier of a row of the matrix."""
-    t = np.uint64(0)
-    while frequent.tiers[t + np.uint64(1)] <= place:
-        t += np.uint64(1)
-    return t
-
-
-@helper()
-def resize(lengths: Array, c: Any, old: float, new: float) -> None:
-    """The length of a vector in which one number changed; it is rounded up."""
-    if old != new:
-        before = lengths[c] * lengths[c]
-        after = max(0.0, before - old * old + new * new)
-        lengths[c] = np.sqrt(after + ROUNDING * (before + new * new))
-
-
-@helper()
-def change(frequent: Frequent, place: Any, t: Any, c: Any, amount: float) -> None:
-    """W[f, c] += amount, for a feature of the matrix in tier t, and the lengths of class c follow."""
+def change(frequent: Frequent, place: Any, c: Any, amount: float) -> None:
+    """W[f, c] += amount, for a feature of the matrix; the length of the class follows, rounded up."""
     old = np.float64(frequent.weights[place, c])
     frequent.weights[place, c] = old + amount
     new = np.float64(frequent.weights[place, c])
-    resize(frequent.lengths[t, ABOVE], c, max(0.0, old), max(0.0, new))
-    resize(frequent.lengths[t, BELOW], c, min(0.0, old), min(0.0, new))
+    if old > 0 or new > 0:
+        before = frequent.lengths[c] * frequent.lengths[c]
+        gone, come = max(0.0, old) ** 2, max(0.0, new) ** 2
+        frequent.lengths[c] = np.sqrt(max(0.0, before - gone + come) + ROUNDING * (before + come))
 
 
 @kernel(void(FROZEN_ROWS, reads(int64), FREQUENT), **LEAN)
@@ -122,15 +74,15 @@ def spread(rows: Rows, features: Array, frequent: Frequent) -> None:
     """Fill the matrix from the rows of these features."""
     for place in range(np.uint64(features.size)):
         f = np.uint64(features[place])
-        start, t = rows.start[f], tier_of(frequent, place)
+        start = rows.start[f]
         for e in range(start, start + rows.length[f]):
-            change(frequent, place, t, rows.classes[e], np.float64(rows.weights[e]))
+            change(frequent, place, rows.classes[e], np.float64(rows.weights[e]))
 
 
-_EDGES = named(Edges, reads(int64), reads(uint32), reads(float32))
-
-
-@kernel(void(_EDGES, FROZEN_FREQUENT, reads(int64), writes(uint32), writes(float32)), **LEAN)
+@kernel(
+    void(named(Edges, reads(int64), reads(uint32), reads(float32)), FREQUENT, reads(int64), writes(uint32), writes(float32)),
+    **LEAN,
+)
 def collect(edges: Edges, frequent: Frequent, indptr: Array, classes: Array, weights: Array) -> None:
     """Fill the edges of one index from both parts."""
     for f in range(np.uint64(indptr.size - 1)):

@@ -27,6 +27,10 @@ CACHED_CLASSES = 4096
 """Of how many classes the scores fit into the nearest cache, 32 kB."""
 
 
+MOST_MATRIX_BYTES = 1_000_000_000
+"""Of a matrix that features are put into for a while."""
+
+
 class Rows(NamedTuple):
     """The row of feature f is the first `length[f]` edges from `start[f]`, in a block of `2**level[f]` edges or, where
     the index was packed, in a place of between once and twice that size."""
@@ -85,6 +89,18 @@ def widen(rows: Rows, n_features: int) -> Rows:
     new = (0, n_features - rows.start.size)
     start, length, level = np.pad(rows.start, new), np.pad(rows.length, new), np.pad(rows.level, new)
     return rows._replace(start=start, length=length, level=level)
+
+
+def known_to_most(known: NDArray[Any], share: float, n_classes: int) -> NDArray[np.int64]:
+    """The features that know at least that share of the classes, those that know the most first.
+
+    None where classes are so few that their scores are at hand in any case, and no more than a matrix has room for.
+    """
+    if n_classes <= CACHED_CLASSES:
+        return np.empty(0, np.int64)
+    features = np.flatnonzero(known >= share * n_classes)
+    first = np.argsort(-known[features].astype(np.int64), kind="stable")
+    return features[first[: MOST_MATRIX_BYTES // (4 * n_classes)]]
 
 
 def freeze(rows: Rows) -> Rows:

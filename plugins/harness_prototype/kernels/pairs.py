@@ -1,7 +1,7 @@
 """The pair of classes that an update moves, where classes are many: found by bounds, and moved in both parts of an index.
 
-The true class that scores lowest and the false one that scores highest are those of the whole index, with its scores,
-to the last bit (see `harness.sdk.kernels.bounds`).
+The rival of the true class and the scores of both are those of the whole index, to the last bit (see
+`harness.sdk.kernels.bounds`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,9 @@ from numba import uint32
 from numpy.typing import NDArray
 
 from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.bounds import (
-    Search,
-    full_score,
-    keep_close,
-    pick_frequent,
-    score_exactly,
-    search_best,
-    slack_of,
-)
+from harness.sdk.kernels.bounds import Search, full_score, pick_frequent, search_best, settle, slack_of
 from harness.sdk.kernels.compiling import helper, named, writes
-from harness.sdk.kernels.frequent import N_TIERS, Frequent, change, tier_of
+from harness.sdk.kernels.frequent import Frequent, change
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import NONE, Rows, find_two, shift_found
 from harness.sdk.kernels.scoring import score
@@ -48,80 +40,34 @@ def none_found(instances: Instances) -> Found:
 
 
 @helper()
-def lowest_true(frequent: Frequent, search: Search, truth: Array) -> Any:
-    """The true class that scores lowest, the lowest id where they tie, and what it scores, but for rounding."""
-    worst, low = np.uint32(truth[0]), np.inf
-    for p in range(truth.size):
-        c = np.uint32(truth[p])
-        s = full_score(frequent, search, c, search.ends[N_TIERS])
-        if s < low or (s == low and c < worst):
-            worst, low = c, s
-    return worst, low
-
-
-@helper()
-def highest_of(search: Search, n: int) -> Any:
-    """Of the first n of `doubtful`, which are in order, the one that scores highest."""
-    best = search.doubtful[0]
-    for m in range(np.uint64(n)):
-        c = search.doubtful[m]
-        if search.scores[c] > search.scores[best]:
-            best = c
-    return np.int32(best)
-
-
-@helper()
-def lowest_of(search: Search, n: int) -> Any:
-    """Of the first n of `doubtful` the one that scores lowest, the lowest id where they tie."""
-    worst = search.doubtful[0]
-    for m in range(np.uint64(n)):
-        c = search.doubtful[m]
-        if search.scores[c] < search.scores[worst] or (search.scores[c] == search.scores[worst] and c < worst):
-            worst = c
-    return worst
-
-
-@helper()
-def find_pair(
+def find_rival(
     rows: Rows,
     frequent: Frequent,
     instances: Instances,
     i: int,
-    truth: Array,
+    y: Any,
     base: Array,
     search: Search,
     heaviest: float,
     margin: float,
 ) -> Any:
-    """The true class y that scores lowest, and the false one that scores highest, the lowest id on ties.
+    """The class other than y that scores highest, the lowest id on ties.
 
-    SAFE stands for the latter where s_y is more than the margin above it for certain, or no other class was seen.
+    SAFE where y is more than the margin ahead of it for certain, or no other class was seen.
     """
     lo, hi = instances.indptr[i], instances.indptr[i + 1]
     features, values = instances.indices[lo:hi], instances.data[lo:hi]
     score(rows, instances, i, base, search.scores)
-    pick_frequent(frequent, features, values, search)
+    n, reach = pick_frequent(frequent, features, values, search)
     slack = slack_of(values, heaviest, 0.0)
-    y, s_y = lowest_true(frequent, search, truth)
-    for p in range(truth.size):
-        search.scores[np.uint32(truth[p])] = -np.inf
-    n = search_best(frequent, search, slack)
-    if n == 0:
-        return y, SAFE
-    s_rival = search.scores[np.uint32(search.best[0])]
-    if s_y - s_rival > margin + 4 * slack:
-        return y, SAFE
-    n = keep_close(search, n, s_rival - 2 * slack)
-    if n > 1:
-        score_exactly(rows, frequent, features, values, base, search, n)
-        search.best[0] = highest_of(search, n)
+    s_y = full_score(frequent, search, n, y)
+    search.scores[y] = -np.inf
+    m = search_best(frequent, search, n, reach, slack)
     rival = search.best[0]
-    if truth.size > 1:
-        for p in range(np.uint64(truth.size)):
-            search.doubtful[p] = np.uint32(truth[p])
-        score_exactly(rows, frequent, features, values, base, search, truth.size)
-        y = lowest_of(search, truth.size)
-    return y, rival
+    if rival < 0 or s_y - search.scores[np.uint32(rival)] > margin + 4 * slack:
+        return np.int32(SAFE)
+    settle(rows, frequent, features, values, base, search, m, slack)
+    return search.best[0]
 
 
 @helper()
@@ -159,9 +105,8 @@ def shift_pair(
         if place == NONE:
             shift_found(rows, f, y, rival, found.gain[j], found.lose[j], amount)
         else:
-            t = tier_of(frequent, place)
-            change(frequent, place, t, y, amount)
-            change(frequent, place, t, rival, -amount)
+            change(frequent, place, y, amount)
+            change(frequent, place, rival, -amount)
     return most
 
 

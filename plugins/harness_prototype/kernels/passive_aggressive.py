@@ -8,15 +8,12 @@ import numpy as np
 from numba import float64, int64
 
 from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.bounds import SEARCH, Search
 from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.frequent import FREQUENT, Frequent
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
 from harness.sdk.kernels.scoring import score, squared_norm
 from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.topk import best_class
-from harness_prototype.kernels.pairs import FOUND, SAFE, Found, find_pair, score_pair, shift_pair
 
 
 class PAStep(NamedTuple):
@@ -77,47 +74,4 @@ def update_pa(
         tau = min(step.cap, loss / (step.scale * norm2 + step.ridge))
         for j in range(lo, hi):
             shift(rows, np.uint32(instances.indices[j]), y, rival, tau * instances.data[j])
-    return order.size
-
-
-@kernel(
-    int64(
-        ROWS, FREQUENT, INSTANCES, LABELS, reads(int64), writes(float64), SEARCH, FOUND, writes(float64), PA_STEP
-    ),
-    **LEAN,
-)
-def update_pa_parted(
-    rows: Rows,
-    frequent: Frequent,
-    instances: Instances,
-    labels: Labels,
-    order: Array,
-    base: Array,
-    search: Search,
-    found: Found,
-    heaviest: Array,
-    step: PAStep,
-) -> int:
-    """The same updates, to the last bit, of an index in two parts; `heaviest[0]` is no less than any weight."""
-    for done in range(order.size):
-        i = order[done]
-        truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
-        for p in range(truth.size):
-            base[np.uint32(truth[p])] = 0.0
-        norm2 = squared_norm(instances, i)
-        if truth.size == 0 or norm2 == 0:
-            continue
-        lo, hi = instances.indptr[i], instances.indptr[i + 1]
-        features, values = instances.indices[lo:hi], instances.data[lo:hi]
-        if not has_room(rows, features, 2):
-            return done
-        y, best = find_pair(rows, frequent, instances, i, truth, base, search, heaviest[0], step.margin)
-        if best == SAFE:
-            continue
-        rival = np.uint32(best)
-        s_y, s_rival = score_pair(rows, frequent, features, values, base, y, rival, found)
-        loss = step.margin - s_y + s_rival
-        if loss > 0:
-            tau = min(step.cap, loss / (step.scale * norm2 + step.ridge))
-            heaviest[0] += shift_pair(rows, frequent, features, values, y, rival, found, tau)
     return order.size

@@ -8,15 +8,12 @@ import numpy as np
 from numba import float64, int32, int64
 
 from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.bounds import SEARCH, Search
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.frequent import FREQUENT, Frequent
+from harness.sdk.kernels.compiling import helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
 from harness.sdk.kernels.scoring import score
 from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import best_class
-from harness_prototype.kernels.pairs import FOUND, SAFE, Found, find_pair, knows, score_pair, shift_pair
 
 
 @helper()
@@ -58,41 +55,4 @@ def update_perceptron(rows: Rows, instances: Instances, labels: Array, order: Ar
             return done
         for j in range(features.size):
             shift(rows, np.uint32(features[j]), y, rival, np.float64(values[j]))
-    return order.size
-
-
-@kernel(
-    int64(ROWS, FREQUENT, INSTANCES, reads(int32), reads(int64), writes(float64), SEARCH, FOUND, writes(float64)),
-    **LEAN,
-)
-def update_perceptron_parted(
-    rows: Rows,
-    frequent: Frequent,
-    instances: Instances,
-    labels: Array,
-    order: Array,
-    base: Array,
-    search: Search,
-    found: Found,
-    heaviest: Array,
-) -> int:
-    """The same updates, to the last bit, of an index in two parts; `heaviest[0]` is no less than any weight."""
-    for done in range(order.size):
-        i = order[done]
-        truth = labels[i : i + 1]
-        base[np.uint32(truth[0])] = 0.0
-        lo, hi = instances.indptr[i], instances.indptr[i + 1]
-        features, values = instances.indices[lo:hi], instances.data[lo:hi]
-        if not has_room(rows, features, 2):
-            return done
-        y, best = find_pair(rows, frequent, instances, i, truth, base, search, heaviest[0], 0.0)
-        if best == SAFE:
-            continue
-        rival = np.uint32(best)
-        s_y, s_rival = score_pair(rows, frequent, features, values, base, y, rival, found)
-        if s_rival < s_y:
-            continue
-        if s_rival == s_y and y < rival and knows(rows, frequent, features, values, y, found):
-            continue
-        heaviest[0] += shift_pair(rows, frequent, features, values, y, rival, found, 1.0)
     return order.size
