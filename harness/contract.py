@@ -23,7 +23,7 @@ Labels = Any
 Kind = Literal["flat", "tree", "other"]
 """Flat: every class competes at once. Tree: classes are reached by a path. Other: nobody has said."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
-Ability = Literal["multilabel"]
+Ability = Literal["multilabel", "text"]
 Takes = Literal["text", "counts"]
 """What a representation is fitted on: texts, or rows of numbers."""
 Gives = Literal["counts", "vectors", "same"]
@@ -48,7 +48,7 @@ class LearnerSpec:
     needs: frozenset[Need] = frozenset()
     """What the data must have, or how it must arrive; checked before any training."""
     supports: frozenset[Ability] = frozenset()
-    """What the learner can do beyond one label a row; checked before any training."""
+    """What it takes beyond numbers with one label a row: several labels; texts as they are, where the data has any."""
     preload: tuple[str, ...] = ()
     """Modules that the fork server of this distribution imports once, so that trials start warm: nothing else is
     imported ahead. They must start no thread, and draw no random number that a trial goes on from."""
@@ -100,8 +100,7 @@ class DatasetSpec:
     licence: str = ""
     citation: str = ""
     stamp: str | None = None
-    """"module:function" that names the raw content cheaply, and may take the loader's parameters; when its answer
-    changes, the data is parsed again."""
+    """"module:function" that names the raw content cheaply, by the parameters; if that changes, it is parsed anew."""
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Params | None = None
@@ -113,9 +112,9 @@ class DatasetSpec:
     facts: Mapping[str, int] = field(default_factory=dict)
     """What must be found with the default parameters, by the names in FACTS."""
     opens: tuple[str, ...] = ()
-    """Endings of the user's files that it reads, such as ".csv", or "/" for folders; its loader takes `path`."""
+    """What of the user's it reads, as `path`: ".csv" by the ending, "/" folders, "hf:" addresses; see `recognises`."""
     recognises: str | None = None
-    """"module:function" that tells from a path whether the content is its own, where the ending does not decide."""
+    """"module:function" that tells from a path if the content is its own, where ending and parameters do not decide."""
     wraps: str = ""
     """The parameter that gets another data set, loaded, for one made from any: `subsample(icd10cm)`."""
 
@@ -258,10 +257,11 @@ class Dataset:
     groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     times: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """By a column's name, a number for each row, which equal values share, and of times the later the larger."""
+    revision: str = ""
+    """Which state of the data this is, in the words of whoever keeps it: a commit, a version and a checksum."""
 
     @property
     def rows(self) -> int:
-        """How many there are."""
         return int(self.y.shape[0])
 
 

@@ -28,6 +28,15 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             facts={"rows": 40_000, "features": 60_000, "classes": 1_000, "taxonomy_depth": 2},
         ),
         DatasetSpec(
+            name="directory",
+            load="harness_synthetic.directory:make_directory",
+            summary="made-up pages of any number, about as hard as a web directory: shared words, confused siblings",
+            representation="logtfidf",
+            licence="none needed: made from a seed",
+            citation="no source: made by manyclass-harness",
+            facts={"rows": 40_000, "features": 100_000, "classes": 1_000, "taxonomy_depth": 3},
+        ),
+        DatasetSpec(
             name="gaussians",
             load="harness_synthetic.gaussians:make_gaussians",
             summary="made-up dense rows in the likeness of Aloi: 1,000 Gaussian classes, 128 non-negative dimensions",

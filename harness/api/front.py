@@ -32,6 +32,7 @@ def run(
     split: str | None = None,
     seed: int | None = None,
     jobs: int | None = None,
+    on: Any = None,
     threads: int | None = None,
     timeout: str | float | None = None,
     memory: str | int | None = None,
@@ -41,6 +42,7 @@ def run(
     wait_for_quiet: float | None = None,
     reuse: Iterable[str | PathLike[str]] = (),
     build: bool = True,
+    allow_differences: bool = False,
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
     progress: bool = True,
@@ -58,6 +60,8 @@ def run(
     settings : parameters by learner or data set, {"pa": {"C": 0.1}}; a list is a grid.
     tune : parameters to choose on a validation part of the training rows, {"pa": {"C": [0.1, 1]}};
         {"representation": ["words", "chars"]} chooses what each learner sees of the data.
+    on : a cluster whose workers run the trials, "local:4" or "tcp://head:8786", or a `distributed.Client`.
+    allow_differences : whether workers may have other versions and other code than this machine, which records tell.
     rerun : learners, by name or label, whose trials all run again.
     wait_for_quiet : seconds to wait at most, before each trial, until nothing else is at work on the machine.
     build : whether to build the environments of learners with packages of their own, where they are not there.
@@ -74,6 +78,7 @@ def run(
         "split": split,
         "seed": seed,
         "jobs": jobs,
+        "on": on if isinstance(on, str) else None,
         "threads": threads,
         "timeout": timeout,
         "memory": memory,
@@ -97,6 +102,8 @@ def run(
             quiet_seconds=wait_for_quiet,
             reuse=tuple(Path(folder) for folder in reuse),
             may_build=build,
+            client=None if isinstance(on, str) else on,
+            allow_differences=allow_differences,
             plugins_dirs=plugins_dirs,
             disabled_plugins=disabled_plugins,
             progress=progress,

@@ -56,6 +56,7 @@ def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
         return
     _say("parsed", header.folder)
     _say("fingerprint", header.fingerprint)
+    _say("revision", header.revision)
     _say("found", header.found)
     for name in COUNTS:
         value = getattr(header, name)

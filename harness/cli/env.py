@@ -58,7 +58,7 @@ def list_env(as_json: bool, session: Session, debug: bool) -> None:
 @NAMES
 @plugin_options
 def build(names: tuple[str, ...], session: Session, debug: bool) -> None:
-    """Build the environments of some learners, unless they are there."""
+    """Build the environments of some learners, or of `all`, unless they are there."""
     built = api.build_environments(names, session, api.choose_progress(True, session))
     for name, ready in built.items():
         click.echo(f"{name}: {ready.name} ({counted(len(ready.packages), 'package')})")

@@ -60,6 +60,8 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
     if spec.supports:
         lines.append(f"Takes several labels a row: {'yes' if 'multilabel' in spec.supports else 'no'}.")
+    if "text" in spec.supports:
+        lines.append("Takes texts as they are, where there are any.")
     if spec.environment:
         state = tell_state(environment_for(spec.environment))
         lines.append(f"Runs in an environment with {', '.join(spec.environment)} ({state}).")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE_KEYS = (
     *("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads", "curves"),
-    *("timeout", "memory"),
+    *("timeout", "memory", "on"),
 )
 """Flags that stand for keys of an experiment file."""
 
@@ -66,6 +66,11 @@ FILE_KEYS = (
 )
 @click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
+@click.option(
+    "--on",
+    metavar="CLUSTER",
+    help="Run trials on a Dask cluster: local:4, tcp://HOST:PORT, tls://HOST:PORT or scheduler-file:PATH.",
+)
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
@@ -82,6 +87,7 @@ FILE_KEYS = (
 )
 @click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
 @click.option("--no-build", is_flag=True, help="Build no environment: where a learner's is missing, stop and say so.")
+@click.option("--allow-differences", is_flag=True, help="Let workers have other versions and code than this machine.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
 def run(
@@ -93,6 +99,7 @@ def run(
     quiet_wait: str | None,
     reuse: tuple[Path, ...],
     no_build: bool,
+    allow_differences: bool,
     dry_run: bool,
     debug: bool,
     **flags: Any,
@@ -117,6 +124,7 @@ def run(
             quiet_seconds=parse_duration(quiet_wait) if quiet_wait else None,
             reuse=reuse,
             may_build=not no_build,
+            allow_differences=allow_differences,
         )
         results = api.run_request(request, options, session, executor, progress).results
     finally:

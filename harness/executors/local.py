@@ -131,6 +131,12 @@ class LocalExecutor:
                     _kill_supervisor(running)
         self._stop_servers()
 
+    def abandon(self) -> None:
+        """Have every running job ended by its supervisor, from any thread; whoever runs them hears that they ended."""
+        for channel in list(self._running):
+            with contextlib.suppress(OSError):  # it has just ended by itself
+                channel.shutdown(socket.SHUT_WR)
+
     def _stop_servers(self) -> None:
         for server in self._groups.values():
             server.stop()

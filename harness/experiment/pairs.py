@@ -46,7 +46,7 @@ def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> li
             continue
         for label, params in _set_ups(learner, dataset.name):
             spec = learner.spec_with(params)
-            for seen in _seen_by(spec, dataset, resolved):
+            for seen in _seen_by(spec, dataset, resolved, has_texts=header.text_bytes is not None):
                 tried = resolved.tried if seen is not None and resolved.tried else (seen,)
                 trouble = next(filter(None, (_incompatible(spec, header, one) for one in tried)), "")
                 if trouble == NO_TAXONOMY:
@@ -61,7 +61,7 @@ def check_size(resolved: Resolved) -> None:
     for dataset in resolved.datasets:
         for learner in resolved.learners:
             grid = _grid(_params_on(learner, dataset.name))
-            ways = len(_seen_by(learner.entry.spec, dataset, resolved))
+            ways = len(_seen_by(learner.entry.spec, dataset, resolved, has_texts=False))
             total += math.prod(map(len, grid.values())) * ways * resolved.experiment.trials
     if total > MOST_TRIALS:
         raise SpecError(
@@ -70,12 +70,14 @@ def check_size(resolved: Resolved) -> None:
         )
 
 
-def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset, resolved: Resolved) -> tuple[Representation | None, ...]:
+def _seen_by(
+    spec: LearnerSpec, dataset: ResolvedDataset, resolved: Resolved, *, has_texts: bool
+) -> tuple[Representation | None, ...]:
     """The representations of a data set that a learner meets: none, once, where it takes texts as they are.
 
     Where one is to be chosen, the first stands for all of them.
     """
-    if "text" in spec.needs:
+    if "text" in spec.needs or ("text" in spec.supports and has_texts):
         return (None,)
     return resolved.tried[:1] or dataset.representations
 

@@ -137,6 +137,7 @@ def _trial(
         dataset_params=dict(dataset.ref.params),
         data_folder=header.folder,
         fingerprint=header.fingerprint,
+        dataset_revision=header.revision,
         representation=seen.name,
         representing=seen.plan,
         represented_folder=_represented_folder(dataset, header, split, seed, seen, tuned=bool(resolved.tried)),

@@ -14,7 +14,7 @@ from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.environments.environment import Environment, ReadyEnvironment, environment_for
 from harness.errors import SpecError, UnknownName
 from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
-from harness.experiment.file_formats import find_file_format
+from harness.experiment.file_formats import find_address, find_file_format
 from harness.experiment.importable import find_learner
 from harness.experiment.learner_ref import LearnerRef, learner_refs
 from harness.experiment.parameters import check_params
@@ -179,8 +179,11 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
 
 def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
     """Look up one data set, the format of a file, or what another is made from, and all parameters."""
-    if is_file(ref.source) and all(entry.spec.name != ref.source for entry in catalog.datasets):
-        entry = find_file_format(ref.source, catalog)
+    entry = find_address(ref.source, catalog, ref.params)
+    if entry is not None:
+        ref = replace(ref, params={"path": ref.source.partition(":")[2], **ref.params})
+    elif is_file(ref.source) and all(known.spec.name != ref.source for known in catalog.datasets):
+        entry = find_file_format(ref.source, catalog, ref.params)
         ref = replace(ref, params={"path": ref.source, **ref.params})
     else:
         entry = _find_dataset(ref.source, catalog)

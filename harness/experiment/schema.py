@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from harness.cluster.places import Place, parse_place
 from harness.errors import SpecError
 from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
 from harness.experiment.representation_ref import parse_representation
@@ -233,6 +234,8 @@ class Experiment(FileTable):
     seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
+    on: Annotated[Place | None, _reading(parse_place)] = None
+    """The cluster that trials run on; None for this machine."""
     timeout_seconds: Annotated[Seconds | None, Field(alias="timeout")] = None
     memory_bytes: Annotated[Annotated[int, PlainValidator(parse_memory)] | None, Field(alias="memory")] = None
     metrics: Annotated[tuple[str, ...], _reading(split_list), Field(min_length=1)] | None = None

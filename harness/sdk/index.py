@@ -7,16 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import archive
-from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.estimator import Classifier, Examples, Matrix
 from harness.sdk.kernels.class_scores import score_classes
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.rows import Rows
+from harness.sdk.kernels.vectors import as_matrix, rank_vectors, score_vectors
 from harness.sdk.ranking import rank_all_classes
 
 
@@ -43,7 +44,7 @@ class IndexClassifier(Classifier):
 
     # -- what a learner may change
 
-    def _as_instances(self, rows: csr_array) -> Instances:
+    def _as_instances(self, rows: Examples) -> Instances:
         """The rows as the kernels want them, with the features that count."""
         return as_instances(rows)
 
@@ -63,13 +64,21 @@ class IndexClassifier(Classifier):
 
     # -- asking
 
-    def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
+    def _rank(self, X: Examples, k: int) -> NDArray[np.int32]:
+        if isinstance(X, np.ndarray):
+            return self._rank_vectors(X, k)
         return self._rank_instances(self._as_instances(X), k)
+
+    def _rank_vectors(self, X: Vectors, k: int) -> NDArray[np.int32]:
+        return rank_vectors(as_matrix(self.rows_, self._n_columns()), X, self.base_, k)
 
     @available_if(_scores_by_index)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """What the classes at these positions, such as `rank` gives them, score in each row; 0 beside pads."""
-        return self._score_instances(self._known_instances(X), ranks)
+        rows = self._known(X)
+        if isinstance(rows, np.ndarray):
+            return score_vectors(as_matrix(self.rows_, self._n_columns()), rows, self.base_, ranks)
+        return self._score_instances(self._as_instances(rows), ranks)
 
     def _known_instances(self, X: Matrix) -> Instances:
         return self._as_instances(self._known(X))

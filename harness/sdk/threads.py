@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 VARIABLE = "OMP_NUM_THREADS"
 """A trial sets this one for its learner, as it does those of other libraries."""
@@ -22,7 +26,7 @@ _HERE = threading.local()
 
 def allowed_threads() -> int:
     """The number of threads that are allowed here; one where nobody has said, and in a thread that has its share."""
-    if getattr(_HERE, "has_a_share", False):
+    if _has_a_share():
         return 1
     allowed = os.environ.get(VARIABLE, "")
     return int(allowed) if allowed.isdigit() and int(allowed) > 0 else 1
@@ -37,7 +41,7 @@ def in_threads(work: Callable[[Share], Found], shares: Iterable[Share]) -> list[
     threads = min(allowed_threads(), len(waiting))
     if threads <= 1:
         return [work(share) for share in waiting]
-    with ThreadPoolExecutor(threads, initializer=_take_a_share) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads, initializer=_take_a_share) as pool:
         return list(pool.map(work, waiting))
 
 
@@ -55,5 +59,28 @@ def stretches(n: int, *, least: int = 1, per_thread: int = 1) -> list[slice]:
     return [slice(start, min(end, n)) for start, end in zip(starts, ends, strict=True)]
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let products of matrices be made by who asks for them alone; in a thread that has a share it is so already.
+
+    With more threads a BLAS may cut a product in other places, and its sums then differ in the last place.
+    """
+    if _has_a_share():
+        yield
+        return
+    with _blas_pools().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _blas_pools() -> ThreadpoolController:
+    """The pools of this process: looking for them takes milliseconds, and the one that numpy uses is there already."""
+    return ThreadpoolController()
+
+
 def _take_a_share() -> None:
     _HERE.has_a_share = True
+
+
+def _has_a_share() -> bool:
+    return getattr(_HERE, "has_a_share", False)

@@ -9,8 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.vectors import Block
 from harness.sdk.ranking import are_many
+from harness_prototype.kernels.dense_updates import learn_pa
 from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
 PA_VARIANTS = ("PA", "PA-I", "PA-II")
@@ -53,6 +56,8 @@ class PA(OnlineClassifier):
     """
 
     takes_several: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
+    when_too_large: ClassVar[str] = "scale X up, or use PA-I or PA-II"
 
     def __init__(
         self,
@@ -86,12 +91,13 @@ class PA(OnlineClassifier):
             scores = np.empty_like(self.base_)
             done = update_pa(self.rows_, instances, labels, order, self.base_, scores, self._step())
         if not np.isfinite(self.rows_.weights[: self.rows_.heads[0]]).all():
-            raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
+            raise ValueError(f"weights outgrew float32 in pass {number}: {self.when_too_large}")
         return done
 
     def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
         """Learn by the kernel for many classes; whether that pays."""
-        if not are_many(self.classes_) or labels.indices.size != instances.n_instances:  # one label each
+        one_label_each = bool(np.all(np.diff(labels.indptr) == 1))
+        if not are_many(self.classes_) or not one_label_each:
             return False
         from harness_prototype.kernels.pa_parted import update_pa_parted  # noqa: PLC0415 (compiles what few data need)
         from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
@@ -106,6 +112,9 @@ class PA(OnlineClassifier):
 
         self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
         return True
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        learn_pa(W, block, labels, self.base_, np.empty_like(self.base_), self._step())
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -18,7 +18,7 @@ from harness.sdk.kernels.rows import Rows, enlarge, known_to_most
 from harness_prototype.kernels.pairs import Found, none_found
 
 MET_SHARE = 0.25
-"""A feature that is met at least this often, as a share of the number of classes, soon knows many of them (measured)."""
+"""A feature that is met this often, as a share of the number of classes, soon knows many of them (measured)."""
 
 
 class Parts(NamedTuple):

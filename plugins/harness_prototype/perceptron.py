@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.vectors import Block
 from harness.sdk.ranking import are_many
+from harness_prototype.kernels.dense_updates import learn_perceptron
 from harness_prototype.kernels.perceptron import update_perceptron
 from harness_prototype.limits import check_finite
 
@@ -40,6 +45,8 @@ class Perceptron(OnlineClassifier):
     n_features_in_ : the number of features.
     """
 
+    takes_dense: ClassVar[bool] = True
+
     def __init__(self, *, passes: int = 10, random_state: int | np.random.RandomState | None = None) -> None:
         self.passes = passes
         self.random_state = random_state
@@ -57,7 +64,9 @@ class Perceptron(OnlineClassifier):
         """Learn by the kernel for many classes; whether that pays."""
         if not are_many(self.classes_):
             return False
-        from harness_prototype.kernels.perceptron_parted import update_perceptron_parted  # noqa: PLC0415 (compiles what few data need)
+        from harness_prototype.kernels.perceptron_parted import (  # noqa: PLC0415 (compiles what few data need)
+            update_perceptron_parted,
+        )
         from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
 
         features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
@@ -70,6 +79,9 @@ class Perceptron(OnlineClassifier):
 
         self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
         return True
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        learn_perceptron(W, block, labels.indices, self.base_, np.empty_like(self.base_))
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {}

@@ -13,7 +13,8 @@ LAYERS = [
     "harness.cli",
     "harness.api",
     "harness.runner | harness.rescore | harness.representing | harness.checks",
-    "harness.progress | harness.experiment",
+    "harness.progress | harness.experiment | harness.recording",
+    "harness.cluster",
     "harness.trials | harness.environments",
     "harness.page",
     "harness.data | harness.tables | harness.figures | harness.models",
@@ -61,6 +62,12 @@ def contracts():
             ["harness", *plugins],
             ["numba"],
             ignore_imports=["**.kernels.* -> numba"],
+        ),
+        forbidden(
+            "dask appears only where clusters are",
+            ["harness", *plugins],
+            ["dask", "distributed"],
+            ignore_imports=["harness.cluster.* -> distributed", "harness.cluster.* -> distributed.**"],
         ),
         forbidden("Kernels know no estimator", kernels(), ["sklearn"], allow_indirect_imports=True),
     ]

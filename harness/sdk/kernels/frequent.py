@@ -80,7 +80,13 @@ def spread(rows: Rows, features: Array, frequent: Frequent) -> None:
 
 
 @kernel(
-    void(named(Edges, reads(int64), reads(uint32), reads(float32)), FREQUENT, reads(int64), writes(uint32), writes(float32)),
+    void(
+        named(Edges, reads(int64), reads(uint32), reads(float32)),
+        FREQUENT,
+        reads(int64),
+        writes(uint32),
+        writes(float32),
+    ),
     **LEAN,
 )
 def collect(edges: Edges, frequent: Frequent, indptr: Array, classes: Array, weights: Array) -> None:

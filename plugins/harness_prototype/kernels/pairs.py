@@ -1,4 +1,4 @@
-"""The pair of classes that an update moves, where classes are many: found by bounds, and moved in both parts of an index.
+"""The pair of classes that an update moves where classes are many: found by bounds, moved in both parts of an index.
 
 The rival of the true class and the scores of both are those of the whole index, to the last bit (see
 `harness.sdk.kernels.bounds`).

@@ -30,7 +30,10 @@ def update_perceptron_parted(
     found: Found,
     heaviest: Array,
 ) -> int:
-    """What `update_perceptron` does, to the last bit, of an index in two parts; `heaviest[0]` is no less than any weight."""
+    """What `update_perceptron` does, to the last bit, of an index in two parts.
+
+    `heaviest[0]` is no less than any weight.
+    """
     for done in range(order.size):
         i = order[done]
         y = np.uint32(labels[i])

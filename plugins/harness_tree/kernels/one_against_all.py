@@ -90,6 +90,22 @@ def update_oaa(
             add_pulls(W, f, np.float64(instances.data[p]), scores, moved, n_moved)
 
 
+def train_columns(
+    W: NDArray[np.float32],
+    columns: slice,
+    instances: Instances,
+    labels: NDArray[np.int32],
+    order: NDArray[np.int64],
+    step: RegressorStep,
+) -> None:
+    """Go through the instances in this order with some classes, whose regressors look at no other's."""
+    own = np.ascontiguousarray(W[:, columns])  # W itself, where these are all
+    n_classes = own.shape[1]
+    zeros, scores, moved = np.zeros(n_classes), np.empty(n_classes), np.empty(n_classes, np.int32)
+    update_oaa(own, instances, labels - np.int32(columns.start), order, step, zeros, scores, moved)
+    W[:, columns] = own
+
+
 def rank_oaa(W: NDArray[np.float32], instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
     """The k best classes of each instance, best first, ties by class; those with the base -inf take no part."""
     ranked = np.empty((instances.n_instances, k), np.int32)
