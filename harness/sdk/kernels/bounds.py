@@ -121,7 +121,7 @@ def list_doubtful(frequent: Frequent, search: Search, reach: float, floor: float
 
 @helper()
 def read_matrix(frequent: Frequent, search: Search, n: Any, m: Any) -> None:
-    """Add the n rows of the matrix that are listed to the scores of the m classes in doubt; to all, where it is faster."""
+    """Add the n rows of the matrix that are listed to the scores of the m classes in doubt; to all, if it is faster."""
     scores, all_of_them = search.scores, m * np.uint64(FEW) > np.uint64(search.scores.size)
     for p in range(n):
         x, place = search.values[p], search.places[p]
