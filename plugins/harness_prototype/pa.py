@@ -107,8 +107,10 @@ class PA(OnlineClassifier):
             return False
 
         def update(parts: Parts, order: NDArray[np.int64]) -> int:
-            rows, frequent, *space = parts
-            return update_pa_parted(rows, frequent, instances, y, order, base, *space, self._step())
+            rows, frequent, search, found, heaviest = parts
+            return update_pa_parted(
+                rows, frequent, instances, y, order, base, search, found, heaviest, self._step()
+            )  # fmt: skip
 
         self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
         return True

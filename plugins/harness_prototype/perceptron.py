@@ -74,8 +74,8 @@ class Perceptron(OnlineClassifier):
             return False
 
         def update(parts: Parts, order: NDArray[np.int64]) -> int:
-            rows, frequent, *space = parts
-            return update_perceptron_parted(rows, frequent, instances, y, order, base, *space)
+            rows, frequent, search, found, heaviest = parts
+            return update_perceptron_parted(rows, frequent, instances, y, order, base, search, found, heaviest)
 
         self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
         return True

@@ -95,7 +95,7 @@ def slack_of(values: Array, heaviest: float, most_base: float) -> float:
 
 
 @helper()
-def full_score(frequent: Frequent, search: Search, n: Any, c: Any) -> float:
+def full_score(frequent: Frequent, search: Search, n: Any, c: Any) -> Any:
     """The score of class c with what the n rows of the matrix that are listed add to it."""
     total = search.scores[c]
     for p in range(n):
@@ -111,7 +111,7 @@ def list_doubtful(frequent: Frequent, search: Search, reach: float, floor: float
         size = min(np.uint64(BLOCK_CLASSES), n_classes - lo)
         for c in range(size):
             search.upper[c] = search.scores[lo + c] + reach * frequent.lengths[lo + c]
-        if highest(search.upper, 0, size) < floor:
+        if highest(search.upper, 0, int(size)) < floor:
             continue
         for c in range(size):
             search.doubtful[m] = lo + c
@@ -130,8 +130,7 @@ def read_matrix(frequent: Frequent, search: Search, n: Any, m: Any) -> None:
                 scores[c] += x * frequent.weights[place, c]
         else:
             for d in range(m):
-                c = np.uint64(search.doubtful[d])
-                scores[c] += x * frequent.weights[place, c]
+                scores[search.doubtful[d]] += x * frequent.weights[place, search.doubtful[d]]
 
 
 @helper()

@@ -53,7 +53,7 @@ def join(rows: Rows, frequent: Frequent) -> Rows:
     length[features] = np.count_nonzero(frequent.weights, axis=1)[frequent.places[features]]
     indptr = np.concatenate([[0], np.cumsum(length)])
     classes, weights = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
-    collect(Edges(*map(frozen, edges)), frequent, frozen(indptr), classes, weights)
+    collect(Edges(*(frozen(array) for array in edges)), frequent, frozen(indptr), classes, weights)
     return as_rows(Edges(indptr, classes, weights))
 
 
