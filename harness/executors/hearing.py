@@ -21,7 +21,7 @@ MESSAGE_LENGTH = 200
 BEGIN_SECONDS = 30.0
 """How long a supervisor may take to say that it is there: long after a server that works would have forked it."""
 GRACE_SECONDS = 10.0
-"""How long a supervisor may take, after its job's time limit, to say that it ended it; and how long it may be stopped."""
+"""How long a supervisor may take after its job's time limit to say that it ended it, and how long it may be stopped."""
 MOST_PHASES = 10_000
 
 
