@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from harness.api.running import Plan, RunInterrupted, RunOptions, plan_request, run_request
     from harness.api.scaffolding import KINDS_OF_PACKAGES, new_package
     from harness.api.session import Session
+    from harness.api.suggesting import Suggestions, suggest, suggest_for
 
 _HOMES = {
     "CheckResult": "checking",
@@ -87,6 +88,9 @@ _HOMES = {
     "KINDS_OF_PACKAGES": "scaffolding",
     "new_package": "scaffolding",
     "Session": "session",
+    "Suggestions": "suggesting",
+    "suggest": "suggesting",
+    "suggest_for": "suggesting",
 }
 
 __all__ = [
@@ -107,6 +111,7 @@ __all__ = [
     "RunInterrupted",
     "RunOptions",
     "Session",
+    "Suggestions",
     "build_environments",
     "choose_columns",
     "choose_progress",
@@ -133,6 +138,8 @@ __all__ = [
     "run_checks",
     "run_paper",
     "run_request",
+    "suggest",
+    "suggest_for",
     "tables_of",
 ]
 
