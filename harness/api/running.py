@@ -17,6 +17,7 @@ from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
 from harness.api.resuming import Work, complete, take_over, tell_done
 from harness.api.session import Session
+from harness.api.status import keeping_status
 from harness.budget import Budgeted
 from harness.data.arrays import Header
 from harness.errors import DataError, SpecError
@@ -125,8 +126,8 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         is_new = not (folder / RECORDS).exists()
         if is_new:
             check_set_ups(trials, executor)  # where a value is refused, no folder is left behind
-        with open_store(folder) as store:
-            work = Work(resolved, trials, session, store, executor, progress, _budgeted(trials, headers, experiment))
+        with open_store(folder) as store, keeping_status(progress, folder) as kept:
+            work = Work(resolved, trials, session, store, executor, kept, _budgeted(trials, headers, experiment))
             todo = _find_todo(work, options)
             if not is_new:
                 check_set_ups(todo, executor)
