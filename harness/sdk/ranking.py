@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.dense import pays, rank_dense
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import Rows
@@ -24,6 +25,18 @@ def rank_all_classes(rows: Rows, instances: Instances, base: NDArray[np.float64]
     from harness.sdk.kernels.ranking import rank_by_index  # noqa: PLC0415 (compiles what not every learner needs)
 
     return rank_by_index(rows, instances, base, k)
+
+
+def rank_and_score_all(
+    rows: Rows, instances: Instances, base: NDArray[np.float64], k: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """The same, and what these classes score; 0 beside pads."""
+    if pays(rows, instances, base.size):
+        ranks = rank_dense(rows, instances, base, k)
+        return ranks, score_classes(rows, instances, base, ranks)
+    from harness.sdk.kernels.ranking import rank_and_score  # noqa: PLC0415 (compiles what not every learner needs)
+
+    return rank_and_score(rows, instances, base, k)
 
 
 def rank_touched_classes(

@@ -55,6 +55,7 @@ class PA(OnlineClassifier):
     """
 
     takes_several: ClassVar[bool] = True
+    ranks_with_scores: ClassVar[bool] = True
     takes_dense: ClassVar[bool] = True
     when_too_large: ClassVar[str] = "scale X up, or use PA-I or PA-II"
 

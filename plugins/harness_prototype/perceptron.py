@@ -44,6 +44,7 @@ class Perceptron(OnlineClassifier):
     n_features_in_ : the number of features.
     """
 
+    ranks_with_scores: ClassVar[bool] = True
     takes_dense: ClassVar[bool] = True
 
     def __init__(self, *, passes: int = 10, random_state: int | np.random.RandomState | None = None) -> None:
