@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from harness import AfterPass
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
-from harness_committee.wrapped import OneInside, fresh, learns_in_batches, seeds
+from harness.sdk.wrapping import seeds
+from harness_committee.wrapped import OneInside, learns_in_batches, seeded
 
 
 class Batches(OneInside):
@@ -50,7 +51,7 @@ class Batches(OneInside):
         if not learns_in_batches(self):
             raise ValueError(f"{type(self.learner).__name__} has no partial_fit: it cannot be trained in batches")
         (seed,) = seeds(self.random_state, 1)
-        learner, classes = fresh(self.learner, seed), np.unique(labels)
+        learner, classes = seeded(self.learner, seed), np.unique(labels)
         for number in range(1, self.passes + 1):
             for start in range(0, len(labels), self.rows):
                 batch = slice(start, start + self.rows)
