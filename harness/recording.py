@@ -45,7 +45,7 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances) -> Recor
     measured = _checked_clock(_measured(end), end.seconds)
     if measured.status != "ok":
         measured = replace(measured, output=end.output)
-    record = make_record(_plain_names(trial), measured, circumstances)
+    record = make_record(plain_names(trial), measured, circumstances)
     if measured.status != "ok" or end.blob is None:
         return record
     return replace(record, ranks_crc32=checksum_of(end.blob))
@@ -93,10 +93,10 @@ def _measured(end: JobEnd) -> Measured:
 
 def as_planned(record: Record, trial: Trial) -> Record:
     """A record made before, by the names that its trial goes by now: labels and numbers are no part of the key."""
-    return replace(record, **vars(_plain_names(trial)))
+    return replace(record, **vars(plain_names(trial)))
 
 
-def _plain_names(trial: Trial) -> TrialNames:
+def plain_names(trial: Trial) -> TrialNames:
     """A trial's names as a record keeps them: what comes back from a JSON line must equal what went in."""
     names = {name: getattr(trial, name) for name in field_names(TrialNames)}
     names["params"] = _as_json_has_it(trial.params)

@@ -139,13 +139,7 @@ def run_trials(
     calls = tuple(call_of(spec) for spec in specs)
     time_single_rows = any(spec.single for spec in specs)
     find_confidence = any(spec.confidence for spec in specs)
-    circumstances = Circumstances(
-        threads=conditions.threads,
-        jobs=conditions.jobs,
-        machine=conditions.machine_id,
-        versions=describe_versions(),
-        commit=read_commit(),
-    )
+    circumstances = common_circumstances(conditions)
     started: dict[str, Start] = {}
     said = set() if noticed is None else noticed
 
@@ -191,6 +185,17 @@ def run_trials(
             if told not in said:  # once is enough, the foot of the table counts them
                 said.add(told)
                 progress.say(f"warning: {told}")
+
+
+def common_circumstances(conditions: Conditions) -> Circumstances:
+    """What is known of the circumstances before a trial begins."""
+    return Circumstances(
+        threads=conditions.threads,
+        jobs=conditions.jobs,
+        machine=conditions.machine_id,
+        versions=describe_versions(),
+        commit=read_commit(),
+    )
 
 
 def most_rank_bytes(trial: Trial) -> int:

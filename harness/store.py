@@ -5,6 +5,7 @@ machine.json      the machines that records refer to
 incompatible.txt  learners that could not run on some of the data of the last run, a line each; where there are any
 records.jsonl     a line per finished trial, synced to disk before the next trial counts
 ranks/KEY.npy     the ranks of a trial, written before its record
+status.json       what the run that is at work does now, for `harness status`; gone when it has ended
 damaged.jsonl     lines that could not be trusted, kept for the curious
 """
 

@@ -1,8 +1,8 @@
-"""Registers the synthetic data sets by name; makes nothing."""
+"""Registers the synthetic data sets, and an experiment on them, by name; makes nothing."""
 
 from collections.abc import Iterable
 
-from harness import DatasetSpec, hookimpl
+from harness import DatasetSpec, ExperimentSpec, hookimpl
 
 
 @hookimpl
@@ -55,4 +55,16 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             "CIKM 2004; made by manyclass-harness",
             facts={"rows": 2_000, "features": 20, "classes": 27, "taxonomy_depth": 3},
         ),
+    ]
+
+
+@hookimpl
+def harness_experiments() -> Iterable[ExperimentSpec]:
+    """What takes data of any size."""
+    return [
+        ExperimentSpec(
+            name="scaling",
+            resource="harness_synthetic:experiments/scaling.toml",
+            summary="training and prediction of every learner against the number of classes, 100 to 100,000",
+        )
     ]

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from harness.api.running import Plan, RunInterrupted, RunOptions, plan_request, run_request
     from harness.api.scaffolding import KINDS_OF_PACKAGES, new_package
     from harness.api.session import Session
+    from harness.api.status import FolderStatus, read_status
 
 _HOMES = {
     "CheckResult": "checking",
@@ -87,6 +88,8 @@ _HOMES = {
     "KINDS_OF_PACKAGES": "scaffolding",
     "new_package": "scaffolding",
     "Session": "session",
+    "FolderStatus": "status",
+    "read_status": "status",
 }
 
 __all__ = [
@@ -96,6 +99,7 @@ __all__ = [
     "DataProfile",
     "EnvironmentLine",
     "FitRequest",
+    "FolderStatus",
     "Model",
     "PaperExperiment",
     "Plan",
@@ -127,6 +131,7 @@ __all__ = [
     "profile_data",
     "read_paper",
     "read_results",
+    "read_status",
     "remove_environments",
     "reopen_paper",
     "run",

@@ -36,6 +36,7 @@ def run(
     threads: int | None = None,
     timeout: str | float | None = None,
     memory: str | int | None = None,
+    give_up: bool | None = None,
     out: str | PathLike[str] | None = None,
     retry_failed: bool = False,
     rerun: str | Iterable[str] = (),
@@ -82,6 +83,7 @@ def run(
         "threads": threads,
         "timeout": timeout,
         "memory": memory,
+        "give_up": give_up,
     }
     executor = start_executor(TRIALS, threads or 1)
     try:

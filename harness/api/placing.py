@@ -66,7 +66,7 @@ def _code_in(resolved: Resolved) -> Iterator[tuple[str, str, Entry[Any]]]:
     for metric in resolved.metrics:
         yield f"metric {metric.spec.name}", metric.spec.compute, metric
     for dataset in resolved.datasets:
-        for representation in (*dataset.representations, *resolved.tried):
+        for representation in (*dataset.representations, *dataset.tried):
             for entry in representation.entries():
                 yield f"representation {entry.spec.name}", entry.spec.load, entry
 

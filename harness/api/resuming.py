@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.api.session import Session
+from harness.budget import Budgeted
 from harness.errors import HarnessError
 from harness.executors.base import Executor
 from harness.experiment.resolve import Resolved
@@ -32,6 +33,8 @@ class Work:
     store: Store
     executor: Executor
     progress: Progress
+    budgeted: Budgeted | None = None
+    """The trials under the experiment's budget, where it has one."""
 
 
 def take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.describing import experiment_file, write_experiment
+from harness.api.giving_up import find_exhausted, leave_out
 from harness.api.leaking import tell_leaks
 from harness.api.placing import trial_executor
 from harness.api.readying import ready_for_data, ready_for_trials
@@ -16,6 +17,8 @@ from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
 from harness.api.resuming import Work, complete, take_over, tell_done
 from harness.api.session import Session
+from harness.api.status import keeping_status
+from harness.budget import Budgeted
 from harness.data.arrays import Header
 from harness.errors import DataError, SpecError
 from harness.executors.base import Executor
@@ -123,18 +126,29 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         is_new = not (folder / RECORDS).exists()
         if is_new:
             check_set_ups(trials, executor)  # where a value is refused, no folder is left behind
-        with open_store(folder) as store:
-            work = Work(resolved, trials, session, store, executor, progress)
+        with open_store(folder) as store, keeping_status(progress, folder) as kept:
+            work = Work(resolved, trials, session, store, executor, kept, _budgeted(trials, headers, experiment))
             todo = _find_todo(work, options)
             if not is_new:
                 check_set_ups(todo, executor)
             _describe(work, raw, machine, incompatible)
             _run_in_store(work, todo, machine, options)
-            records = [as_planned(store.records[trial.key], trial) for trial in trials]
+            if work.budgeted is not None:
+                _describe(work, raw, machine, (*incompatible, *work.budgeted.tell_left_out(store.records)))
+            done = [trial for trial in trials if trial.key in store.records]
+            records = [as_planned(store.records[trial.key], trial) for trial in done]
     finally:
         progress.end()
     results = read_results([folder], session, records=records, asked=experiment.metrics)
     return Ran(results, absent)
+
+
+def _budgeted(trials: Sequence[Trial], headers: Mapping[str, Header], experiment: Experiment) -> Budgeted | None:
+    """The trials under the experiment's budget, where it has one."""
+    if experiment.budget is None:
+        return None
+    sizes = {name: header.rows * header.classes for name, header in headers.items()}
+    return Budgeted(trials, sizes, experiment.budget)
 
 
 def _find_todo(work: Work, options: RunOptions) -> Sequence[Trial]:
@@ -189,9 +203,16 @@ def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options
         )
     with trial_executor(work, place, allow_differences=options.allow_differences) as executor:
         at_once = conditions.jobs if place is None else MANY
-        for group in groups_of(todo, at_once):
-            represent_shared(group, work.executor, work.progress, conditions.jobs)
-            run_trials(group, metrics, conditions, executor, work.store, work.progress, noticed)
+        give_up = work.resolved.experiment.give_up
+        groups = groups_of(todo, 1 if give_up else at_once)
+        if work.budgeted is not None:
+            groups = work.budgeted.rounds(work.store.records, todo)
+        for group in groups:
+            hopeless = find_exhausted(group, work.trials, work.store.records) if give_up else {}
+            leave_out(hopeless, conditions, work.store, work.progress)
+            worthwhile = [trial for trial in group if trial.key not in hopeless]
+            represent_shared(worthwhile, work.executor, work.progress, conditions.jobs)
+            run_trials(worthwhile, metrics, conditions, executor, work.store, work.progress, noticed)
 
 
 def _read_data(

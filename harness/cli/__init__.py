@@ -21,6 +21,7 @@ MOST_LETTERS = 8_000
 """Of an error."""
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
+    "status": ("harness.cli.status:status", "Tell what a run does now, and what is left of it."),
     "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
     "show": ("harness.cli.show:show", "Show one learner's trials: parameters, tuning, tracebacks, output."),
     "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE_KEYS = (
     *("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads", "curves"),
-    *("timeout", "memory", "on"),
+    *("timeout", "memory", "give_up", "on"),
 )
 """Flags that stand for keys of an experiment file."""
 
@@ -74,6 +74,11 @@ FILE_KEYS = (
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
+@click.option(
+    "--give-up/--no-give-up",
+    default=None,
+    help="Leave out a learner on data larger than that on which it ran out of time or memory.",
+)
 @click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME, by content]")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
 @names_option("--rerun", kind="learners", help="Run all trials of these learners again.")

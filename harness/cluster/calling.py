@@ -50,26 +50,32 @@ class Caller:
     async def call_soon(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """The same inside of the client's own loop."""
         message = {"function": dumps(function), "args": dumps(arguments)}
-        if worker not in self._direct:
-            self._direct[worker] = await self._is_in_reach(worker)
-        try:
-            if self._direct[worker]:
-                response = await self.client.rpc(worker).run(**message)
-            else:
-                spread = {"op": "run", "wait": True, "kwargs": dumps({}), **message}
-                told = await self.client.scheduler.broadcast(msg=spread, workers=[worker], on_error="return_pickle")
-                response = told[worker]
-        except (TimeoutError, OSError, KeyError) as error:
-            raise WorkerGone(f"{type(error).__name__}: {error}") from error
-        if isinstance(response, bytes):
-            raise WorkerGone(f"its scheduler could not reach it: {loads(response)}")
+        response = await self.tell(worker, "run", wait=True, kwargs=dumps({}), **message)
         if response["status"] != "OK":
             raise CallFailed(f"{response.get('text') or response.get('exception_text') or 'no reason given'}")
         return response["result"]
 
-    async def _is_in_reach(self, worker: str) -> bool:
+    async def tell(self, worker: str, op: str, **message: Any) -> Any:
+        """What a worker answers to a call that it knows; WorkerGone where it does not answer."""
+        is_direct = await self.is_in_reach(worker)
         try:
-            await asyncio.wait_for(self.client.rpc(worker).identity(), REACH_SECONDS)
-            return True
-        except (TimeoutError, OSError):
-            return False
+            if is_direct:
+                return await getattr(self.client.rpc(worker), op)(**message)
+            spread = {"op": op, **message}
+            told = await self.client.scheduler.broadcast(msg=spread, workers=[worker], on_error="return_pickle")
+        except (TimeoutError, OSError, KeyError) as error:
+            raise WorkerGone(f"{type(error).__name__}: {error}") from error
+        response = told[worker]
+        if isinstance(response, bytes):
+            raise WorkerGone(f"its scheduler could not reach it: {loads(response)}")
+        return response
+
+    async def is_in_reach(self, worker: str) -> bool:
+        """Whether a worker can be called straight from here; found out once."""
+        if worker not in self._direct:
+            try:
+                await asyncio.wait_for(self.client.rpc(worker).identity(), REACH_SECONDS)
+                self._direct[worker] = True
+            except (TimeoutError, OSError):
+                self._direct[worker] = False
+        return self._direct[worker]

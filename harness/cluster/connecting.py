@@ -55,6 +55,8 @@ def connect(place: Place | Client) -> Connection:
         address = _address_in(Path(place.where))
     else:
         address = place.where
+    if isinstance(address, str) and address.startswith("tls:"):
+        _check_certificates(place)
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:  # nobody answers; or no address, or TLS without certificates
@@ -83,6 +85,18 @@ def _start_local(workers: int, opened: ExitStack) -> Any:
     )
     opened.callback(cluster.close)
     return cluster
+
+
+def _check_certificates(place: Place) -> None:
+    """HarnessError where dask has not been told by which certificates to speak to a scheduler."""
+    from distributed import Security  # noqa: PLC0415 (see above)
+
+    if Security().get_connection_args("client")["ssl_context"] is None:
+        raise HarnessError(
+            f"no certificates for {place} are set",
+            culprit="--on",
+            next_step="name them in dask's settings, distributed.comm.tls: ca-file, client.cert and client.key",
+        )
 
 
 def _address_in(file: Path) -> str:

@@ -110,18 +110,18 @@ def files_of(parcel: Parcel) -> list[PurePosixPath]:
     return [PurePosixPath(path.name) for path in sorted(Path(parcel.source).iterdir()) if path.is_file()]
 
 
-def pieces_of(file: Path, piece_bytes: int) -> Iterator[bytes]:
+def pieces_of(file: Path, piece_bytes: int) -> Iterator[memoryview]:
     """A file's content, a piece at a time; one empty piece for an empty file."""
     with open(file, "rb") as source:
         piece = source.read(piece_bytes)
-        yield piece
+        yield memoryview(piece)
         while piece := source.read(piece_bytes):
-            yield piece
+            yield memoryview(piece)
 
 
-def checksum_of(piece: bytes) -> int:
-    """The checksum of a piece, by which both ends know that what came is what was sent."""
-    return zlib.crc32(piece)
+def checksum_of(piece: bytes | memoryview, before: int = 0) -> int:
+    """The checksum of a piece, or of all up to it, by which both ends know that what came is what was sent."""
+    return zlib.crc32(piece, before)
 
 
 def _mark_of_representation(folder: Path) -> str:

@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from distributed import Worker
+
 from harness.cluster.parcels import Parcel, checksum_of, is_there
 from harness.data.folders import remove, remove_unfinished, work_folder
 from harness.data.represented import make_room
@@ -23,6 +25,8 @@ from harness.wording import in_a_line
 FORGOTTEN_SECONDS = 60.0
 """After so long without a piece, its host has gone away."""
 MESSAGE_LENGTH = 500
+PIECE_OP = "harness_piece"
+"""The call by which a worker takes a piece, once it has taken its first parcel."""
 Checksums = dict[tuple[str, int], int]
 """Of pieces, by file and offset: they come in any order."""
 
@@ -42,22 +46,28 @@ _coming: dict[str, _Coming] = {}
 """By the number of its delivery."""
 
 
-async def take_parcel(delivery: str, parcel: Parcel, n_bytes: int) -> str:
+async def take_parcel(delivery: str, parcel: Parcel, n_bytes: int, dask_worker: Worker | None = None) -> str:
     """Make a place for a parcel; gives what is wrong, or nothing."""
-    return await asyncio.to_thread(_told, _begin, delivery, parcel, n_bytes)
+    if dask_worker is not None:
+        dask_worker.handlers[PIECE_OP] = take_piece
+    return await asyncio.to_thread(told, begin_parcel, delivery, parcel, n_bytes)
 
 
-async def take_piece(delivery: str, name: str, offset: int, piece: bytes) -> str:
-    """Write a piece of a file; gives what is wrong, or nothing."""
-    return await asyncio.to_thread(_told, _write, delivery, name, offset, piece)
+async def take_piece(delivery: str, name: str, offset: int, piece: bytes | memoryview) -> str:
+    """Write a piece of a file; gives what is wrong, or nothing.
+
+    It answers a call of its own, and is no function that is sent: so a piece comes as it lay on the wire, without being
+    pickled and copied on the way.
+    """
+    return await asyncio.to_thread(told, _write, delivery, name, offset, piece)
 
 
 async def finish_parcel(delivery: str, checksums: Checksums) -> str:
     """Compare with what was sent and move it into place; gives what is wrong, or nothing."""
-    return await asyncio.to_thread(_told, _finish, delivery, checksums)
+    return await asyncio.to_thread(told, _finish, delivery, checksums)
 
 
-def _told(step: object, delivery: str, *rest: object) -> str:
+def told(step: object, delivery: str, *rest: object) -> str:
     """Take a step; what goes wrong ends the delivery and becomes words, since the host unpickles nothing."""
     try:
         step(delivery, *rest)  # type: ignore[operator]  # the three steps take what their callers above give
@@ -68,7 +78,8 @@ def _told(step: object, delivery: str, *rest: object) -> str:
     return ""
 
 
-def _begin(delivery: str, parcel: Parcel, n_bytes: int) -> None:
+def begin_parcel(delivery: str, parcel: Parcel, n_bytes: int) -> None:
+    """Make a place for a parcel; DataError where there is none."""
     _drop_forgotten()
     place = parcel.place
     remove_unfinished(place)
@@ -82,7 +93,8 @@ def _begin(delivery: str, parcel: Parcel, n_bytes: int) -> None:
         raise DataError(f"{place.parent} has {free / 1e9:.2g} GB free, and {n_bytes / 1e9:.2g} GB are to come")
 
 
-def _write(delivery: str, name: str, offset: int, piece: bytes) -> None:
+def folder_of(delivery: str, name: str) -> Path:
+    """Where a file of a delivery is to be written; DataError for one that would lie elsewhere."""
     coming = _coming[delivery]
     coming.heard = time.monotonic()
     path = PurePosixPath(name)
@@ -90,7 +102,11 @@ def _write(delivery: str, name: str, offset: int, piece: bytes) -> None:
         raise DataError(f"{name!r} does not lie below the folder that is sent")
     file = coming.folder / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT, 0o644)
+    return file
+
+
+def _write(delivery: str, name: str, offset: int, piece: bytes | memoryview) -> None:
+    handle = os.open(folder_of(delivery, name), os.O_WRONLY | os.O_CREAT, 0o644)
     try:
         view, at = memoryview(piece), offset
         while view:
@@ -98,13 +114,18 @@ def _write(delivery: str, name: str, offset: int, piece: bytes) -> None:
             view, at = view[written:], at + written
     finally:
         os.close(handle)
-    coming.checksums[name, offset] = checksum_of(piece)
+    _coming[delivery].checksums[name, offset] = checksum_of(piece)
 
 
 def _finish(delivery: str, checksums: Checksums) -> None:
+    end_parcel(delivery, checksums, _coming[delivery].checksums)
+
+
+def end_parcel(delivery: str, sent: Checksums, came: Checksums) -> None:
+    """Move a parcel into its place, where all that was sent has come."""
     coming = _coming[delivery]
-    if coming.checksums != checksums:
-        spoilt = sorted({piece[0] for piece in checksums if coming.checksums.get(piece) != checksums[piece]})
+    if came != sent:
+        spoilt = sorted({piece[0] for piece in sent if came.get(piece) != sent[piece]})
         raise DataError(f"what came of {coming.parcel.name} is not what was sent: {', '.join(spoilt)}")
     place = coming.parcel.place
     for file in coming.folder.rglob("*"):

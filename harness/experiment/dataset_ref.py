@@ -38,6 +38,8 @@ class DatasetRef:
     wrapped: str | None = None
     """The data set that it is made from, as it is written, where it stands without the name of a parameter."""
     representations: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+    """Representations that tuning chooses from."""
     split: Split | None = None
 
 

@@ -45,7 +45,11 @@ def _pareto() -> Layers:
     points = alt.Chart(alt.NamedData("points"))
     x = alt.X("x:Q", scale=alt.Scale(zero=False, nice=True, padding=12))
     y = alt.Y("y:Q", scale=alt.Scale(zero=False, nice=True, padding=12))
-    front = alt.Chart(alt.NamedData("front")).mark_line(strokeDash=[5, 4], color="#888").encode(x=x, y=y)
+    front = (
+        alt.Chart(alt.NamedData("front"))
+        .mark_line(strokeDash=[5, 4], color="#888", interpolate="step-after")
+        .encode(x=x, y=y, order="place:Q")
+    )
     dots = points.mark_point(filled=True, size=70, cursor="pointer")
     # The page's script finds room for each name.
     names = points.mark_text(

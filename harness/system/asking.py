@@ -28,6 +28,9 @@ class System(Protocol):
     def all_below(self, pid: int) -> list[int]:
         """Its children, theirs, and so on."""
 
+    def is_stopped(self, pid: int) -> bool:
+        """Whether a process has been stopped by a signal, and not let go on yet."""
+
     def count_threads(self) -> int:
         """Threads of this process."""
 

@@ -56,6 +56,11 @@ def all_below(pid: int) -> list[int]:
     return direct + [deeper for child in direct for deeper in all_below(child)]
 
 
+def is_stopped(pid: int) -> bool:
+    """T by a signal, t by a debugger: such a process does nothing until somebody lets it."""
+    return _fields_of(pid)[:1] in (["T"], ["t"])
+
+
 def count_threads() -> int:
     """As the kernel sees them, compiled libraries' ones included."""
     return len(os.listdir("/proc/self/task"))
@@ -87,11 +92,15 @@ def cpu_seconds_below(pid: int) -> float:
 
 def _ticks_of(pid: int) -> int:
     """User and system time of a process and of those of its children that it has waited for."""
+    return sum(map(int, _fields_of(pid)[11:15]))
+
+
+def _fields_of(pid: int) -> list[str]:
+    """What /proc/PID/stat says behind the name of the program, which may hold anything; nothing where it is gone."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0
-    return sum(map(int, fields[11:15]))
+        return []
 
 
 def reset_peak() -> int | None:

@@ -1,6 +1,7 @@
 """What the operating system is asked for: Linux's answers, and those of the plain POSIX version, which are fewer."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -66,6 +67,17 @@ def test_the_plain_version_finds_what_lost_its_parent_and_stayed_in_its_group(tm
         assert orphan in posix.all_below(process.pid)
         os.kill(orphan, 9)
         process.stdin.close()
+
+
+@pytest.mark.parametrize("system", [linux, posix], ids=["linux", "posix"])
+def test_a_stopped_process_is_told_from_one_that_waits(system):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert not system.is_stopped(process.pid)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        assert system.is_stopped(process.pid)
+        process.kill()
+    assert not system.is_stopped(process.pid)
 
 
 def test_the_plain_version_says_nothing_of_what_it_cannot_know():

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,11 +14,17 @@ from pathlib import Path
 class Running:
     """A process and the group that it leads."""
 
-    def __init__(self, *words, log, env=None, cwd=None):
+    def __init__(self, *words, log, env=None, cwd=None, before=None):
         self.log = open(log, "ab")  # noqa: SIM115 (open as long as the process is there)
         environment = os.environ | {"PYTHONUNBUFFERED": "1"} | (env or {})
         self.process = subprocess.Popen(
-            [sys.executable, *words], stdout=self.log, stderr=self.log, env=environment, cwd=cwd, start_new_session=True
+            [sys.executable, *words],
+            stdout=self.log,
+            stderr=self.log,
+            env=environment,
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=before,  # noqa: PLW1509 (it sets a limit, and takes no lock)
         )
 
     @property
@@ -51,8 +58,8 @@ class RealCluster:
         wait_until(lambda: self.file.exists() and self.file.read_text().strip().endswith("}"), "the scheduler")
         self.address = json.loads(self.file.read_text())["address"]
 
-    def start(self, *names, nanny=False, env=None, options=()):
-        """Start workers; they join when they have started."""
+    def start(self, *names, nanny=False, env=None, options=(), file_blocks=None):
+        """Start workers; they join when they have started. With `file_blocks`, no file of theirs may be larger."""
         for name in names:
             command = ["-m", "dask", "worker", "--scheduler-file", str(self.file), "--name", name, "--nworkers", "1"]
             command += [
@@ -65,7 +72,8 @@ class RealCluster:
             ]
             command += ["--local-directory", str(self.folder / "scratch"), *options]
             log = self.folder / f"{name}.log"
-            self.workers[name] = Running(*command, log=log, env=self.env | (env or {}), cwd=self.folder)
+            limit = file_blocks and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_blocks * 1024,) * 2))
+            self.workers[name] = Running(*command, log=log, env=self.env | (env or {}), cwd=self.folder, before=limit)
 
     def kill(self, name):
         self.workers.pop(name).kill()

@@ -18,7 +18,7 @@ function drawPareto() {
     point.told_x = sayValue(point.x, null, metricX().unit);
     point.told_y = sayValue(point.y, null, metricY().unit);
   }
-  const spec = template("pareto", { points, front: paretoFront(points, metricX(), metricY()) });
+  const spec = template("pareto", { points, front: frontSteps(points, metricX(), metricY()) });
   setAxis(spec, "x", metricX().title, metricX().unit, scale);
   setAxis(spec, "y", metricY().title, metricY().unit, "linear");
   const few = seeds.size ? `, ${seeds.size} trials that all have` : "";
@@ -56,6 +56,17 @@ function paretoFront(points, across, up) {
   };
   const front = points.filter((point) => !points.some((other) => beats(other, point)));
   return front.map(({ x, y }) => ({ x, y })).toSorted((a, b) => a.x - b.x);
+}
+
+/** The front as a border in steps, from below its first point to the far edge: also where one point beats all others. */
+function frontSteps(points, across, up) {
+  let front = paretoFront(points, across, up);
+  if (front.length && across.direction !== "higher" && up.direction === "higher") {
+    const lowest = Math.min(...points.map((point) => point.y));
+    const farthest = Math.max(...points.map((point) => point.x));
+    front = [{ x: front[0].x, y: lowest }, ...front, { x: farthest, y: front.at(-1).y }];
+  }
+  return front.map((point, place) => ({ ...point, place }));
 }
 
 function scaleFor(values, wide) {

@@ -81,7 +81,7 @@ function setAxis(spec, channel, title, unit, type, more = {}) {
     encoding.title = title;
     encoding.scale = { ...encoding.scale, ...more, type };
     if (type === "log") delete encoding.scale.zero;
-    encoding.axis = { ...encoding.axis, labelExpr: tickWords(unit), tickCount: 6 };
+    encoding.axis = { ...encoding.axis, labelExpr: type === "log" ? roundTickWords(unit) : tickWords(unit), tickCount: 6 };
   }
 }
 
