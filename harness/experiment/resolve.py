@@ -229,6 +229,8 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
     defaults = parameters_of(entry.spec)
     culprit = f"learner {ref.label!r}"
     ref = replace(ref, params=bind_wrapped(culprit, ref.params, ref.wrapped, wraps))
+    if isinstance(defaults.get(wraps), str):  # a learner by name inside of one is part of what the trial's key covers
+        ref = replace(ref, params={wraps: defaults[wraps], **ref.params})
     check_params(f"tune: {culprit}", ref.tune, defaults)
     if wraps in ref.tune:
         raise SpecError(f"tune: {ref.label}.{wraps} cannot be tuned: compare the learners side by side")

@@ -17,6 +17,7 @@ from harness.abilities import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
 from harness.checks import learner_checks, scikit_learn_checks
 from harness.checks.subject import Problem
 from harness.contract import Taxonomy
+from harness_prototype import PA
 from problems import parts_of_prototypes
 
 CONTRACT = [(set_up, check) for set_up in EVERY for check in learner_checks(set_up.spec, **set_up.params)]
@@ -25,6 +26,8 @@ AT_HOME += [
     SetUp("committee", {"learner": None, "members": 2}),
     SetUp("sparsify", {"learner": None, "share": 0.8}),
     SetUp("oversample", {"learner": None, "least": 3}),
+    SetUp("batches", {"learner": None, "rows": 7}),
+    SetUp("shortlist", {"learner": PA(passes=2), "candidates": 3}),
 ]
 SCIKIT_LEARN = [(set_up, check) for set_up in AT_HOME for check in scikit_learn_checks(set_up.spec, **set_up.params)]
 PACKAGES = sorted({spec.load.split(".")[0] for spec in SPECS.values()})
