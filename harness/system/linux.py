@@ -67,10 +67,11 @@ def count_threads() -> int:
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
+    """Pages of files that are mapped do not count: the kernel lets go of them when memory is short."""
     total = 0
     for pid in pids:
-        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm") as file:
-            total += int(file.read().split()[1]) * _PAGE
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/status") as file:
+            total += sum(map(int, re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", file.read(), re.MULTILINE))) * 1024
     return total
 
 
@@ -79,10 +80,9 @@ def own_bytes(pids: Iterable[int], shared_bytes: int) -> int:
     own = mapped = 0
     for pid in pids:
         with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/smaps_rollup") as file:
-            sizes = dict(re.findall(r"^(Pss|Pss_Shmem):\s+(\d+) kB", file.read(), re.MULTILINE))
-            in_shared = int(sizes.get("Pss_Shmem", 0)) * 1024
-            own += int(sizes.get("Pss", 0)) * 1024 - in_shared
-            mapped += in_shared
+            sizes = dict(re.findall(r"^(Pss_Anon|Pss_Shmem):\s+(\d+) kB", file.read(), re.MULTILINE))
+            own += int(sizes.get("Pss_Anon", 0)) * 1024
+            mapped += int(sizes.get("Pss_Shmem", 0)) * 1024
     return own + max(mapped, shared_bytes)
 
 
