@@ -193,7 +193,7 @@ def simulate(folder: Path, workers: int, trials: int, sleep: float) -> dict[str,
     real = attempts.run_order, roster.describe_worker
     attempts.run_order, roster.describe_worker = cluster_workers.answer_at_once, cluster_workers.describe_simulated  # type: ignore[assignment]  # nowhere else but here
     try:
-        with cluster(folder) as address, many_workers(address, workers, env) as started:
+        with cluster(folder, **env) as address, many_workers(address, workers, env) as started:
             client = client_of(address, started)
             (scheduler,) = [int(pid) for pid in [client.run_on_scheduler(os.getpid)]]
             watched = Watched(scheduler, trials)
@@ -206,7 +206,7 @@ def simulate(folder: Path, workers: int, trials: int, sleep: float) -> dict[str,
             client.close()
     finally:
         attempts.run_order, roster.describe_worker = real
-    kept = len((folder / "many" / "records.jsonl").read_text().splitlines())
+    kept = sum('"status":"ok"' in line for line in (folder / "many" / "records.jsonl").read_text().splitlines())
     return {
         "workers": started,
         "trials": trials,
@@ -333,6 +333,7 @@ def kills(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
         "trials": trials * len(folders),
         "kept": len({(str(one), record.seed) for one in folders for record in read_records(one)}),
         "lines": len(lines),
+        "unique": len({(str(one), record.key) for one in folders for record in read_records(one)}),
         "crashes": sum(record.status != "ok" for record in records),
         "seconds": took,
     }
@@ -487,7 +488,8 @@ def tell_simulated(title: str) -> Callable[[dict[str, Any]], list[str]]:
 
 def tell_kills(found: dict[str, Any]) -> list[str]:
     lost = found["trials"] - found["kept"]
-    repeated = found["lines"] - found["kept"]
+    repeated = found["lines"] - found.get("unique", found["kept"])
+    note = found.get("note", "")
     return [
         "## Kills",
         "",
@@ -499,6 +501,7 @@ def tell_kills(found: dict[str, Any]) -> list[str]:
         "|---:|---:|---:|---:|---:|---:|---:|",
         f"| {found['killed_workers']} | {found['killed_hosts']} | {found['trials']:,} | {found['lines']:,} | {lost} "
         f"| {repeated} | {found['crashes']} |",
+        *(["", note] if note else []),
     ]
 
 

@@ -1,7 +1,6 @@
 """What a plugin promises and what it gets: five specs for registration, and the data that flows.
 
-A spec checks itself when it is made. Nothing here imports numpy at run time: listing and completion stay fast.
-"""
+A spec checks itself when it is made. Nothing here imports numpy at run time: listing and completion stay fast."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class LearnerSpec:
     supports: frozenset[Ability] = frozenset()
     """What it takes beyond numbers with one label a row: several labels; texts as they are, where the data has any."""
     preload: tuple[str, ...] = ()
-    """Modules that the fork server of this distribution imports once, so that trials start warm: nothing else is
-    imported ahead. They must start no thread, and draw no random number that a trial goes on from."""
+    """All that its fork server imports ahead, so that trials start warm: no threads, no random numbers drawn."""
     parameters: Params | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
     paper_params: Params = field(default_factory=dict)
@@ -105,8 +103,7 @@ class DatasetSpec:
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Params | None = None
     files: tuple[RawFile, ...] = ()
-    """What it is made from, for a data set that is fetched or imported; none for one that is made or carried along.
-    Its loader and its stamp take `source`: a file or folder to read instead of the data home's, or None."""
+    """What it is made from, where it is fetched or imported. Loader and stamp take `source`, to read instead."""
     obtain: str = ""
     """What to get and from whom, in words, for the user who brings the files."""
     facts: Mapping[str, int] = field(default_factory=dict)
@@ -207,6 +204,8 @@ class ExperimentSpec:
     summary: str = ""
     published: str = ""
     """"package:file.csv" with the numbers that were published of it, for `harness table --against published`."""
+    measured: str = ""
+    """"package:file.csv" with what came of it here, for `harness suggest`."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)
@@ -214,6 +213,7 @@ class ExperimentSpec:
         fields.file("resource")
         fields.texts("summary")
         fields.file("published", optional=True)
+        fields.file("measured", optional=True)
 
 
 # -- what a data set gives -------------------------------------------------------------------------------------------

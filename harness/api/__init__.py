@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from harness.api.scaffolding import KINDS_OF_PACKAGES, new_package
     from harness.api.session import Session
     from harness.api.status import FolderStatus, read_status
+    from harness.api.suggesting import Suggestions, suggest, suggest_for
 
 _HOMES = {
     "CheckResult": "checking",
@@ -90,6 +91,9 @@ _HOMES = {
     "Session": "session",
     "FolderStatus": "status",
     "read_status": "status",
+    "Suggestions": "suggesting",
+    "suggest": "suggesting",
+    "suggest_for": "suggesting",
 }
 
 __all__ = [
@@ -111,6 +115,7 @@ __all__ = [
     "RunInterrupted",
     "RunOptions",
     "Session",
+    "Suggestions",
     "build_environments",
     "choose_columns",
     "choose_progress",
@@ -138,6 +143,8 @@ __all__ = [
     "run_checks",
     "run_paper",
     "run_request",
+    "suggest",
+    "suggest_for",
     "tables_of",
 ]
 

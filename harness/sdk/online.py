@@ -19,14 +19,11 @@ from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack_rows
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
-from harness.sdk.kernels.rows import empty_rows, enlarge, widen
+from harness.sdk.kernels.rows import CACHED_CLASSES, empty_rows, enlarge, widen
 from harness.sdk.kernels.vectors import Block, as_matrix, matrix_edges, row_blocks, scored
 from harness.sdk.negative import warn_of_negative
-from harness.sdk.ranking import load_kernel, rank_all_classes, rank_touched_classes
+from harness.sdk.ranking import are_many, load_kernel, load_kernel_for_many, rank_all_classes, rank_touched_classes
 from harness.sdk.threads import one_blas_thread
-
-CACHED_CLASSES = 4096
-"""Of how many classes the scores fit into the nearest cache, 32 kB."""
 
 
 class OnlineClassifier(IndexClassifier):
@@ -162,6 +159,8 @@ class OnlineClassifier(IndexClassifier):
 
     def _begin_index(self, n_edges: int) -> None:
         """Nothing learned yet, for the features and classes that are known."""
+        if self.ranks_untouched and are_many(self.classes_):
+            load_kernel_for_many()
         self.rows_ = empty_rows(self.n_features_in_, n_edges)
         for name, array in self._fresh_arrays().items():
             setattr(self, name, array)

@@ -49,6 +49,9 @@ PUBLISHED = {
 }
 """Those with a file of published numbers; the others are figures, or were published in words, which their files say."""
 
+MEASURED = {"field"}
+"""Those whose results are packed along, for `harness suggest`: written by benchmarks/field.py."""
+
 
 @hookimpl
 def harness_experiments() -> Iterable[ExperimentSpec]:
@@ -59,6 +62,7 @@ def harness_experiments() -> Iterable[ExperimentSpec]:
             resource=f"harness_papers:experiments/{name}.toml",
             summary=summary,
             published=f"harness_papers:published/{name}.csv" if name in PUBLISHED else "",
+            measured=f"harness_papers:measured/{name}.csv" if name in MEASURED else "",
         )
         for name, summary in EXPERIMENTS.items()
     ]

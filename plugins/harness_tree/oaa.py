@@ -20,6 +20,9 @@ from harness_tree.kernels.one_against_all import rank_oaa, train_columns
 from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.learner import BatchLearner, Positions
 
+CLASSES_OF_A_LINE = 16
+"""Classes whose weights share a line of the cache: two threads that write to one would wait for each other."""
+
 
 class OAA(BatchLearner):
     """One linear regressor for each class against all others, h_k(x) = <w_k, x> + b_k, trained online side by side.
@@ -98,7 +101,7 @@ class OAA(BatchLearner):
         if isinstance(instances, np.ndarray):
             self._learn_densely(instances, labels, order, step)
         else:
-            shares = stretches(self.classes_.size)
+            shares = stretches(self.classes_.size, least=CLASSES_OF_A_LINE)
             in_threads(lambda share: train_columns(self.W_, share, instances, labels, order, step), shares)
         if not np.isfinite(self.W_).all():
             raise ValueError("weights outgrew float32: scale X down, or lower eta")

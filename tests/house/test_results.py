@@ -1,11 +1,13 @@
 """What is committed in results/: every table is the one that its records make, and every number quoted is in them."""
 
+import csv
 import json
 
 import pytest
 
 from harness import api
 from harness.api.session import Session
+from harness.groups import group_records
 from harness.store import read_records
 from page_file import content_of
 from quotes import RESULTS, ROOT, fill, pages
@@ -70,3 +72,13 @@ def test_a_number_that_no_record_has_is_named():
 def test_every_record_is_whole(folder):
     lines = (folder / "records.jsonl").read_text().splitlines()
     assert len(read_records(folder)) == len({json.loads(line)["key"] for line in lines})
+
+
+def test_what_suggestions_go_by_is_what_the_records_of_the_field_say(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import field
+
+    with field.MEASURED.open(encoding="utf-8", newline="") as file:
+        packed = [[row["dataset"], *(row[name] for name in field.COLUMNS[5:])] for row in csv.DictReader(file)]
+    lines = [line for line in group_records(read_records(field.RESULTS)) if line.finished]
+    assert packed == [[line.dataset, *field.means_of(line)] for line in lines], "python benchmarks/field.py"

@@ -26,6 +26,7 @@ AT_HOME += [
     SetUp("committee", {"learner": None, "members": 2}),
     SetUp("sparsify", {"learner": None, "share": 0.8}),
     SetUp("oversample", {"learner": None, "least": 3}),
+    SetUp("batches", {"learner": None, "rows": 7}),
     SetUp("shortlist", {"learner": PA(passes=2), "candidates": 3}),
 ]
 SCIKIT_LEARN = [(set_up, check) for set_up in AT_HOME for check in scikit_learn_checks(set_up.spec, **set_up.params)]

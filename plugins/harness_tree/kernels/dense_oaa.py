@@ -19,7 +19,6 @@ from harness.sdk.kernels.vectors import (
     Block,
     correct_all_scores,
     correct_scores,
-    move_class,
     row_blocks,
     scored,
 )
@@ -106,6 +105,13 @@ def find_moved(part: Regressors, block: Block, r: Any, own: Any, step: Regressor
     return n
 
 
+@helper()
+def add_pull(weights: Array, k: Any, pull: Any, x: Array) -> None:
+    """w_k += pull x, all of it in float32, as the sparse kernel adds"""
+    for f in range(np.uint64(x.size)):
+        weights[k, f] += pull * x[f]
+
+
 @kernel(int64(REGRESSORS, BLOCK, reads(int32), REGRESSOR_STEP), **LEAN)
 def learn_block(part: Regressors, block: Block, labels: Array, step: RegressorStep) -> int:
     """What `update_oaa` does with each instance of the block; gives how many of them still have to move weights.
@@ -125,7 +131,7 @@ def learn_block(part: Regressors, block: Block, labels: Array, step: RegressorSt
             continue
         for a in range(n):
             k = np.uint64(part.moved[a])
-            pull, pulls[k] = np.float64(pulls[k]), 0.0
-            move_class(part.weights, k, pull, block.rows[r])
-            correct_scores(block, r, k, pull, 1.0)
+            add_pull(part.weights, k, pulls[k], block.rows[r])
+            correct_scores(block, r, k, np.float64(pulls[k]), 1.0)
+            pulls[k] = 0.0
     return waiting
