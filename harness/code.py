@@ -28,6 +28,12 @@ def code_of(load: str, origin: Origin) -> str:
     return _digest(module.partition(".")[0], origin.distribution)
 
 
+def host_code() -> str:
+    """A digest of the host itself, every file of it."""
+    whole = "\n".join(sorted(map(_describe, _code_below(HOST))))
+    return hashlib.sha256(whole.encode()).hexdigest()[:12]
+
+
 def _digest(package: str, distribution_name: str) -> str:
     files = {*_files_of_package(package), *_files_of_distribution(distribution_name), *_shared_files()}
     # Sorted by what they are, not by where they lie: the same code has one digest on every machine.

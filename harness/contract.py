@@ -1,7 +1,6 @@
 """What a plugin promises and what it gets: five specs for registration, and the data that flows.
 
-A spec checks itself when it is made. Nothing here imports numpy at run time: listing and completion stay fast.
-"""
+A spec checks itself when it is made. Nothing here imports numpy at run time: listing and completion stay fast."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ Labels = Any
 Kind = Literal["flat", "tree", "other"]
 """Flat: every class competes at once. Tree: classes are reached by a path. Other: nobody has said."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
-Ability = Literal["multilabel"]
+Ability = Literal["multilabel", "text"]
 Takes = Literal["text", "counts"]
 """What a representation is fitted on: texts, or rows of numbers."""
 Gives = Literal["counts", "vectors", "same"]
@@ -48,10 +47,9 @@ class LearnerSpec:
     needs: frozenset[Need] = frozenset()
     """What the data must have, or how it must arrive; checked before any training."""
     supports: frozenset[Ability] = frozenset()
-    """What the learner can do beyond one label a row; checked before any training."""
+    """What it takes beyond numbers with one label a row: several labels; texts as they are, where the data has any."""
     preload: tuple[str, ...] = ()
-    """Modules that the fork server of this distribution imports once, so that trials start warm: nothing else is
-    imported ahead. They must start no thread, and draw no random number that a trial goes on from."""
+    """All that its fork server imports ahead, so that trials start warm: no threads, no random numbers drawn."""
     parameters: Params | None = None
     """Defaults by name. Left out, they are read from the source of the class without importing it."""
     paper_params: Params = field(default_factory=dict)
@@ -100,22 +98,20 @@ class DatasetSpec:
     licence: str = ""
     citation: str = ""
     stamp: str | None = None
-    """"module:function" that names the raw content cheaply, and may take the loader's parameters; when its answer
-    changes, the data is parsed again."""
+    """"module:function" that names the raw content cheaply, by the parameters; if that changes, it is parsed anew."""
     version: int = 1
     """Raised by the plugin's author whenever the loader reads the same raw content differently."""
     parameters: Params | None = None
     files: tuple[RawFile, ...] = ()
-    """What it is made from, for a data set that is fetched or imported; none for one that is made or carried along.
-    Its loader and its stamp take `source`: a file or folder to read instead of the data home's, or None."""
+    """What it is made from, where it is fetched or imported. Loader and stamp take `source`, to read instead."""
     obtain: str = ""
     """What to get and from whom, in words, for the user who brings the files."""
     facts: Mapping[str, int] = field(default_factory=dict)
     """What must be found with the default parameters, by the names in FACTS."""
     opens: tuple[str, ...] = ()
-    """Endings of the user's files that it reads, such as ".csv", or "/" for folders; its loader takes `path`."""
+    """What of the user's it reads, as `path`: ".csv" by the ending, "/" folders, "hf:" addresses; see `recognises`."""
     recognises: str | None = None
-    """"module:function" that tells from a path whether the content is its own, where the ending does not decide."""
+    """"module:function" that tells from a path if the content is its own, where ending and parameters do not decide."""
     wraps: str = ""
     """The parameter that gets another data set, loaded, for one made from any: `subsample(icd10cm)`."""
 
@@ -208,6 +204,8 @@ class ExperimentSpec:
     summary: str = ""
     published: str = ""
     """"package:file.csv" with the numbers that were published of it, for `harness table --against published`."""
+    measured: str = ""
+    """"package:file.csv" with what came of it here, for `harness suggest`."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)
@@ -215,6 +213,7 @@ class ExperimentSpec:
         fields.file("resource")
         fields.texts("summary")
         fields.file("published", optional=True)
+        fields.file("measured", optional=True)
 
 
 # -- what a data set gives -------------------------------------------------------------------------------------------
@@ -258,10 +257,11 @@ class Dataset:
     groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     times: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     """By a column's name, a number for each row, which equal values share, and of times the later the larger."""
+    revision: str = ""
+    """Which state of the data this is, in the words of whoever keeps it: a commit, a version and a checksum."""
 
     @property
     def rows(self) -> int:
-        """How many there are."""
         return int(self.y.shape[0])
 
 

@@ -22,6 +22,7 @@ _POSITIONAL = re.compile(r"""(?:[A-Za-z./~][\w.:+/~-]*|'[^']+'|"[^"]+")\s*(\(|$)
 """A name, with or without arguments: what is written without the parameter that it stands for."""
 _ESTIMATOR = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*\s*\(.*\)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w.+-]*")
+_WORDS = re.compile(rf"{_WORD.pattern}(?:,{_WORD.pattern})*")
 _PATH = re.compile(r"[\w.~+-]*/[\w.~+/-]*")
 _RANGE = re.compile(r"\d+:\d+")
 MOST_NESTED, MOST_SHOWN = 50, 300
@@ -99,7 +100,7 @@ def parse(text: str) -> Expression:
         raise SpecError(f"cannot read {text!r}: expected name, name(parameter=value) or label=name(parameter=value)")
     positional: list[str] = []
     params: dict[str, Any] = {}
-    for item in split_list(match["arguments"] or ""):
+    for item in _joined(split_list(match["arguments"] or "")):
         name, equals, value = item.partition("=")
         parameter = name.strip()
         if not equals or not parameter.isidentifier():
@@ -111,6 +112,19 @@ def parse(text: str) -> Expression:
         else:
             params[parameter] = parse_value(value.strip())
     return Expression(match["name"].strip(_QUOTES), match["label"], params, tuple(positional))
+
+
+def _joined(items: list[str]) -> list[str]:
+    """The arguments, with words that follow a parameter's word taken together: in `features=a,b` there is but one."""
+    joined: list[str] = []
+    for item in items:
+        name, _, given = joined[-1].partition("=") if joined else ("", "", "")
+        goes_on = _WORD.fullmatch(item) and _WORDS.fullmatch(given.strip()) and given.strip().lower() not in _CONSTANTS
+        if goes_on:
+            joined[-1] = f"{name}={given.strip()},{item}"
+        else:
+            joined.append(item)
+    return joined
 
 
 def parse_value(text: str) -> Any:
@@ -127,7 +141,7 @@ def parse_value(text: str) -> Any:
         return tuple(parse_value(item) for item in split_list(text[1:-1]))
     if _ESTIMATOR.fullmatch(text):
         return parse(text)
-    if any(pattern.fullmatch(text) for pattern in (_WORD, _PATH, _RANGE)):
+    if any(pattern.fullmatch(text) for pattern in (_WORDS, _PATH, _RANGE)):
         return text
     raise SpecError(f"cannot read the value {text!r}: expected a Python literal, a bare word or a path")
 

@@ -20,8 +20,8 @@ class Progress(Protocol):
     def on_data(self, name: str) -> None:
         """A data set is being read for the first time."""
 
-    def on_phase(self, trial: Trial, phase: str) -> None:
-        """A trial has come to its next phase."""
+    def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
+        """A trial has come to its next phase, and on which worker, where it does not run here."""
 
     def on_record(self, record: Record) -> None:
         """A trial has ended, and its record is kept."""
@@ -39,7 +39,7 @@ class Silence:
 
     def on_data(self, name: str) -> None: ...
 
-    def on_phase(self, trial: Trial, phase: str) -> None: ...
+    def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None: ...
 
     def on_record(self, record: Record) -> None: ...
 

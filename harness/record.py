@@ -46,6 +46,8 @@ class TrialNames:
     dataset_params: Params
     fingerprint: str
     """SHA-256 of the parsed data."""
+    dataset_revision: str = ""
+    """Which state of the data that was, in the words of whoever keeps it: a commit of the Hub, say."""
     representation: str
     split: Split
     number: int

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from harness.data.represented import make_room
+from harness.data.arrays import read_header
+from harness.data.represented import is_large, make_room
 from harness.executors.base import Executor, Job
 from harness.progress import Progress
 from harness.trials.represent import REPRESENT_TARGET, RepresentJob
@@ -30,12 +31,13 @@ def groups_of(trials: Sequence[Trial], at_once: int) -> Iterator[list[Trial]]:
 
 
 def represent_shared(trials: Sequence[Trial], executor: Executor, progress: Progress, at_once: int = 1) -> None:
-    """Compute and keep what at least two of these trials see, unless it is kept already."""
+    """Compute and keep what at least two of these trials see, or what is large, unless it is kept already."""
     shared = Counter(trial.represented_folder for trial in trials if trial.represented_folder)
     jobs = {}
     for trial in trials:
         folder = trial.represented_folder
-        if shared[folder] > 1 and folder not in jobs and not Path(folder).exists():
+        wanted = shared[folder] > 1 or (folder != "" and _is_large(trial))
+        if wanted and folder not in jobs and not Path(folder).exists():
             jobs[folder] = _job_of(trial)
             progress.say(f"representing {trial.dataset} as {trial.representation}, seed {trial.seed}, for all learners")
     if not jobs:
@@ -45,6 +47,12 @@ def represent_shared(trials: Sequence[Trial], executor: Executor, progress: Prog
         trouble = end.message if end.status != "ok" else end.answer
         if trouble:
             progress.say(f"warning: not represented ahead, each trial will try: {job.payload.folder.name}: {trouble}")
+
+
+def _is_large(trial: Trial) -> bool:
+    """Whether a trial had better map its rows than hold them."""
+    header = read_header(Path(trial.data_folder))
+    return header is not None and is_large(header.nonzeros)
 
 
 def _job_of(trial: Trial) -> Job:

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from harness.contract import MetricSpec
 from harness.data.arrays import Header, folder_of, is_whole, read_header
 from harness.data.folders import remove
 from harness.data.parsing import parse_apart
 from harness.errors import DataError, UnknownName
-from harness.executors.base import Executor, Job, JobEnd
+from harness.executors.base import Executor, Job
 from harness.experiment.resolve import ResolvedDataset
 from harness.groups import notices_of
 from harness.machine import describe_versions, read_commit
 from harness.metric import call_of
-from harness.params import Params
 from harness.progress import Progress, Silence
 from harness.quiet import wait_until_quiet
-from harness.record import Circumstances, Measured, Record, TrialNames, checksum_of, field_names, make_record
-from harness.record_lines import measured_from_plain
+from harness.record import Circumstances, Record
+from harness.recording import Start, as_planned, circumstances_of, record_end
 from harness.store import Store
 from harness.trials.running import run_trial_job
 from harness.trials.trial import Trial, TrialJob
 
-CLOCK_SLACK, START_SLACK = 0.05, 5.0
-"""Seconds by which two clocks may differ, and that a process may take to start, send its ranks and end."""
 NPY_HEADS_BYTES = 1 << 16
 """More than the heads of a file of arrays take."""
 TRIAL_TARGET = f"{run_trial_job.__module__}:{run_trial_job.__name__}"
@@ -144,14 +139,8 @@ def run_trials(
     calls = tuple(call_of(spec) for spec in specs)
     time_single_rows = any(spec.single for spec in specs)
     find_confidence = any(spec.confidence for spec in specs)
-    circumstances = Circumstances(
-        threads=conditions.threads,
-        jobs=conditions.jobs,
-        machine=conditions.machine_id,
-        versions=describe_versions(),
-        commit=read_commit(),
-    )
-    started: dict[str, _Start] = {}
+    circumstances = common_circumstances(conditions)
+    started: dict[str, Start] = {}
     said = set() if noticed is None else noticed
 
     def job_of(trial: Trial) -> Job:
@@ -171,11 +160,11 @@ def run_trials(
             group=trial.code_group,
         )
 
-    def on_phase(job: Job, phase: str) -> None:
+    def on_phase(job: Job, phase: str, worker: str = "", /) -> None:
         trial = job.payload.trial
         if trial.key not in started:
-            started[trial.key] = _Start(datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0])
-        progress.on_phase(trial, phase)
+            started[trial.key] = Start(datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0])
+        progress.on_phase(trial, phase, worker)
 
     def jobs() -> Iterator[Job]:
         for trial in trials:
@@ -185,15 +174,9 @@ def run_trials(
 
     for job, end in executor.run(jobs(), at_once=conditions.jobs, on_phase=on_phase):
         trial = job.payload.trial
-        start = started[trial.key]
-        ended = replace(
-            circumstances,
-            versions={**circumstances.versions, **trial.packages},
-            started=start.time,
-            load=start.load,
-            total_seconds=end.seconds,
-            processes=end.processes,
-        )
+        ended = circumstances_of(trial, end, circumstances, started.pop(trial.key))
+        if end.site:
+            store.add_machine(end.site.machine)
         record = record_end(trial, end, ended)
         store.append(record, end.blob if record.status == "ok" else None)
         progress.on_record(record)
@@ -204,6 +187,17 @@ def run_trials(
                 progress.say(f"warning: {told}")
 
 
+def common_circumstances(conditions: Conditions) -> Circumstances:
+    """What is known of the circumstances before a trial begins."""
+    return Circumstances(
+        threads=conditions.threads,
+        jobs=conditions.jobs,
+        machine=conditions.machine_id,
+        versions=describe_versions(),
+        commit=read_commit(),
+    )
+
+
 def most_rank_bytes(trial: Trial) -> int:
     """How much a trial's ranks and what stands behind them can take, for every row that there is.
 
@@ -212,80 +206,3 @@ def most_rank_bytes(trial: Trial) -> int:
     header = read_header(Path(trial.data_folder))
     rows = header.rows if header else 0
     return NPY_HEADS_BYTES + 4 * rows * (2 * trial.depth + 3)
-
-
-@dataclass(frozen=True)
-class _Start:
-    """When a trial began, and how busy the machine was then."""
-
-    time: str
-    load: float
-
-
-def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances) -> Record:
-    """Exactly one record for a trial, however it ended."""
-    measured = _checked_clock(_measured(end), end.seconds)
-    if measured.status != "ok":
-        measured = replace(measured, output=end.output)
-    record = make_record(_plain_names(trial), measured, circumstances)
-    if measured.status != "ok" or end.blob is None:
-        return record
-    return replace(record, ranks_crc32=checksum_of(end.blob))
-
-
-def _checked_clock(measured: Measured, total_seconds: float) -> Measured:
-    """What was measured, unless the trial's own clock did not go as the supervisor's did: then none of it counts."""
-    if measured.status != "ok":
-        return measured
-    own, parts = measured.clock_seconds or 0.0, clocked_seconds(measured)
-    if parts <= own + CLOCK_SLACK and own <= total_seconds + CLOCK_SLACK and total_seconds <= 1.25 * own + START_SLACK:
-        return measured
-    return Measured(
-        status="error",
-        message=(
-            f"its clock cannot be trusted: the parts of the trial took {parts:.3g} s and all of it {own:.3g} s by the "
-            f"clock of its process, {total_seconds:.3g} s by that of its supervisor"
-        ),
-    )
-
-
-def clocked_seconds(measured: Measured) -> float:
-    """What the clocks of a trial's parts say, all together."""
-    parts = (
-        measured.load_seconds,
-        measured.tune_seconds,
-        measured.import_seconds,
-        measured.warmup_seconds,
-        measured.stage_seconds,
-        measured.fit_seconds,
-        measured.predict_seconds,
-        measured.rank_seconds,
-    )
-    return sum(part for part in parts if part is not None)
-
-
-def _measured(end: JobEnd) -> Measured:
-    if end.status != "ok":
-        return Measured(status=end.status, message=end.message)
-    try:
-        return measured_from_plain(end.answer)
-    except ValueError as error:  # whatever ran in that process may have written on its line
-        return Measured(status="crash", message=f"what the trial answered cannot be used: {error}")
-
-
-def as_planned(record: Record, trial: Trial) -> Record:
-    """A record made before, by the names that its trial goes by now: labels and numbers are no part of the key."""
-    return replace(record, **vars(_plain_names(trial)))
-
-
-def _plain_names(trial: Trial) -> TrialNames:
-    """A trial's names as a record keeps them: what comes back from a JSON line must equal what went in."""
-    names = {name: getattr(trial, name) for name in field_names(TrialNames)}
-    names["params"] = _as_json_has_it(trial.params)
-    names["dataset_params"] = _as_json_has_it(trial.dataset_params)
-    return TrialNames(**names)
-
-
-def _as_json_has_it(params: Params) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(dict(params), default=repr))
-    return plain

@@ -5,6 +5,7 @@ machine.json      the machines that records refer to
 incompatible.txt  learners that could not run on some of the data of the last run, a line each; where there are any
 records.jsonl     a line per finished trial, synced to disk before the next trial counts
 ranks/KEY.npy     the ranks of a trial, written before its record
+status.json       what the run that is at work does now, for `harness status`; gone when it has ended
 damaged.jsonl     lines that could not be trusted, kept for the curious
 """
 
@@ -116,6 +117,8 @@ class Store:
         self.folder = folder
         self.records: dict[str, Record] = {}
         """The last record of each key."""
+        self._machines: set[str] = set()
+        """Those that were written down since it was opened."""
         if (folder / RECORDS).exists():
             self._load()
         self._handle = self._open_records()
@@ -199,13 +202,23 @@ class Store:
             os.ftruncate(self._handle, size)
             raise
 
+    def add_machine(self, machine: Machine) -> None:
+        """Write down a machine that records refer to, unless it is written down."""
+        if machine.id in self._machines:
+            return
+        machines = _read_facts(self.folder) | {machine.id: asdict(machine)}
+        try:
+            replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
+        except OSError as error:
+            raise StoreError(f"cannot write to {self.folder}: {error.strerror}") from error
+        self._machines.add(machine.id)
+
     def describe(
         self, experiment: str, machine: Machine, incompatible: Sequence[str] = (), *, file: str = EXPERIMENT
     ) -> None:
         """Write down what was asked for, in a file of this name, on which machine, and what of it cannot run."""
-        machines = _read_facts(self.folder) | {machine.id: asdict(machine)}
+        self.add_machine(machine)
         try:
-            replace_file(self.folder / MACHINES, (json.dumps(machines, indent=2) + "\n").encode())
             replace_file(self.folder / file, experiment.encode())
             if incompatible:
                 replace_file(self.folder / INCOMPATIBLE, "".join(f"{line}\n" for line in incompatible).encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
     wanted = set()
     for value in asked.values():
         if isinstance(value, str):
-            wanted.update([value, *value.split("+")])
+            wanted.update([value, *re.split(r"\s*[+,]\s*", value)])
     names = set(map(str.strip, cells))
     known = {*map(_plain_name, names), *map(_last_word, names)}
     return bool(names & wanted or known & PLAIN)
@@ -86,18 +86,44 @@ def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
 
 
 def choose_numbers(table: Table, asked: Mapping[str, Any]) -> Chosen:
-    """The columns of numbers, all but the label's unless some are named, and the label's."""
+    """The columns of numbers, and the label's: those named, else all that nothing else is read from and that are not
+    to be left out."""
     label = _place(table, "label", asked["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
     if label is None:
         flag = option("label", "COLUMN", table.name)
         raise DataError(f"{table.name}: which column holds the label? {_listed(table)}; say it with {flag}")
-    features = [place for place in range(len(table.columns)) if place != label]
-    if asked["features"] is not None:
-        names = map(str.strip, str(asked["features"]).split(","))
-        features = [place for name in names for place in _places(table, "features", name)]
-    return Chosen(tuple(features), label, None, None, f"label from {table.columns[label]!r}")
+    split = _place(table, "split", asked.get("split"))
+    group = _places(table, "group", asked.get("group"))
+    time = _places(table, "time", asked.get("time"))
+    found = _place(table, "id", asked.get("id"))
+    if asked["features"] is None:
+        taken = (label, split, found, *group, *time)
+        left_out = asked.get("left_out", ())
+        features = [place for place, name in enumerate(table.columns) if place not in taken and name not in left_out]
+    else:
+        features = list(_features(table, asked["features"]))
+    if label in features:
+        raise DataError(f"{table.name}: the column {table.columns[label]!r} cannot be both feature and label")
+    if not features:
+        way = option("text", "COLUMN", table.name)
+        raise DataError(
+            f"{table.name}: no column of numbers beside the label; {_listed(table)}; texts are read by {way}"
+        )
+    told = f"label from {table.columns[label]!r}"
+    if split is not None:
+        told += f", split from {table.columns[split]!r}"
+    return Chosen(tuple(features), label, split, found, told, group, time)
+
+
+def _features(table: Table, asked: Any) -> Iterator[int]:
+    """The columns named as `'a, b'`."""
+    names = [asked]
+    if isinstance(asked, str) and asked not in table.columns:
+        names = asked.split(",")
+    for name in names:
+        yield from _places(table, "features", name)
 
 
 def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,73 +14,105 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
-from harness_files.columns import Chosen, choose_numbers
-from harness_files.labels import LabelRows, check_missing, present, without_label
-from harness_files.places import find_parts, option, split_of, tell_splits
-from harness_files.rows import Table, open_table
+from harness_files.columns import choose_numbers
+from harness_files.gathering import Gathered, Row, Tables, as_text, is_list
+from harness_files.labels import check_missing
+from harness_files.places import find_parts, tell_splits
+from harness_files.rows import open_table
 
 
 def load_numbers(
     *,
     path: str,
-    features: str | None = None,
+    features: str | int | None = None,
     label: str | int | None = None,
+    split: str | int | None = None,
+    id: str | int | None = None,  # noqa: A002 (what the user calls it)
+    group: str | int | None = None,
+    time: str | int | None = None,
     test: str | None = None,
+    separator: str | None = None,
     missing: str = "error",
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str | None = None,
 ) -> Dataset:
-    """The columns named as `'height, width'`, else all but the label's, as they are; the label column's classes."""
+    """The columns named as `features=height,width`, else all that nothing else is read from; the label's classes."""
     check_missing(missing)
-    asked = {"features": features, "label": label}
-    open_it = partial(open_table, asked=asked, delimiter=delimiter, header=header, encoding=encoding)
-    labels, values = LabelRows(), array("d")
-    sizes, width, dropped = [], 0, 0
-    for file in find_parts(path, test):
-        before = len(labels.sizes)
-        with open_it(file) as table:
-            chosen = choose_numbers(table, asked)
-            width = len(chosen.text)
-            dropped += _read(table, chosen, labels, values, missing)
-        sizes.append(len(labels.sizes) - before)
-    if not labels.sizes:
-        raise DataError(f"{path} holds no rows: expected a line of column names, then a line for each row of numbers")
-    X = csr_array(np.array(values).reshape(-1, width), dtype=np.float32)
-    splits = split_of(sizes)
-    drops = f", {dropped:,} without a label dropped" if dropped else ""
-    found = f"{X.shape[0]:,} rows of {Path(path).name}{drops}, {width:,} features, {len(labels.number):,} classes"
-    return Dataset(X, labels.positions(), labels.names, None, splits, f"{found}, {chosen.told}{tell_splits(splits)}")
+    asked = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}
+    options = {"delimiter": delimiter, "header": header, "encoding": encoding}
+    tables = [open_table(file, asked, **options) for file in find_parts(path, test)]  # type: ignore[arg-type]  # by name
+    return read_numbers(tables, path, asked, missing, separator)
 
 
-def _read(table: Table, chosen: Chosen, labels: LabelRows, values: array[float], missing: str) -> int:
-    """Put down labels and numbers of all rows that have a label; gives how many have none."""
-    names = [table.columns[place] for place in chosen.text]
-    lacking = array("q")
-    for line, cells in table.read(chosen.columns):
-        where = f"{table.name}, line {line}"
-        found = present([str(cells[-1] if cells[-1] is not None else "")])
-        if not found:
-            lacking.append(line)
-            continue
-        labels.add(found, where)
-        values.extend(_numbers(cells[:-1], names, where))
-    if lacking and missing == "error":
-        raise without_label(table.name, lacking, option("missing", "drop", table.name))
-    return len(lacking)
+def read_numbers(
+    tables: Tables, path: str, asked: Mapping[str, Any], missing: str, separator: str | None = None
+) -> Dataset:
+    """The data set that tables of numbers and labels make."""
+    gathered = Gathered(missing, separator)
+    X = _matrix(gathered.read(tables, partial(choose_numbers, asked=asked)))
+    gathered.check(path, "row of numbers")
+    labels, splits = gathered.labels, gathered.splits()
+    found = f"{gathered.told}, {X.shape[1]:,} features, {len(labels.names):,} classes{tell_splits(splits)}"
+    return Dataset(
+        X=X,
+        y=labels.positions(),
+        class_names=labels.names,
+        splits=splits,
+        found=found,
+        **gathered.parting(),
+    )
 
 
-def _numbers(cells: Sequence[Any], names: Sequence[str], where: str) -> list[float]:
-    """The cells of a row as numbers; DataError names the first that is none."""
-    numbers = []
-    for cell, name in zip(cells, names, strict=True):
+def _matrix(rows: Iterator[Row]) -> csr_array:
+    """The numbers of all rows, those that are not 0."""
+    data, indices, ends = array("f"), array("i"), array("q", [0])
+    width, first = 0, ""
+    for row in rows:
+        numbers = [number for cell in _cells(row) for number in cell.numbers(row.where)]
+        first, width = first or row.where, width or len(numbers)
+        if len(numbers) != width:
+            raise DataError(f"{row.where}: {len(numbers):,} features, but {first} has {width:,}")
+        for place, number in enumerate(numbers):
+            if number:
+                data.append(number)
+                indices.append(place)
+        ends.append(len(data))
+    pieces = (np.array(data, np.float32), np.array(indices, np.int32), np.array(ends, np.int64))
+    return csr_array(pieces, shape=(len(ends) - 1, width))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell that shall be features, and the column that it is of."""
+
+    value: Any
+    column: str
+    values: Sequence[str] | None
+    """What the column may hold, where that is known: then each of these is a feature of its own."""
+
+    def numbers(self, where: str) -> Iterator[float]:
+        """Its features: one, one for each value that it may have, or as many as it holds."""
+        if self.values is not None:
+            text = as_text(self.value)
+            yield from (float(text == value) for value in self.values)
+            return
+        cells = self.value if is_list(self.value) else [self.value]
+        for cell in cells:
+            yield self._number(cell, where)
+
+    def _number(self, cell: Any, where: str) -> float:
         try:
             number = float(cell)
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number):
             raise DataError(
-                f"{where}: the column {name!r} says {cell!r}: expected a number; choose columns with features="
+                f"{where}: the column {self.column!r} says {cell!r}: expected a number; choose columns with features="
             )
-        numbers.append(number)
-    return numbers
+        return number
+
+
+def _cells(row: Row) -> Iterator[_Cell]:
+    for value, place in zip(row.cells, row.chosen.text, strict=True):
+        yield _Cell(value, row.table.columns[place], row.table.values.get(place))

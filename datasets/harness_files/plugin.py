@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness import DatasetSpec, hookimpl
 
 OWN = "as the owner of the file says"
+THEIRS = "as its page on the hub says"
 STAMP = "harness_files.places:stamp_files"
 TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".pq")
 """How tables are called."""
@@ -23,6 +24,19 @@ def _files(name: str, *, module: str, **more: object) -> DatasetSpec:
     )
 
 
+def _hub(name: str, *, module: str, **more: object) -> DatasetSpec:
+    """What others keep, fetched by their own client."""
+    kept_by = name.partition("-")[0]
+    return DatasetSpec(
+        name=name,
+        load=f"harness_files.{module}:load_{name.replace('-', '_')}",
+        stamp=f"harness_files.{module}:stamp_{kept_by}",
+        licence=THEIRS,
+        citation=THEIRS,
+        **more,  # type: ignore[arg-type]  # the spec checks its own fields
+    )
+
+
 @hookimpl
 def harness_datasets() -> list[DatasetSpec]:
     return [
@@ -32,10 +46,11 @@ def harness_datasets() -> list[DatasetSpec]:
             opens=(*TEXTS, *PARQUET, "/"),
             summary="your CSV, TSV, JSON lines or Parquet: a column of text, a column of labels",
         ),
-        DatasetSpec(  # told by name alone: a table may hold texts as well as numbers
+        DatasetSpec(  # told by `features=` or by name: a table may hold texts as well as numbers
             name="numbers",
             load="harness_files.numbers:load_numbers",
             stamp=STAMP,
+            opens=(*TEXTS, *PARQUET),
             representation="raw",
             licence=OWN,
             citation=OWN,
@@ -67,6 +82,32 @@ def harness_datasets() -> list[DatasetSpec]:
             opens=(".npz", ".npy"),
             representation="raw",
             summary="your .npz: X (dense, or the pieces of a sparse matrix) and y; or X as .npy, labels beside it",
+        ),
+        _hub(
+            "hf",
+            module="hub",
+            opens=("hf:",),
+            summary="hf:NAME of the Hugging Face Hub: a column of text, a column of labels",
+        ),
+        _hub(
+            "hf-numbers",
+            module="hub",
+            opens=("hf:",),
+            representation="raw",
+            summary="hf:NAME of the Hugging Face Hub: columns of numbers, a column of labels",
+        ),
+        _hub(
+            "openml",
+            module="openml_sets",
+            opens=("openml:",),
+            representation="raw",
+            summary="openml:ID of OpenML: columns of numbers or of values from a list, a column of labels",
+        ),
+        _hub(
+            "openml-texts",
+            module="openml_sets",
+            opens=("openml:",),
+            summary="openml:ID of OpenML: a column of text, a column of labels",
         ),
         DatasetSpec(
             name="subsample",

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -39,6 +39,8 @@ class Table:
     columns: tuple[str, ...]
     read: Callable[[Sequence[int]], Cells]
     """Line (of Parquet: row) and cells of the columns at these places, in their order."""
+    values: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    """By the place of a column, all that it may hold, where the table says so."""
 
 
 @contextmanager

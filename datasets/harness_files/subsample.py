@@ -51,7 +51,7 @@ def load_subsample(
     groups = {name: codes[rows] for name, codes in dataset.groups.items()}
     times = {name: codes[rows] for name, codes in dataset.times.items()}
     tree = _pruned(dataset.taxonomy, chosen)
-    return Dataset(X, y, names, tree, splits, found, texts, dataset.counting, groups, times)
+    return Dataset(X, y, names, tree, splits, found, texts, dataset.counting, groups, times, dataset.revision)
 
 
 def _order(count: int, seed: int) -> Positions:

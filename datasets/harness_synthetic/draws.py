@@ -6,7 +6,7 @@ methods of a `Generator`); all weights are integers, and picking by weight is a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,14 @@ def below(bits: Whole, bound: int | Whole | np.uint64) -> Whole:
 def share(bits: Whole, part: float) -> NDArray[np.bool_]:
     """True for this part of the draws; multiplying by a power of two is exact, so no rounding decides."""
     return bits >> np.uint64(11) < np.uint64(part * 2**53)
+
+
+def hashed(value: Whole, bound: int) -> Whole:
+    """A whole number below `bound` for each value: the mixing of splitmix64, in wrapping integer arithmetic."""
+    z = value * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return below(z ^ (z >> np.uint64(31)), bound)
 
 
 def zipf_sums(n: int) -> Whole:
@@ -80,6 +88,20 @@ def tally(items: Whole | NDArray[np.int32], lengths: NDArray[np.int64], width: i
     counts = csr_array((ones, items.ravel().astype(np.int32), ends), shape=(len(lengths), width))
     counts.sum_duplicates()  # also sorts the columns of each row
     return counts
+
+
+def stacked(blocks: Iterable[csr_array], shape: tuple[int, int], most: int) -> csr_array:
+    """The blocks below each other, each let go once copied; room for `most` non-zeros costs nothing unless used."""
+    data: NDArray[np.float32] = np.empty(most, dtype=np.float32)
+    indices: NDArray[np.int32] = np.empty(most, dtype=np.int32)
+    indptr: NDArray[np.int64] = np.zeros(shape[0] + 1, dtype=np.int64)
+    row = end = 0
+    for block in blocks:
+        data[end : end + block.nnz], indices[end : end + block.nnz] = block.data, block.indices
+        indptr[row + 1 : row + 1 + block.shape[0]] = end + block.indptr[1:]
+        row, end = row + block.shape[0], end + block.nnz
+    narrow = np.int32 if end < 2**31 else np.int64  # a wide indptr would make scipy widen the indices too
+    return csr_array((data[:end], indices[:end], indptr.astype(narrow)), shape=shape)
 
 
 def level_sizes(classes: int, depth: int) -> list[int]:

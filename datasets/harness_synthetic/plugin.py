@@ -1,8 +1,8 @@
-"""Registers the synthetic data sets by name; makes nothing."""
+"""Registers the synthetic data sets, and an experiment on them, by name; makes nothing."""
 
 from collections.abc import Iterable
 
-from harness import DatasetSpec, hookimpl
+from harness import DatasetSpec, ExperimentSpec, hookimpl
 
 
 @hookimpl
@@ -28,6 +28,15 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             facts={"rows": 40_000, "features": 60_000, "classes": 1_000, "taxonomy_depth": 2},
         ),
         DatasetSpec(
+            name="directory",
+            load="harness_synthetic.directory:make_directory",
+            summary="made-up pages of any number, about as hard as a web directory: shared words, confused siblings",
+            representation="logtfidf",
+            licence="none needed: made from a seed",
+            citation="no source: made by manyclass-harness",
+            facts={"rows": 40_000, "features": 100_000, "classes": 1_000, "taxonomy_depth": 3},
+        ),
+        DatasetSpec(
             name="gaussians",
             load="harness_synthetic.gaussians:make_gaussians",
             summary="made-up dense rows in the likeness of Aloi: 1,000 Gaussian classes, 128 non-negative dimensions",
@@ -46,4 +55,16 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             "CIKM 2004; made by manyclass-harness",
             facts={"rows": 2_000, "features": 20, "classes": 27, "taxonomy_depth": 3},
         ),
+    ]
+
+
+@hookimpl
+def harness_experiments() -> Iterable[ExperimentSpec]:
+    """What takes data of any size."""
+    return [
+        ExperimentSpec(
+            name="scaling",
+            resource="harness_synthetic:experiments/scaling.toml",
+            summary="training and prediction of every learner against the number of classes, 100 to 100,000",
+        )
     ]

@@ -6,10 +6,7 @@ a hundred thousand classes do. The same parameters give the same data on any mac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness import Dataset
@@ -22,11 +19,13 @@ from harness_synthetic.draws import (
     check_whole,
     class_tree,
     guide,
+    hashed,
     level_sizes,
     not_allowed,
     pick,
     raw,
     share,
+    stacked,
     tally,
     zipf_sums,
 )
@@ -67,7 +66,7 @@ def make_zipf(
     step = max(1, BLOCK_TOKENS // words)
     common = guide(zipf_sums(features))
     blocks = (_draw_rows(bits, y[i : i + step], sizes, common, words, noise) for i in range(0, rows, step))
-    X = _stacked(blocks, (rows, features), rows * (words + words // 5))
+    X = stacked(blocks, (rows, features), rows * (words + words // 5))
     mean = X.nnz / rows
     return Dataset(
         X=X,
@@ -100,7 +99,7 @@ def _draw_rows(
         tokens[part][common] = common_words.pick(background[part][common])
         told = ~common
         topic = _topics(token_class[part][told].astype(np.uint64), chance[part][told], sizes)
-        tokens[part][told] = _hash(topic * np.uint64(OWN_WORDS) + pick(own[part][told], own_sums), features)
+        tokens[part][told] = hashed(topic * np.uint64(OWN_WORDS) + pick(own[part][told], own_sums), features)
     return tally(tokens, lengths, features)
 
 
@@ -116,25 +115,3 @@ def _topics(member: Whole, chance: Whole, sizes: list[int]) -> Whole:
         member = member % np.uint64(sizes[-1 - up])
         topic = np.where(steps_up == np.uint64(up), member + np.uint64(sum(sizes[: -1 - up])), topic)
     return topic
-
-
-def _hash(value: Whole, bound: int) -> Whole:
-    """A whole number below `bound` for each value: the mixing of splitmix64, in wrapping integer arithmetic."""
-    z = value * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return below(z ^ (z >> np.uint64(31)), bound)
-
-
-def _stacked(blocks: Iterable[csr_array], shape: tuple[int, int], most: int) -> csr_array:
-    """The blocks below each other, each let go once copied; room for `most` non-zeros costs nothing unless used."""
-    data: NDArray[np.float32] = np.empty(most, dtype=np.float32)
-    indices: NDArray[np.int32] = np.empty(most, dtype=np.int32)
-    indptr: NDArray[np.int64] = np.zeros(shape[0] + 1, dtype=np.int64)
-    row = end = 0
-    for block in blocks:
-        data[end : end + block.nnz], indices[end : end + block.nnz] = block.data, block.indices
-        indptr[row + 1 : row + 1 + block.shape[0]] = end + block.indptr[1:]
-        row, end = row + block.shape[0], end + block.nnz
-    narrow = np.int32 if end < 2**31 else np.int64  # a wide indptr would make scipy widen the indices too
-    return csr_array((data[:end], indices[:end], indptr.astype(narrow)), shape=shape)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from harness.api.running import Plan, RunInterrupted, RunOptions, plan_request, run_request
     from harness.api.scaffolding import KINDS_OF_PACKAGES, new_package
     from harness.api.session import Session
+    from harness.api.status import FolderStatus, read_status
+    from harness.api.suggesting import Suggestions, suggest, suggest_for
 
 _HOMES = {
     "CheckResult": "checking",
@@ -87,6 +89,11 @@ _HOMES = {
     "KINDS_OF_PACKAGES": "scaffolding",
     "new_package": "scaffolding",
     "Session": "session",
+    "FolderStatus": "status",
+    "read_status": "status",
+    "Suggestions": "suggesting",
+    "suggest": "suggesting",
+    "suggest_for": "suggesting",
 }
 
 __all__ = [
@@ -96,6 +103,7 @@ __all__ = [
     "DataProfile",
     "EnvironmentLine",
     "FitRequest",
+    "FolderStatus",
     "Model",
     "PaperExperiment",
     "Plan",
@@ -107,6 +115,7 @@ __all__ = [
     "RunInterrupted",
     "RunOptions",
     "Session",
+    "Suggestions",
     "build_environments",
     "choose_columns",
     "choose_progress",
@@ -127,12 +136,15 @@ __all__ = [
     "profile_data",
     "read_paper",
     "read_results",
+    "read_status",
     "remove_environments",
     "reopen_paper",
     "run",
     "run_checks",
     "run_paper",
     "run_request",
+    "suggest",
+    "suggest_for",
     "tables_of",
 ]
 

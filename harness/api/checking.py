@@ -14,7 +14,8 @@ from harness.environments.environment import Environment
 from harness.errors import SpecError, UnknownName
 from harness.executors import LOADERS, paths_of, start_executor
 from harness.executors.base import Job, JobEnd, Workplace
-from harness.experiment.dataset_ref import is_file, parse_dataset
+from harness.experiment.dataset_ref import is_file, parse_dataset, read_dataset
+from harness.experiment.file_formats import find_address
 from harness.experiment.housing import have_environment
 from harness.experiment.learner_ref import LearnerRef
 from harness.experiment.plan import blueprint_of
@@ -54,11 +55,11 @@ class CheckResult:
 
 def find_checked(text: str, catalog: Catalog) -> Checked:
     """What a text names: a data set (also a file), a learner (also module:Class), or what else a plugin brings."""
-    if is_file(text):
+    if is_file(read_dataset(text).name):
         return _find_dataset(text, catalog)
     expression = parse(text)
     name = expression.name
-    if _is_named(name, catalog.datasets):
+    if _is_named(name, catalog.datasets) or find_address(name, catalog, expression.params):
         return _find_dataset(text, catalog)
     if _is_named(name, catalog.experiments):
         return Checked("experiment", catalog.experiment(name))

@@ -11,6 +11,7 @@ from harness.environments.environment import ReadyEnvironment, environment_for, 
 from harness.environments.keeping import list_environments, remove_environment
 from harness.errors import SpecError
 from harness.experiment.housing import have_environment
+from harness.experiment.learner_groups import ALL
 from harness.progress import Progress
 
 
@@ -47,14 +48,22 @@ def describe_environments(session: Session) -> list[EnvironmentLine]:
 
 
 def build_environments(names: Sequence[str], session: Session, progress: Progress) -> dict[str, ReadyEnvironment]:
-    """The environments of these learners, by learner, built where they are not there."""
+    """The environments of these learners, by learner, built where they are not there; `all` stands for all of them."""
     ready = {}
-    for name in names:
+    for name in spell_out_all(names, session.catalog):
         environment = environment_for(session.catalog.learner(name).spec.environment)
         if environment is None:
             raise SpecError("needs no environment: it runs as it is", culprit=f"learner {name!r}")
         ready[name] = have_environment(environment, name, may_build=True, say=progress.say)
     return ready
+
+
+def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
+    """The names, with every learner that has packages of its own in the place of `all`."""
+    if ALL not in names:
+        return list(names)
+    in_need = [entry.spec.name for entry in catalog.learners if entry.spec.environment]
+    return list(dict.fromkeys([*(name for name in names if name != ALL), *sorted(in_need)]))
 
 
 def remove_environments(names: Sequence[str], session: Session) -> list[str]:

@@ -178,6 +178,7 @@ def _describe(trial: Trial, data: Dataset, pair: FittedPair, calibrated: Calibra
             fingerprint=trial.fingerprint,
             rows=data.rows,
             classes=len(data.class_names),
+            revision=trial.dataset_revision,
         ),
         expected=expected,
         calibrator=calibrator_to_plain(calibrated.calibrator),

@@ -32,15 +32,18 @@ def run(
     split: str | None = None,
     seed: int | None = None,
     jobs: int | None = None,
+    on: Any = None,
     threads: int | None = None,
     timeout: str | float | None = None,
     memory: str | int | None = None,
+    give_up: bool | None = None,
     out: str | PathLike[str] | None = None,
     retry_failed: bool = False,
     rerun: str | Iterable[str] = (),
     wait_for_quiet: float | None = None,
     reuse: Iterable[str | PathLike[str]] = (),
     build: bool = True,
+    allow_differences: bool = False,
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
     progress: bool = True,
@@ -58,6 +61,8 @@ def run(
     settings : parameters by learner or data set, {"pa": {"C": 0.1}}; a list is a grid.
     tune : parameters to choose on a validation part of the training rows, {"pa": {"C": [0.1, 1]}};
         {"representation": ["words", "chars"]} chooses what each learner sees of the data.
+    on : a cluster whose workers run the trials, "local:4" or "tcp://head:8786", or a `distributed.Client`.
+    allow_differences : whether workers may have other versions and other code than this machine, which records tell.
     rerun : learners, by name or label, whose trials all run again.
     wait_for_quiet : seconds to wait at most, before each trial, until nothing else is at work on the machine.
     build : whether to build the environments of learners with packages of their own, where they are not there.
@@ -74,9 +79,11 @@ def run(
         "split": split,
         "seed": seed,
         "jobs": jobs,
+        "on": on if isinstance(on, str) else None,
         "threads": threads,
         "timeout": timeout,
         "memory": memory,
+        "give_up": give_up,
     }
     executor = start_executor(TRIALS, threads or 1)
     try:
@@ -97,6 +104,8 @@ def run(
             quiet_seconds=wait_for_quiet,
             reuse=tuple(Path(folder) for folder in reuse),
             may_build=build,
+            client=None if isinstance(on, str) else on,
+            allow_differences=allow_differences,
             plugins_dirs=plugins_dirs,
             disabled_plugins=disabled_plugins,
             progress=progress,

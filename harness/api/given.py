@@ -37,6 +37,8 @@ class Given:
     quiet_seconds: float | None
     reuse: tuple[Path, ...]
     may_build: bool
+    client: Any
+    allow_differences: bool
     plugins_dirs: Iterable[str | PathLike[str]]
     disabled_plugins: Iterable[str]
     progress: bool
@@ -64,6 +66,8 @@ def run_given(given: Given, executor: Executor) -> Results:
         quiet_seconds=given.quiet_seconds,
         reuse=given.reuse,
         may_build=given.may_build,
+        client=given.client,
+        allow_differences=given.allow_differences,
     )
     progress = choose_progress(given.progress, session)
     return run_request(request, options, session, executor, progress).results

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.api.risk import risk_reader
+from harness.api.reading_answers import answer_reader
 from harness.contract import MetricSpec
 from harness.errors import HarnessError, StoreError, UnknownName
-from harness.figures.coverage import ReadRisk
+from harness.figures.answers import Answers, ReadAnswers
 from harness.metric import find_metric
 from harness.page import Page, Part, PartRequest, make_part
 from harness.record import Record
-from harness.sdk.selective import RiskCurve
 from harness.store import MACHINES, RECORDS
 from harness.tables.grid import Grid
 
@@ -61,7 +60,7 @@ def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> P
             more=[metric for metric in offered if metric not in shown],
             machines=results.machines,
             find_metric=lambda name: find_metric(name, results.session.catalog).spec,
-            read_risk=_read_if_at_hand(risk_reader(results)),
+            read_answers=_read_if_at_hand(answer_reader(results)),
             published=_published_of(results),
             notes=notes,
             test=test,
@@ -70,16 +69,16 @@ def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> P
     )
 
 
-def _read_if_at_hand(read: ReadRisk) -> ReadRisk:
+def _read_if_at_hand(read: ReadAnswers) -> ReadAnswers:
     """Reads what is kept beside the ranks; of a trial whose ranks or data are not there a page shows less."""
 
-    def read_risk(record: Record) -> RiskCurve | None:
+    def read_answers(record: Record) -> Answers | None:
         try:
             return read(record)
         except HarnessError:
             return None
 
-    return read_risk
+    return read_answers
 
 
 def _offered_metrics(results: Results) -> tuple[list[MetricSpec], list[str]]:

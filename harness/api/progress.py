@@ -23,6 +23,8 @@ from harness.tables.words import heading_of
 from harness.trials.trial import Trial
 from harness.wording import printable
 
+MOST_SHOWN = 3
+"""Trials that are told of while they run."""
 MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}
 
 
@@ -62,6 +64,19 @@ def few_columns(columns: Sequence[MetricSpec]) -> list[MetricSpec]:
 
 def what_of(record: Record | Trial) -> str:
     return f"{record.label} on {record.dataset}, trial {record.number + 1}"
+
+
+def tell_phase(trial: Trial, phase: str, worker: str = "") -> str:
+    """What a trial does now, and where."""
+    told = f"{what_of(trial)}: {phase}"
+    return f"{worker}: {told}" if worker else told
+
+
+def few_of(running: Sequence[str]) -> str:
+    """What runs, as much of it as fits into a line; of many workers, how many more there are."""
+    if len(running) <= MOST_SHOWN:
+        return "; ".join(running)
+    return f"{'; '.join(running[:MOST_SHOWN])}; and {len(running) - MOST_SHOWN} more"
 
 
 def _shown(text: str) -> str:
@@ -104,8 +119,8 @@ class TerminalProgress:
     def on_data(self, name: str) -> None:
         self.say(f"reading data set {name} (kept for the next time)")
 
-    def on_phase(self, trial: Trial, phase: str) -> None:
-        self.running[trial.key] = _shown(f"{what_of(trial)}: {phase}")
+    def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
+        self.running[trial.key] = _shown(tell_phase(trial, phase, worker))
         self._describe()
 
     def on_record(self, record: Record) -> None:
@@ -122,7 +137,7 @@ class TerminalProgress:
         self.bar.stop()
 
     def _describe(self) -> None:
-        self.bar.update(self.task, description="; ".join(self.running.values()))
+        self.bar.update(self.task, description=few_of(list(self.running.values())))
 
 
 class NotebookProgress:
@@ -149,8 +164,8 @@ class NotebookProgress:
     def on_data(self, name: str) -> None:
         self.say(f"reading data set {name} (kept for the next time)")
 
-    def on_phase(self, trial: Trial, phase: str) -> None:
-        self.running[trial.key] = f"{what_of(trial)}: {phase}"
+    def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
+        self.running[trial.key] = tell_phase(trial, phase, worker)
         self._show()
 
     def on_record(self, record: Record) -> None:
@@ -166,6 +181,6 @@ class NotebookProgress:
         self._show()
 
     def _show(self) -> None:
-        words = "; ".join(self.running.values()) or self.last
+        words = few_of(list(self.running.values())) or self.last
         text = html.escape(f"{self.done} of {self.total}  {words}")
         self._line.update(self._html(f"<progress value={self.done} max={max(self.total, 1)}></progress> {text}"))

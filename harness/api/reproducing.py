@@ -15,6 +15,7 @@ from harness.catalog import Catalog
 from harness.errors import DataError, HarnessError, MissingData
 from harness.executors.base import Executor
 from harness.experiment.building import build, quick_version, read_file, tell_left_out
+from harness.experiment.learner_groups import without_absent
 from harness.experiment.schema import Experiment
 from harness.figures.file_formats import FILE_FORMATS
 from harness.home import missing_data
@@ -55,7 +56,7 @@ def read_paper(
 ) -> PaperExperiment:
     """A registered experiment, or one in a file, with what is `given` laid over it."""
     path = experiment_path(name, catalog)
-    raw = read_file(path)
+    raw = without_absent(read_file(path), catalog)
     source = str(path)
     left_out = ""
     if quick:
@@ -179,7 +180,7 @@ def list_papers(catalog: Catalog) -> list[PaperListing]:
     listed = []
     for entry in catalog.experiments:
         path = experiment_path(entry.spec.name, catalog)
-        raw = read_file(path)
+        raw = without_absent(read_file(path), catalog)
         experiment = build(raw, str(path), catalog)
         sources = dict.fromkeys(table.source for table in experiment.datasets)
         listed.append(

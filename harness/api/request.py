@@ -13,7 +13,7 @@ from typing import Any
 from harness.catalog import Catalog
 from harness.errors import SpecError, UnknownName
 from harness.experiment.building import RawTable, read_file
-from harness.experiment.learner_groups import expand_groups
+from harness.experiment.learner_groups import expand_groups, without_absent
 
 NOTHING = "nothing to run: give --learners (`harness list learners`) or an experiment file"
 
@@ -50,7 +50,7 @@ def read_request(request: Request, catalog: Catalog) -> RawExperiment:
         raw = deepcopy(dict(request.experiment))  # what is laid over it is not the caller's
     elif request.experiment is not None:
         path = experiment_path(request.experiment, catalog)
-        raw = read_file(path)
+        raw = without_absent(read_file(path), catalog)
         laid_over = request.given or request.settings or request.tune
         source = f"{path} and {request.asker}" if laid_over else str(path)
     elif not request.given.get("learners"):

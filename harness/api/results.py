@@ -14,8 +14,8 @@ from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
 from harness.api.paging import make_page
 from harness.api.preparing import preparer
+from harness.api.reading_answers import answer_reader
 from harness.api.request import published_path
-from harness.api.risk import risk_reader
 from harness.api.selecting import only_with
 from harness.api.session import Session, make_session
 from harness.api.single_trials import Failure, Ranked
@@ -153,7 +153,7 @@ class Results:
     ) -> Drawing:
         """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
         chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
-        return make_drawing(kind, group_records(chosen), self._find_metric, risk_reader(self), metric=metric, x=x)
+        return make_drawing(kind, group_records(chosen), self._find_metric, answer_reader(self), metric=metric, x=x)
 
     def page(self, *, title: str = "Results", test: str = "sign", mixed_machines: bool = False) -> Page:
         """All of it to look at in a browser: `results.page().save("report.html")`."""

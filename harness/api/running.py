@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness.api.describing import experiment_file, write_experiment
+from harness.api.giving_up import find_exhausted, leave_out
 from harness.api.leaking import tell_leaks
+from harness.api.placing import trial_executor
 from harness.api.readying import ready_for_data, ready_for_trials
 from harness.api.request import RawExperiment, Request, read_request
 from harness.api.resolving import read_experiment
 from harness.api.results import Results, read_results
+from harness.api.resuming import Work, complete, take_over, tell_done
 from harness.api.session import Session
+from harness.api.status import keeping_status
+from harness.budget import Budgeted
 from harness.data.arrays import Header
-from harness.errors import DataError, HarnessError
+from harness.errors import DataError, SpecError
 from harness.executors.base import Executor
 from harness.experiment.housing import with_environments
 from harness.experiment.pairs import tell_incompatible
@@ -24,15 +29,16 @@ from harness.experiment.refusing import check_set_ups
 from harness.experiment.resolve import Resolved
 from harness.experiment.schema import Experiment
 from harness.machine import Machine, describe_machine
-from harness.metric import find_metric
 from harness.progress import Progress
-from harness.record import Record
+from harness.recording import as_planned
 from harness.representing import groups_of, represent_shared
-from harness.rescore import dataset_opener, fill_in, tell_curves
-from harness.runner import Conditions, as_planned, pending, prepare_dataset, reuse, run_trials
-from harness.store import EXPERIMENT, RECORDS, Store, open_store, read_ranks, read_records
+from harness.runner import Conditions, pending, prepare_dataset, run_trials
+from harness.store import EXPERIMENT, RECORDS, open_store
 from harness.trials.trial import Trial
 from harness.wording import counted
+
+MANY = 2
+"""Trials at once, where a cluster decides how many: enough for none to wait for another's group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +56,10 @@ class RunOptions:
     """Whether to go on without data that is not at hand."""
     may_build: bool = True
     """Whether to build the environments that learners need and that are not there."""
+    client: Any = None
+    """A `distributed.Client` whose workers run the trials, in the place of what the experiment names."""
+    allow_differences: bool = False
+    """Whether workers may have other versions and other code than this machine."""
 
 
 @dataclass(frozen=True)
@@ -116,47 +126,38 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         is_new = not (folder / RECORDS).exists()
         if is_new:
             check_set_ups(trials, executor)  # where a value is refused, no folder is left behind
-        with open_store(folder) as store:
-            work = _Work(resolved, trials, session, store, executor, progress)
+        with open_store(folder) as store, keeping_status(progress, folder) as kept:
+            work = Work(resolved, trials, session, store, executor, kept, _budgeted(trials, headers, experiment))
             todo = _find_todo(work, options)
             if not is_new:
                 check_set_ups(todo, executor)
             _describe(work, raw, machine, incompatible)
-            conditions = Conditions(
-                experiment.threads,
-                experiment.jobs,
-                experiment.timeout_seconds,
-                experiment.memory_bytes,
-                machine.id,
-                options.quiet_seconds,
-            )
-            _run_in_store(work, todo, conditions)
-            records = [as_planned(store.records[trial.key], trial) for trial in trials]
+            _run_in_store(work, todo, machine, options)
+            if work.budgeted is not None:
+                _describe(work, raw, machine, (*incompatible, *work.budgeted.tell_left_out(store.records)))
+            done = [trial for trial in trials if trial.key in store.records]
+            records = [as_planned(store.records[trial.key], trial) for trial in done]
     finally:
         progress.end()
     results = read_results([folder], session, records=records, asked=experiment.metrics)
     return Ran(results, absent)
 
 
-@dataclass(frozen=True)
-class _Work:
-    """What a run works on."""
-
-    resolved: Resolved
-    trials: tuple[Trial, ...]
-    session: Session
-    store: Store
-    executor: Executor
-    progress: Progress
+def _budgeted(trials: Sequence[Trial], headers: Mapping[str, Header], experiment: Experiment) -> Budgeted | None:
+    """The trials under the experiment's budget, where it has one."""
+    if experiment.budget is None:
+        return None
+    sizes = {name: header.rows * header.classes for name, header in headers.items()}
+    return Budgeted(trials, sizes, experiment.budget)
 
 
-def _find_todo(work: _Work, options: RunOptions) -> Sequence[Trial]:
+def _find_todo(work: Work, options: RunOptions) -> Sequence[Trial]:
     """Take what is done elsewhere; gives the trials that are left to run."""
-    _take_over(options.reuse, work.trials, work.store, work.progress)
+    take_over(options.reuse, work.trials, work.store, work.progress)
     return pending(work.trials, work.store, retry_failed=options.retry_failed, rerun=options.rerun)
 
 
-def _describe(work: _Work, raw: RawExperiment, machine: Machine, incompatible: Sequence[str]) -> None:
+def _describe(work: Work, raw: RawExperiment, machine: Machine, incompatible: Sequence[str]) -> None:
     """Write down what is asked for, where it takes nothing away from what stands there."""
     folder = work.store.folder
     text = write_experiment(raw.table, folder)
@@ -166,25 +167,52 @@ def _describe(work: _Work, raw: RawExperiment, machine: Machine, incompatible: S
         work.progress.say(f"{folder} holds more than this run: {EXPERIMENT} stays, this one is in {file.name}")
 
 
-def _run_in_store(work: _Work, todo: Sequence[Trial], conditions: Conditions) -> None:
+def _run_in_store(work: Work, todo: Sequence[Trial], machine: Machine, options: RunOptions) -> None:
     """Complete what is done, run the rest."""
-    trials, store, progress = work.trials, work.store, work.progress
+    trials, store, progress, experiment = work.trials, work.store, work.progress, work.resolved.experiment
+    conditions = Conditions(
+        experiment.threads,
+        experiment.jobs,
+        experiment.timeout_seconds,
+        experiment.memory_bytes,
+        machine.id,
+        options.quiet_seconds,
+    )
     try:
-        _tell_done(work, todo)
-        _fill_in(work)
+        tell_done(work, todo)
+        complete(work)
         to_run = f"{counted(len(todo), 'trial')} to run, results in {store.folder}"
         progress.say(to_run if todo else "nothing left to run")
         progress.begin(len(todo))
-        metrics = [entry.spec for entry in work.resolved.metrics]
-        noticed: set[str] = set()
-        for group in groups_of(todo, conditions.jobs):
-            represent_shared(group, work.executor, progress, conditions.jobs)
-            run_trials(group, metrics, conditions, work.executor, store, progress, noticed)
+        if todo:
+            _run_todo(work, todo, conditions, options)
     except KeyboardInterrupt:
         progress.end()
         work.executor.close()
         kept = sum(trial.key in store.records for trial in trials)
         raise RunInterrupted(store.folder, kept, len(trials)) from None
+
+
+def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options: RunOptions) -> None:
+    metrics = [entry.spec for entry in work.resolved.metrics]
+    noticed: set[str] = set()
+    place = options.client if options.client is not None else work.resolved.experiment.on
+    if place is not None and options.quiet_seconds is not None:
+        raise SpecError(
+            "--wait-for-quiet waits for this machine, and --on runs trials on others: leave out one of the two"
+        )
+    with trial_executor(work, place, allow_differences=options.allow_differences) as executor:
+        at_once = conditions.jobs if place is None else MANY
+        give_up = work.resolved.experiment.give_up
+        groups = groups_of(todo, 1 if give_up else at_once)
+        if work.budgeted is not None:
+            groups = work.budgeted.rounds(work.store.records, todo)
+        for group in groups:
+            hopeless = find_exhausted(group, work.trials, work.store.records) if give_up else {}
+            leave_out(hopeless, conditions, work.store, work.progress)
+            worthwhile = [trial for trial in group if trial.key not in hopeless]
+            represent_shared(worthwhile, work.executor, work.progress, conditions.jobs)
+            run_trials(worthwhile, metrics, conditions, executor, work.store, work.progress, noticed)
 
 
 def _read_data(
@@ -228,63 +256,3 @@ def default_folder(trials: Sequence[Trial], experiment: Experiment) -> str:
     words = "-".join(labels)
     safe = "".join(character if character.isalnum() or character in "-_." else "-" for character in words)
     return f"{safe[:40]}-{key_of({'trials': first})[:6]}"
-
-
-def _take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
-    """Take finished trials from other folders."""
-    for folder in folders:
-        if folder.resolve() == store.folder.resolve():
-            raise HarnessError(f"--reuse {folder} is the results folder itself: it resumes by itself")
-        earlier = {record.key: record for record in read_records(folder)}
-        taken = reuse(trials, earlier, store, partial(read_ranks, folder))
-        progress.say(f"{counted(taken, 'finished trial')} taken from {folder}")
-
-
-def _tell_done(work: _Work, todo: Sequence[Trial]) -> None:
-    """Say what is there already, and what of it the new run would have done otherwise."""
-    records, experiment = work.store.records, work.resolved.experiment
-    waiting = {trial.key for trial in todo}
-    done = [records[trial.key] for trial in work.trials if trial.key in records and trial.key not in waiting]
-    if not done:
-        return
-    text = f"{len(done)} of {counted(len(work.trials), 'trial is', 'trials are')} done already in {work.store.folder}"
-    failed = sum(record.status != "ok" for record in done)
-    if failed:
-        text += f", {failed} of them failed (--retry-failed runs those again)"
-    work.progress.say(text)
-    others = [record for record in done if _timed_otherwise(record, experiment)]
-    if others:
-        timed = counted(len(others), "of these was", "of these were")
-        work.progress.say(f"{timed} timed with other --threads or --jobs; another --out times them again")
-
-
-def _timed_otherwise(record: Record, experiment: Experiment) -> bool:
-    return (record.threads, record.jobs) != (experiment.threads, experiment.jobs)
-
-
-def _fill_in(work: _Work) -> None:
-    """Give finished trials the metrics that are asked for and that they lack, as far as their saved ranks allow."""
-    records, catalog = work.store.records, work.session.catalog
-    asked = [find_metric(name, catalog) for name in work.resolved.experiment.metrics or ()]
-    finished = [trial.key for trial in work.trials if _is_finished(records.get(trial.key))]
-    lacking = [entry for entry in asked if any(entry.spec.name not in records[key].scores for key in finished)]
-    if not lacking:
-        return
-    prepare = partial(prepare_dataset, executor=work.executor, progress=work.progress)
-    outcome = fill_in(work.store, finished, lacking, dataset_opener(catalog, prepare))
-    names = [entry.spec.name for entry in lacking]
-    if outcome.changed:
-        known = {name for key in finished for name in records[key].rescored}
-        computed = ", ".join(name for name in names if name in known)
-        work.progress.say(f"{computed}: computed for {counted(outcome.changed, 'finished trial')} from saved ranks")
-    if outcome.trouble:
-        more = len(set(outcome.trouble)) - 1
-        like_it = f" (and {counted(more, 'warning')} more like it)" if more else ""
-        work.progress.say(f"warning: {outcome.trouble[0]}{like_it}")
-    curves = tell_curves([records[key] for key in finished], names)
-    if curves:
-        work.progress.say(f"warning: {curves}")
-
-
-def _is_finished(record: Record | None) -> bool:
-    return record is not None and record.status == "ok"

@@ -21,6 +21,7 @@ MOST_LETTERS = 8_000
 """Of an error."""
 COMMANDS = {
     "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
+    "status": ("harness.cli.status:status", "Tell what a run does now, and what is left of it."),
     "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
     "show": ("harness.cli.show:show", "Show one learner's trials: parameters, tuning, tracebacks, output."),
     "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
@@ -31,6 +32,7 @@ COMMANDS = {
         "harness.cli.reproduce:reproduce",
         "Run an experiment of a paper and put the published numbers beside ours.",
     ),
+    "suggest": ("harness.cli.suggest:suggest", "Propose three learners for some data, and say what they will cost."),
     "fit": ("harness.cli.fit:fit", "Train a learner on all rows of some data and keep it as a model."),
     "predict": ("harness.cli.predict:predict", "Say the class of a text, or of every row of a file, by a model."),
     "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics, experiments or representations."),

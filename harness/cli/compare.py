@@ -10,6 +10,7 @@ import click
 from harness import api
 from harness.cli.format_option import format_option
 from harness.cli.options import FilePath, names_option, plugin_options
+from harness.cli.showing import show_grid
 from harness.errors import HarnessError
 from harness.expression import split_list
 from harness.tables.formats import FORMATS
@@ -42,11 +43,11 @@ def compare(
     """
     before, after = api.read_results([first], session), api.read_results([second], session)
     found = before.compare(after, metrics=metrics, learners=_two(learners), instances=instances)
-    click.echo(found.changes.render(form), nl=False)
+    show_grid(found.changes, form)
     if FORMATS[form].for_programs:  # one table a file
         return
     click.echo()
-    click.echo(found.settings.render(form), nl=False)
+    show_grid(found.settings, form)
     for line in found.alone:
         click.echo(line)
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
-from tabulate import tabulate
 
 from harness.cli.description import show_bytes, show_header, show_profile, show_spec
+from harness.cli.lists import show_rows
 from harness.cli.options import FilePath, OneName, data_home_option, plugin_options
 from harness.contract import DatasetSpec
 from harness.data.arrays import Header, open_dataset
@@ -70,8 +70,7 @@ def list_data(as_json: bool, session: Session, debug: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    widths = [None, None, None, 40, 50]
-    click.echo(tabulate(rows, "keys", tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
+    show_rows(rows, {"licence": 24, "summary": 30}, ["licence"], "`harness data info NAME` tells it.")
     click.echo(f"\nThe data home is {data_home()}.", err=True)
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 
 import click
 
 from harness.catalog import Entry
+from harness.cli.lists import reader_width
 from harness.contract import DatasetSpec
 from harness.data.arrays import Header
 from harness.data.inventory import bytes_of, state_of
 from harness.data.profile import FEW, ClassSize, DataProfile, Repeats
 from harness.home import raw_folder, read_manifest
+from harness.tables.fit_width import wrap_lines
 from harness.wording import counted, in_a_line
 
+KEY_WIDTH = 16
 COUNTS = ("rows", "features", "classes", "nonzeros", "empty_rows", "largest_class", "taxonomy_depth")
 """What a header says of a data set in numbers, in the order in which it is told."""
 
@@ -52,6 +56,7 @@ def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
         return
     _say("parsed", header.folder)
     _say("fingerprint", header.fingerprint)
+    _say("revision", header.revision)
     _say("found", header.found)
     for name in COUNTS:
         value = getattr(header, name)
@@ -89,8 +94,11 @@ def _show_repeats(repeats: Repeats, rows: int) -> None:
 
 
 def _say(key: str, value: str) -> None:
-    if value:
-        click.echo(f"{key:<15} {value}")
+    if not value:
+        return
+    lines = wrap_lines([value], reader_width() - KEY_WIDTH)
+    for word, line in zip_longest([key], lines, fillvalue=""):
+        click.echo(f"{word:<{KEY_WIDTH - 1}} {line}")
 
 
 def show_bytes(n_bytes: int) -> str:

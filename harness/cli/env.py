@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
-from tabulate import tabulate
 
 from harness import api
 from harness.cli.description import show_bytes
+from harness.cli.lists import show_rows
 from harness.cli.options import OneName, data_home_option, plugin_options
 from harness.home import environments_root
 from harness.wording import counted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.api import Session
 
 NAMES = click.argument("names", nargs=-1, required=True, type=OneName("learners"))
-WIDTHS = [None, 40, 34, 34, None]
+FOLDED = {"state": 12, "packages": 24, "learners": 20}
 
 
 @click.group()
@@ -50,7 +50,7 @@ def list_env(as_json: bool, session: Session, debug: bool) -> None:
             "bytes": show_bytes(line.n_bytes) if line.n_bytes else "",
         }
         rows.append(row)
-    click.echo(tabulate(rows, "keys", tablefmt="simple", disable_numparse=True, maxcolwidths=WIDTHS))
+    show_rows(rows, FOLDED, ("packages", "bytes"), "--json has all.")
     click.echo(f"\nEnvironments are kept in {environments_root()}.", err=True)
 
 
@@ -58,7 +58,7 @@ def list_env(as_json: bool, session: Session, debug: bool) -> None:
 @NAMES
 @plugin_options
 def build(names: tuple[str, ...], session: Session, debug: bool) -> None:
-    """Build the environments of some learners, unless they are there."""
+    """Build the environments of some learners, or of `all`, unless they are there."""
     built = api.build_environments(names, session, api.choose_progress(True, session))
     for name, ready in built.items():
         click.echo(f"{name}: {ready.name} ({counted(len(ready.packages), 'package')})")

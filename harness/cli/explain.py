@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from tabulate import tabulate
 
+from harness.cli.lists import fit_rows, reader_width
 from harness.cli.options import OneName, plugin_options
 from harness.docstring import Docstring, parse_docstring
 from harness.environments.environment import environment_for, tell_state
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from harness.catalog import Catalog, Entry
     from harness.contract import DatasetSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
-WIDTH = 100
-MEANING_WIDTH = 60
+MOST_WIDTH = 100
+"""Of prose: longer lines are hard to read."""
 
 
 @click.command()
@@ -27,7 +27,8 @@ MEANING_WIDTH = 60
 @plugin_options
 def explain(name: str, session: Session, debug: bool) -> None:
     """Tell what a learner, a data set, a metric or a representation is, and what its parameters change."""
-    click.echo("\n".join(explanation_of(name, session.catalog)))
+    for line in explanation_of(name, session.catalog):
+        click.echo(line if "\n" in line else _wrap(line))
 
 
 def explanation_of(name: str, catalog: Catalog) -> list[str]:
@@ -59,6 +60,8 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
     if spec.supports:
         lines.append(f"Takes several labels a row: {'yes' if 'multilabel' in spec.supports else 'no'}.")
+    if "text" in spec.supports:
+        lines.append("Takes texts as they are, where there are any.")
     if spec.environment:
         state = tell_state(environment_for(spec.environment))
         lines.append(f"Runs in an environment with {', '.join(spec.environment)} ({state}).")
@@ -66,14 +69,14 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         lines.append("Two fits with one random_state may differ.")
     for title, text in (("When to use it", told.use), ("Paper", told.references)):
         if text:
-            lines += ["", click.wrap_text(f"{title}: {text}", WIDTH)]
+            lines += ["", _wrap(f"{title}: {text}")]
     lines += ["", _parameter_table(spec, told), ""]
     if spec.paper_params:
         lines.append("`paper` has the values of its paper; the defaults are chosen on data, see docs/defaults.md.")
     inside = f"{spec.name}(pa)" if spec.wraps else spec.name
     # What is run on by default has a class tree; the digits, which are quicker, have none.
     data = "" if "taxonomy" in spec.needs else " --datasets digits"
-    return [*lines, f"From {entry.origin}. Try it: harness run --learners {inside}{data}"]
+    return [*lines, f"From {entry.origin}.", f"Try it: harness run --learners {inside}{data}"]
 
 
 def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:
@@ -85,7 +88,7 @@ def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:
     for title, text in (("Licence", spec.licence), ("To be cited", spec.citation), ("Made from", spec.obtain)):
         if text:
             lines.append(f"{title}: {text}.")
-    return [*lines, f"From {entry.origin}. More: harness data info {spec.name}"]
+    return [*lines, f"From {entry.origin}.", f"More: harness data info {spec.name}"]
 
 
 def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
@@ -94,7 +97,11 @@ def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
     lines = _opening(spec.name, "metric", spec.summary, parse_docstring(read_docstring(spec.compute)))
     better = "higher is better" if spec.direction == "higher" else "lower is better"
     lines.append(f"Unit: {spec.unit}; {better}; reads {spec.depth} ranks a row.")
-    return [*lines, f"From {entry.origin}. Try it: harness run --learners pa --datasets digits --metrics {spec.name}"]
+    return [
+        *lines,
+        f"From {entry.origin}.",
+        f"Try it: harness run --learners pa --datasets digits --metrics {spec.name}",
+    ]
 
 
 def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:
@@ -105,13 +112,17 @@ def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:
     taken = "texts" if spec.takes == "text" else "counts or vectors; of texts, the counts that their data set makes"
     lines += [f"Takes: {taken}.", "", _parameter_table(spec, told), ""]
     try_it = f"harness run --learners pa --data icd10cm --representation {spec.name}"
-    return [*lines, f"From {entry.origin}. Try it: {try_it}"]
+    return [*lines, f"From {entry.origin}.", f"Try it: {try_it}"]
+
+
+def _wrap(text: str) -> str:
+    return click.wrap_text(text, min(MOST_WIDTH, reader_width()))
 
 
 def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
     lines = [f"{name} ({kind}): {summary}" if summary else f"{name} ({kind})"]
     for paragraph in told.paragraphs:
-        lines += ["", click.wrap_text(paragraph, WIDTH)]
+        lines += ["", _wrap(paragraph)]
     return lines
 
 
@@ -125,5 +136,4 @@ def _parameter_table(spec: LearnerSpec | DatasetSpec | RepresentationSpec, told:
         rows.append(row | {"meaning": told.parameters.get(name, "")})
     if not rows:
         return "It has no parameters."
-    widths = [None] * (len(rows[0]) - 1) + [MEANING_WIDTH]
-    return tabulate(rows, headers="keys", tablefmt="simple", maxcolwidths=widths, disable_numparse=True)
+    return fit_rows(rows, {"default": 12, "paper": 12, "meaning": 30}).text

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import click
-from tabulate import tabulate
 
 from harness.catalog import THINGS, Entry
+from harness.cli.lists import show_rows
 from harness.cli.options import entries_of, plugin_options
 from harness.environments.environment import environment_for, tell_state
 from harness.signature import read_parameters
@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from harness.api import Session
 
 
-WIDTHS = {"parameters": 44, "paper": 24, "environment": 24, "summary": 44, "licence": 44}
-"""Columns that are folded."""
+FOLDED = {"summary": 34, "parameters": 28, "paper": 20, "environment": 16, "licence": 24}
+"""Columns that are folded, and how far at most."""
+SPARE = ("origin", "environment", "paper", "licence", "parameters", "supports", "title")
+"""Columns that leave where there is no room, in this order."""
+EXPLAINED = ("learners", "datasets", "metrics", "representations")
+"""What `harness explain` knows of."""
 SLOW_SECONDS = 0.5
 """From so long an import on, a plugin is told of by name."""
 
@@ -36,10 +40,9 @@ def list_things(kind: str, as_json: bool, session: Session, debug: bool) -> None
     elif not rows:
         click.echo(f"no {kind}; `harness plugins` shows what was found")
     else:
-        headings = list(rows[0])
-        shown = [[_show(value) for value in row.values()] for row in rows]
-        widths = [WIDTHS.get(heading) for heading in headings]
-        click.echo(tabulate(shown, headings, tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
+        shown = [{heading: _show(value) for heading, value in row.items()} for row in rows]
+        explained = "`harness explain NAME` tells more of one; " if kind in EXPLAINED else ""
+        show_rows(shown, FOLDED, SPARE, f"{explained}--json has all.")
 
 
 def _describe(kind: str, entry: Entry[Any]) -> dict[str, Any]:
@@ -84,14 +87,15 @@ def plugins(as_json: bool, session: Session, debug: bool) -> None:
             "distribution": report.origin.distribution,
             "version": report.origin.version,
             "status": report.status,
-            "seconds": round(report.seconds, 3) if as_json else f"{report.seconds:.2f}",
+            "seconds": round(report.seconds, 3),
             "reason": report.reason,
         }
         rows.append(row)
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+    shown = [{**row, "seconds": f"{row['seconds']:.2f}"} for row in rows]
+    show_rows(shown, {"reason": 36}, ("seconds", "version"), "--json has all.")
     for report in session.catalog.plugins:
         if report.seconds > SLOW_SECONDS:
             click.echo(

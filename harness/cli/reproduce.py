@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tabulate import tabulate
 
 from harness import api
+from harness.cli.lists import show_rows
 from harness.cli.options import FilePath, OneName, plugin_options
-from harness.cli.showing import FAILED_TRIALS, end_code, show_table, tell_page
+from harness.cli.showing import FAILED_TRIALS, end_code, show_grid, show_table, tell_page
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
 from harness.wording import counted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.api import PaperExperiment, Reproduction, Session
     from harness.catalog import Catalog
 
-LIST_WIDTHS = (None, None, None, None, 28, 48)
+LIST_FOLDED = {"data sets": 16, "summary": 24}
 
 
 @click.command()
@@ -87,7 +87,7 @@ def show_list(catalog: Catalog) -> int:
             "summary": paper.summary,
         }
         rows.append(row)
-    click.echo(tabulate(rows, headers="keys", tablefmt="simple", maxcolwidths=LIST_WIDTHS, disable_numparse=True))
+    show_rows(rows, LIST_FOLDED, ("published", "quick"), "A wider window has them.")
     return 0
 
 
@@ -112,7 +112,7 @@ def show_reproduction(done: Reproduction) -> int:
         show_table(done.results.table())
     if done.published is not None:
         click.echo()
-        click.echo(done.published.render("terminal"), nl=False)
+        show_grid(done.published)
     for dataset, reason in done.absent.items():
         click.echo(f"\n{dataset} is not in the table of ours: {reason}", err=True)
     if done.paper.left_out:

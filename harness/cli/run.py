@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from tabulate import tabulate
 
 from harness import api
+from harness.cli.lists import show_rows
 from harness.cli.options import FilePath, OneName, names_option, plugin_options
 from harness.cli.showing import end_code, show_table, tell_page
 from harness.errors import SpecError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE_KEYS = (
     *("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads", "curves"),
-    *("timeout", "memory"),
+    *("timeout", "memory", "give_up", "on"),
 )
 """Flags that stand for keys of an experiment file."""
 
@@ -66,9 +66,19 @@ FILE_KEYS = (
 )
 @click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
+@click.option(
+    "--on",
+    metavar="CLUSTER",
+    help="Run trials on a Dask cluster: local:4, tcp://HOST:PORT, tls://HOST:PORT or scheduler-file:PATH.",
+)
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
 @click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
+@click.option(
+    "--give-up/--no-give-up",
+    default=None,
+    help="Leave out a learner on data larger than that on which it ran out of time or memory.",
+)
 @click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME, by content]")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
 @names_option("--rerun", kind="learners", help="Run all trials of these learners again.")
@@ -82,6 +92,7 @@ FILE_KEYS = (
 )
 @click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
 @click.option("--no-build", is_flag=True, help="Build no environment: where a learner's is missing, stop and say so.")
+@click.option("--allow-differences", is_flag=True, help="Let workers have other versions and code than this machine.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
 def run(
@@ -93,6 +104,7 @@ def run(
     quiet_wait: str | None,
     reuse: tuple[Path, ...],
     no_build: bool,
+    allow_differences: bool,
     dry_run: bool,
     debug: bool,
     **flags: Any,
@@ -117,6 +129,7 @@ def run(
             quiet_seconds=parse_duration(quiet_wait) if quiet_wait else None,
             reuse=reuse,
             may_build=not no_build,
+            allow_differences=allow_differences,
         )
         results = api.run_request(request, options, session, executor, progress).results
     finally:
@@ -175,10 +188,11 @@ def show_plan(planned: Plan) -> int:
             "data set": trial.dataset,
             "representation": trial.representation,
             "split": str(trial.split),
-            "seed": trial.seed,
+            "seed": str(trial.seed),
         }
         rows.append(row)
-    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True))
+    folded = {"learner": 20, "parameters": 16, "data set": 16}
+    show_rows(rows, folded, ("split", "representation"), "A wider window has them.")
     experiment = planned.experiment
     timeout = f"{experiment.timeout_seconds:g} s" if experiment.timeout_seconds else "none"
     memory = f"{experiment.memory_bytes / 1e9:g} GB" if experiment.memory_bytes else "none"

@@ -8,22 +8,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.tables.render_terminal import table_to_terminal
+from harness.cli.lists import reader_width
+from harness.tables.render_terminal import grid_to_terminal, table_to_terminal
 from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.api import Results
+    from harness.tables.grid import Grid
     from harness.tables.table import Table
 
 FAILED_TRIALS = 1
 
 
 def show_table(table: Table, form: str = "terminal") -> None:
-    """Print a table; at a terminal the best is bold."""
+    """Print a table; at a terminal the best is bold, and what is too wide for it goes on below."""
     if form == "terminal":
-        click.echo(table_to_terminal(table, colour=sys.stdout.isatty()), nl=False)
+        click.echo(table_to_terminal(table, colour=sys.stdout.isatty(), width=reader_width()), nl=False)
     else:
         click.echo(table.render(form), nl=False)
+
+
+def show_grid(grid: Grid, form: str = "terminal") -> None:
+    """Print a grid, as wide as the terminal."""
+    if form == "terminal":
+        click.echo(grid_to_terminal(grid, width=reader_width()), nl=False)
+    else:
+        click.echo(grid.render(form), nl=False)
 
 
 def tell_page(results: Results) -> None:

@@ -10,7 +10,7 @@ import click
 from harness import api
 from harness.cli.format_option import format_option
 from harness.cli.options import FilePath, OneName, names_option, plugin_options
-from harness.cli.showing import show_table
+from harness.cli.showing import show_grid, show_table
 from harness.errors import HarnessError
 from harness.stats import SPREADS, TESTS
 from harness.tables.choosing import EXAMPLES
@@ -62,4 +62,7 @@ def table(
     else:
         show_table(opened.table(metrics, **shape), form)
         return
-    click.echo("\n".join(grid.render(form) for grid in grids), nl=False)
+    for place, grid in enumerate(grids):
+        if place:
+            click.echo()
+        show_grid(grid, form)

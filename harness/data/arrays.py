@@ -59,6 +59,8 @@ class Header:
     """Columns by which rows can be kept together."""
     times: tuple[str, ...] = ()
     """Columns by which rows can be parted into earlier and later ones."""
+    revision: str = ""
+    """Which state of the data this is, in the words of whoever keeps it."""
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
@@ -201,6 +203,7 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
         counting=data.counting,
         groups=tuple(data.groups),
         times=tuple(data.times),
+        revision=data.revision,
     )
 
 
@@ -259,4 +262,5 @@ def open_dataset(folder: Path) -> Dataset:
         counting=header["counting"],
         groups={name: array(f"group_{number}") for number, name in enumerate(header.get("groups", ()))},
         times={name: array(f"time_{number}") for number, name in enumerate(header.get("times", ()))},
+        revision=header.get("revision", ""),
     )

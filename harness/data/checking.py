@@ -50,6 +50,7 @@ def _checked(data: Dataset) -> Dataset:
         counting=data.counting,
         groups=checked_columns(data.groups, rows),
         times=checked_columns(data.times, rows),
+        revision=str(data.revision),
     )
 
 

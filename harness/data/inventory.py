@@ -39,10 +39,10 @@ class Finding:
 
 def state_of(spec: DatasetSpec) -> State:
     """How far a data set is from being run on."""
+    if spec.wraps or any(opened.endswith(":") for opened in spec.opens):  # an address is as good as a name
+        return "your choice"
     if spec.opens:
         return "your file"
-    if spec.wraps:
-        return "your choice"
     is_brought = bool(spec.files or spec.obtain)
     if is_brought and not home.raw_folder(spec.name).exists():  # then a parsed form is of no use
         return "to fetch" if home.can_be_fetched(spec) else "to import"

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.data.folders import remove, work_folder
@@ -23,6 +24,10 @@ from harness.home import not_writable, represented_root
 
 LIMIT_VARIABLE = "HARNESS_REPRESENTED_BYTES"
 DEFAULT_LIMIT = 5 * 10**9
+LARGE_VARIABLE = "HARNESS_LARGE_BYTES"
+LARGE_BYTES = 10**9
+"""Beyond this, values and their columns together, a representation is made block by block where it can be."""
+HEAD_BYTES = 128
 HEADER = "header.json"
 _PARTS, _PIECES = ("train", "test"), ("indptr", "indices", "data")
 
@@ -35,6 +40,13 @@ class Represented:
     test: Any
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+
+
+class Spent(Protocol):
+    """A clock that was running while something was made."""
+
+    wall: float
+    cpu: float
 
 
 def keep_represented(parts: Represented, folder: Path) -> None:
@@ -54,6 +66,76 @@ def keep_represented(parts: Represented, folder: Path) -> None:
             raise not_writable(error) from error
         with suppress(OSError):  # another run was faster, and made the same
             os.rename(made, folder)
+
+
+def keep_blocks(blocks: Mapping[str, Iterable[csr_array]], clock: Spent, folder: Path) -> None:
+    """The same for parts that come block by block, so that no more than a block is ever in memory.
+
+    `blocks` has the training part first: what it takes to make a block is on the clock, and read when all are written.
+    """
+    with work_folder(folder.parent, folder.name) as work:
+        made = work / folder.name
+        try:
+            made.mkdir()
+            shapes = {part: _write_blocks(made, part, rows) for part, rows in blocks.items()}
+            train, test = (_matrix(made, part, shapes[part]) for part in _PARTS)
+            parts = Represented(train, test, clock.wall, clock.cpu)
+            header = {
+                "seconds": parts.seconds,
+                "cpu_seconds": parts.cpu_seconds,
+                "checksum": _checksum(parts),
+                **shapes,
+            }
+            (made / HEADER).write_text(json.dumps(header))
+            for file in made.iterdir():
+                file.chmod(0o444)
+        except OSError as error:
+            raise not_writable(error) from error
+        with suppress(OSError):  # another run was faster, and made the same
+            os.rename(made, folder)
+
+
+def _write_blocks(folder: Path, part: str, blocks: Iterable[csr_array]) -> tuple[int, int]:
+    """Write the arrays of a part, and give its shape."""
+    ends = [np.zeros(1, np.int64)]
+    width = 0
+    names = [folder / f"{part}_{piece}.npy" for piece in ("indices", "data")]
+    with _growing(names[0], np.int32) as add_indices, _growing(names[1], np.float32) as add_data:
+        for block in blocks:
+            add_indices(block.indices)
+            add_data(block.data)
+            ends.append(ends[-1][-1] + block.indptr[1:].astype(np.int64))
+            width = block.shape[1]
+    indptr = np.concatenate(ends)
+    narrow = np.int32 if indptr[-1] < 2**31 else np.int64
+    np.save(folder / f"{part}_indptr.npy", indptr.astype(narrow))
+    return len(indptr) - 1, width
+
+
+@contextmanager
+def _growing(path: Path, kind: type[np.generic]) -> Iterator[Callable[[NDArray[Any]], None]]:
+    """A .npy file that values are added to: its head, which tells their number, is written last into a gap."""
+    count = 0
+    with path.open("wb") as file:
+        file.write(bytes(HEAD_BYTES))
+
+        def add(values: NDArray[Any]) -> None:
+            nonlocal count
+            count += values.size
+            file.write(np.ascontiguousarray(values, kind).data)
+
+        yield add
+        told = f"{{'descr': '{np.dtype(kind).str}', 'fortran_order': False, 'shape': ({count},), }}"
+        start = np.lib.format.magic(1, 0)
+        text = told.ljust(HEAD_BYTES - len(start) - 3) + "\n"
+        file.seek(0)
+        file.write(start + len(text).to_bytes(2, "little") + text.encode())
+
+
+def is_large(nonzeros: int | None) -> bool:
+    """Whether rows with so many values are better not held in memory at once."""
+    limit = int(os.environ.get(LARGE_VARIABLE) or LARGE_BYTES)
+    return nonzeros is not None and 8 * nonzeros > limit
 
 
 def open_represented(folder: Path) -> Represented | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from harness.machine import Machine
+
 MOST_BLOB_BYTES = 2**24
 JobStatus = Literal["ok", "timeout", "memory", "crash"]
 
@@ -28,6 +30,22 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Site:
+    """Where a job ran that did not run here, and how that place was when it began."""
+
+    worker: str
+    machine: Machine
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of Python and the libraries there, and of the job's own environment where it had one."""
+    at_once: int = 1
+    """Jobs that the same machine may run at once."""
+    started: str = ""
+    """UTC, ISO 8601."""
+    load: float | None = None
+    """The load average of a minute."""
+
+
+@dataclass(frozen=True)
 class JobEnd:
     """How a job ended. `answer` is there if and only if the status is ok."""
 
@@ -40,9 +58,14 @@ class JobEnd:
     output: str = ""
     processes: int = 0
     """The most that it had at once, those that it started included."""
+    site: Site | None = None
+    """None where it ran here."""
 
 
-OnPhase = Callable[[Job, str], None]
+class OnPhase(Protocol):
+    """What hears that a job has come to its next phase, and on which worker, where it is not run here."""
+
+    def __call__(self, job: Job, phase: str, worker: str = "", /) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 from harness.executors import frames
 from harness.executors.base import Job, JobEnd, JobStatus, OnPhase
 from harness.executors.frames import ProcessEnd
+from harness.system import SYSTEM
 from harness.wording import in_a_line
 
 MESSAGE_LENGTH = 200
@@ -20,7 +21,7 @@ MESSAGE_LENGTH = 200
 BEGIN_SECONDS = 30.0
 """How long a supervisor may take to say that it is there: long after a server that works would have forked it."""
 GRACE_SECONDS = 10.0
-"""How long after a job's time limit its supervisor may take to say that it has ended it."""
+"""How long a supervisor may take after its job's time limit to say that it ended it, and how long it may be stopped."""
 MOST_PHASES = 10_000
 
 
@@ -44,6 +45,8 @@ class RunningJob:
     answered: bool = False
     blob: bytes | None = None
     end: ProcessEnd | None = None
+    stopped_at: float | None = None
+    """Since when its supervisor has been seen stopped at every look."""
 
     def __post_init__(self) -> None:
         self.words = frames.FrameReader(frames.most_bytes_of(self.job.blob_bytes))
@@ -53,7 +56,16 @@ class RunningJob:
         """When something must have been heard: a supervisor that is stopped keeps no limits, and nobody else does."""
         if self.supervisor is None:
             return self.handed_over + BEGIN_SECONDS
-        return self.handed_over + (self.job.timeout_seconds or float("inf")) + GRACE_SECONDS
+        limit_at = self.handed_over + (self.job.timeout_seconds or float("inf"))
+        stopped_at = float("inf") if self.stopped_at is None else self.stopped_at
+        return min(limit_at, stopped_at) + GRACE_SECONDS
+
+    def look(self, now: float) -> None:
+        """Put down whether its supervisor has been stopped: then it is silent, and without a time limit for ever."""
+        if self.supervisor is None or not SYSTEM.is_stopped(self.supervisor):
+            self.stopped_at = None
+        elif self.stopped_at is None:
+            self.stopped_at = now
 
 
 def listen(channel: socket.socket, running: RunningJob, on_phase: OnPhase | None) -> bool:
@@ -98,9 +110,15 @@ def _take(words: bytes, running: RunningJob) -> list[str]:
 
 def give_up(running: RunningJob) -> JobEnd:
     """How a job ended whose supervisor has not kept the time limit: it was stopped, or had no part in a processor."""
-    limit = running.job.timeout_seconds or 0.0
-    message = f"killed{_where(running)}: over the limit of {limit:g} s, and its supervisor had been stopped"
-    return JobEnd("timeout", message=message, phase=running.phase, seconds=time.monotonic() - running.handed_over)
+    seconds, limit = time.monotonic() - running.handed_over, running.job.timeout_seconds
+    status: JobStatus = "crash"
+    message = f"killed{_where(running)}: its supervisor had been stopped"
+    if limit is not None and seconds > limit:
+        status, message = (
+            "timeout",
+            f"killed{_where(running)}: over the limit of {limit:g} s, and its supervisor had been stopped",
+        )
+    return JobEnd(status, message=message, phase=running.phase, seconds=seconds)
 
 
 def conclude(running: RunningJob) -> JobEnd:

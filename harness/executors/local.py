@@ -23,8 +23,8 @@ ATTEMPTS = 3
 SPARE_FILES = 100
 """Files that the host itself has open, or will have."""
 CLOSE_SECONDS = 5.0
-LONGEST_WAIT = 3600.0
-"""Seconds: a selector takes no number that is too large."""
+LOOK_SECONDS = 5.0
+"""How long to wait, with nothing heard, until it is looked whether a supervisor has been stopped."""
 
 
 class LocalExecutor:
@@ -131,6 +131,12 @@ class LocalExecutor:
                     _kill_supervisor(running)
         self._stop_servers()
 
+    def abandon(self) -> None:
+        """Have every running job ended by its supervisor, from any thread; whoever runs them hears that they ended."""
+        for channel in list(self._running):
+            with contextlib.suppress(OSError):  # it has just ended by itself
+                channel.shutdown(socket.SHUT_WR)
+
     def _stop_servers(self) -> None:
         for server in self._groups.values():
             server.stop()
@@ -167,15 +173,16 @@ class LocalExecutor:
                 if not ready:  # what was heard comes first: the host may have been asleep itself
                     yield from self._end_overdue(selector)
 
-    def _patience(self) -> float | None:
-        """How long to wait until something must have been heard; None for as long as it takes."""
+    def _patience(self) -> float:
+        """How long to wait until something must have been heard, or until it is looked why nothing is."""
         overdue_at = min(running.overdue_at for running in self._running.values())
-        return None if overdue_at == float("inf") else min(max(0.0, overdue_at - time.monotonic()), LONGEST_WAIT)
+        return min(max(0.0, overdue_at - time.monotonic()), LOOK_SECONDS)
 
     def _end_overdue(self, selector: selectors.BaseSelector) -> Iterator[tuple[Job, JobEnd]]:
         """Kill what is not ended by its supervisor; what no server has begun is handed to a new one."""
         now = time.monotonic()
         for channel, running in list(self._running.items()):
+            running.look(now)
             if now < running.overdue_at:
                 continue
             self._forget(channel, selector)

@@ -10,10 +10,14 @@ from typing import Any
 from harness.errors import SpecError
 from harness.experiment.schema import MOST_CANDIDATES, TuneTable
 from harness.params import Params
+from harness.trials.trial import REPRESENTATION
 
 
 def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) -> list[dict[str, Any]]:
-    """Every combination in the order written, or as many as asked for drawn by chance; never one of them twice."""
+    """Every combination in the order written, or as many as asked for drawn by chance; never one of them twice.
+
+    The first of those drawn by chance is the learner as it is set up: where time is short, it is not left to luck.
+    """
     if tuning.search == "random":
         return _draw(ranges, tuning.candidates or 0, random.Random(seed))
     for name, values in ranges.items():
@@ -28,13 +32,13 @@ def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) ->
 
 
 def _draw(ranges: Params, count: int, chance: random.Random) -> list[dict[str, Any]]:
-    drawn: list[dict[str, Any]] = []
+    drawn = [{name: values[0] for name, values in ranges.items() if name == REPRESENTATION}]
     for _ in range(20 * count):  # a small grid may not have as many different ones
         candidate = {name: _value_at(values, chance.random()) for name, values in ranges.items()}
-        if candidate not in drawn:
-            drawn.append(candidate)
         if len(drawn) == count:
             break
+        if candidate not in drawn:
+            drawn.append(candidate)
     return drawn
 
 

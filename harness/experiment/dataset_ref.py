@@ -1,7 +1,7 @@
-"""Data sets as the user names them: registered ones, files and folders, one made from another, grids of parameters.
+"""Data sets as the user names them: registered ones, files, folders, addresses, one made from another, grids.
 
-`icd10cm`, `titles.csv`, `titles.csv(text=title)`, `subsample(icd10cm, classes=[100, 1000])`. What a source stands for
-is looked up later; here it is decided what each data set goes by in tables.
+`icd10cm`, `titles.csv`, `titles.csv(text=title)`, `hf:NAME`, `subsample(icd10cm, classes=[100, 1000])`. What a source
+stands for is looked up later; here it is decided what each data set goes by in tables.
 """
 
 from __future__ import annotations
@@ -38,11 +38,14 @@ class DatasetRef:
     wrapped: str | None = None
     """The data set that it is made from, as it is written, where it stands without the name of a parameter."""
     representations: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+    """Representations that tuning chooses from."""
     split: Split | None = None
 
 
 def is_file(source: str) -> bool:
-    """Whether a source is a file or folder: it has a slash, or an ending and no distribution before a colon."""
+    """Whether a source is a file or folder, or an address that looks like one: it has a slash, or an ending and nothing
+    before a colon."""
     return "/" in source or ("." in source and ":" not in source)
 
 

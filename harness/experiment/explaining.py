@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
+
+from harness.experiment.budget_table import BudgetTable
 from harness.experiment.schema import (
     LINE_PATTERN,
     NAME_PATTERN,
     DatasetTable,
     Experiment,
     FigureTable,
-    FileTable,
     LearnerTable,
     TuneTable,
 )
@@ -49,7 +51,8 @@ _PATTERNS = {
     NAME_PATTERN: "expected letters, digits, '.', '_' and '-' only, as it names files",
     LINE_PATTERN: "expected a text of one line, with something in it",
 }
-_TABLES: Mapping[str, type[FileTable]] = {
+_TABLES: Mapping[str, type[BaseModel]] = {
+    "budget": BudgetTable,
     "learners": LearnerTable,
     "datasets": DatasetTable,
     "tune": TuneTable,
@@ -80,7 +83,7 @@ def _place(parts: tuple[int | str, ...]) -> str:
 
 
 def _allowed_keys(parts: tuple[int | str, ...]) -> str:
-    table: type[FileTable] = Experiment
+    table: type[BaseModel] = Experiment
     if len(parts) > 1:
         table = _TABLES.get(str(parts[0]), Experiment)
     allowed = [field.alias or name for name, field in table.model_fields.items()]

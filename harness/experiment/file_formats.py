@@ -1,4 +1,5 @@
-"""Which data set opens a file of the user's: the one that names its ending, or else the one that knows its content."""
+"""Which data set opens what the user names: the one that says so of an ending or of what stands before a colon, that
+takes the parameters given, or else the one that knows the content."""
 
 from __future__ import annotations
 
@@ -10,13 +11,27 @@ from harness.catalog import Catalog, Entry
 from harness.contract import DatasetSpec
 from harness.errors import DataError, SpecError
 from harness.experiment.dataset_ref import PACKINGS
-from harness.signature import import_target
+from harness.params import Params
+from harness.signature import import_target, parameters_of
 
 FOLDER = "/"
 
 
-def find_file_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
-    """The data set that reads this file or folder; where several do, or none says so by the ending, content decides."""
+def find_address(source: str, catalog: Catalog, params: Params) -> Entry[DatasetSpec] | None:
+    """The data set that reads an address such as `hf:NAME`: of several the one that takes these parameters, and then
+    the one that is called by what stands before the colon. None where nobody says that this is an address of his."""
+    scheme, colon, _ = source.partition(":")
+    readers = [entry for entry in catalog.datasets if f"{scheme}{colon}" in entry.spec.opens]
+    if not colon or not readers:
+        return None
+    able = _taking(readers, params)
+    named = [entry for entry in able if entry.spec.name == scheme]
+    return (named or able)[0]
+
+
+def find_file_format(path: str, catalog: Catalog, params: Params | None = None) -> Entry[DatasetSpec]:
+    """The data set that reads this file or folder: where several read such an ending, or none says that it does, the
+    parameters decide, and then the content."""
     file = Path(os.path.expanduser(path))
     if not os.path.exists(file):
         raise DataError(f"data set {path!r}: there is no such file or folder (nor a data set of that name)")
@@ -28,8 +43,11 @@ def find_file_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
         )
     formats = [entry for entry in catalog.datasets if entry.spec.opens]
     by_ending = [entry for entry in formats if ending_of(file) in entry.spec.opens]
-    if len(by_ending) == 1:
-        return by_ending[0]
+    able = _taking(by_ending, params or {})
+    telling = [entry for entry in able if entry.spec.recognises]
+    for only in (able, telling):
+        if len(only) == 1:
+            return only[0]
     recognised = _recognised(by_ending or formats, file)
     if len(recognised) == 1:
         return recognised[0]
@@ -37,6 +55,12 @@ def find_file_format(path: str, catalog: Catalog) -> Entry[DatasetSpec]:
     ways = " or ".join(f"\"{entry.spec.name}(path='{path}')\"" for entry in able) or "a plugin that opens files"
     trouble = "could be read in several ways" if recognised else "is of no format that is known by its name or content"
     raise SpecError(f"data set {path!r} {trouble}: say which with --data {ways}")
+
+
+def _taking(entries: Sequence[Entry[DatasetSpec]], params: Params) -> list[Entry[DatasetSpec]]:
+    """Those whose loaders take all these parameters; where none does, all: an error will tell what each takes."""
+    able = [entry for entry in entries if params.keys() <= parameters_of(entry.spec).keys()]
+    return able or list(entries)
 
 
 def _recognised(formats: Sequence[Entry[DatasetSpec]], file: Path) -> list[Entry[DatasetSpec]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -43,6 +43,22 @@ def expand_groups(learners: Any, catalog: Catalog) -> Any:
         taken.update(members)
         expanded += members
     return expanded
+
+
+def without_absent(raw: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
+    """An experiment with its groups spelt out, and no word of tuning for registered learners that are not in it.
+
+    Which learners a group has depends on what is installed, and a file that names one cannot know it.
+    """
+    learners = expand_groups(raw.get("learners"), catalog)
+    if learners is raw.get("learners"):
+        return dict(raw)
+    present = {_goes_by(item) for item in learners}
+    absent = {entry.spec.name for entry in catalog.learners} - present
+    tune = dict(raw.get("tune", {}))
+    if "params" in tune:
+        tune["params"] = {name: ranges for name, ranges in tune["params"].items() if name not in absent}
+    return {**raw, "learners": learners, **({"tune": tune} if tune else {})}
 
 
 def members_of(group: str, catalog: Catalog) -> list[str]:

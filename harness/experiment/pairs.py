@@ -34,6 +34,8 @@ class Pair:
     dataset: str
     representation: Representation | None
     """What the learner sees of the data; None for the texts as they are."""
+    tried: tuple[Representation, ...] = ()
+    """Where tuning chooses what it sees: from these, the first of which stands for all of them until then."""
     trouble: str = ""
     """What about the data the learner cannot take; such a pair has no trials."""
 
@@ -46,12 +48,12 @@ def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> li
             continue
         for label, params in _set_ups(learner, dataset.name):
             spec = learner.spec_with(params)
-            for seen in _seen_by(spec, dataset, resolved):
-                tried = resolved.tried if seen is not None and resolved.tried else (seen,)
-                trouble = next(filter(None, (_incompatible(spec, header, one) for one in tried)), "")
+            for seen in _seen_by(spec, dataset, has_texts=header.text_bytes is not None):
+                tried = dataset.tried if seen is not None else ()
+                trouble = next(filter(None, (_incompatible(spec, header, one) for one in tried or (seen,))), "")
                 if trouble == NO_TAXONOMY:
                     trouble += _ways_to_a_taxonomy(learner, dataset)
-                pairs.append(Pair(learner, label, params, dataset.name, seen, trouble))
+                pairs.append(Pair(learner, label, params, dataset.name, seen, tried, trouble))
     return pairs
 
 
@@ -61,7 +63,7 @@ def check_size(resolved: Resolved) -> None:
     for dataset in resolved.datasets:
         for learner in resolved.learners:
             grid = _grid(_params_on(learner, dataset.name))
-            ways = len(_seen_by(learner.entry.spec, dataset, resolved))
+            ways = len(_seen_by(learner.entry.spec, dataset, has_texts=False))
             total += math.prod(map(len, grid.values())) * ways * resolved.experiment.trials
     if total > MOST_TRIALS:
         raise SpecError(
@@ -70,14 +72,14 @@ def check_size(resolved: Resolved) -> None:
         )
 
 
-def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset, resolved: Resolved) -> tuple[Representation | None, ...]:
+def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset, *, has_texts: bool) -> tuple[Representation | None, ...]:
     """The representations of a data set that a learner meets: none, once, where it takes texts as they are.
 
     Where one is to be chosen, the first stands for all of them.
     """
-    if "text" in spec.needs:
+    if "text" in spec.needs or ("text" in spec.supports and has_texts):
         return (None,)
-    return resolved.tried[:1] or dataset.representations
+    return dataset.tried[:1] or dataset.representations
 
 
 def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:

@@ -137,9 +137,10 @@ def _trial(
         dataset_params=dict(dataset.ref.params),
         data_folder=header.folder,
         fingerprint=header.fingerprint,
+        dataset_revision=header.revision,
         representation=seen.name,
         representing=seen.plan,
-        represented_folder=_represented_folder(dataset, header, split, seed, seen, tuned=bool(resolved.tried)),
+        represented_folder=_represented_folder(dataset, header, split, seed, seen, tuned=bool(pair.tried)),
         split=split,
         number=number,
         seed=seed,
@@ -165,10 +166,10 @@ def _seen(pair: Pair, header: Header, resolved: Resolved) -> _Seen:
     if header.counting:
         identity.append(find_representation(header.counting, resolved.catalog).identity)
     plan = _plan_of(pair.representation, header, resolved)
-    if not resolved.tried:
+    if not pair.tried:
         return _Seen(pair.representation.name, plan, identity)
-    identity += [tried.identity for tried in resolved.tried]
-    return _Seen(f"one of {', '.join(tried.name for tried in resolved.tried)}", plan, identity)
+    identity += [tried.identity for tried in pair.tried]
+    return _Seen(f"one of {', '.join(tried.name for tried in pair.tried)}", plan, identity)
 
 
 def _plan_of(representation: Representation, header: Header, resolved: Resolved) -> RepresentationPlan:
@@ -189,7 +190,7 @@ def _represented_folder(
 def _tuning_plan(pair: Pair, header: Header, seed: int, resolved: Resolved) -> TuningPlan | None:
     """How this learner's parameters, and what it sees of the data, are chosen, where any are."""
     tuning, ranges, judge = resolved.experiment.tune, dict(pair.learner.ref.tune), resolved.judge
-    chosen = {} if pair.representation is None else {tried.name: tried for tried in resolved.tried}
+    chosen = {tried.name: tried for tried in pair.tried}
     if chosen:
         ranges[REPRESENTATION] = list(chosen)
     if tuning is None or judge is None or not ranges:

@@ -71,6 +71,13 @@ class Representation:
             else:
                 yield from step.before.firsts()
 
+    def entries(self) -> Iterator[Entry[RepresentationSpec]]:
+        """All that it is made of."""
+        for step in self.beside:
+            yield step.entry
+            if step.before is not None:
+                yield from step.before.entries()
+
     def may_be_negative(self, negative: bool) -> bool:
         """Whether it may give negative numbers, from data that has them or not."""
         return any(_gives_negative(step, negative) for step in self.beside)

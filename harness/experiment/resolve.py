@@ -14,7 +14,7 @@ from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.environments.environment import Environment, ReadyEnvironment, environment_for
 from harness.errors import SpecError, UnknownName
 from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
-from harness.experiment.file_formats import find_file_format
+from harness.experiment.file_formats import find_address, find_file_format
 from harness.experiment.importable import find_learner
 from harness.experiment.learner_ref import LearnerRef, learner_refs
 from harness.experiment.parameters import check_params
@@ -85,6 +85,8 @@ class ResolvedDataset:
     """The data set that it is made from, for one made from another."""
     representations: tuple[Representation, ...] = ()
     """What learners see of it: each of these in turn."""
+    tried: tuple[Representation, ...] = ()
+    """Or one of these, which tuning chooses."""
 
     @property
     def name(self) -> str:
@@ -104,8 +106,6 @@ class Resolved:
     """What every trial computes: all metrics that cost next to nothing, and those asked for."""
     judge: MetricSpec | None = None
     """The metric that tuning goes by."""
-    tried: tuple[Representation, ...] = ()
-    """The representations that tuning chooses from."""
     catalog: Catalog = field(default_factory=Catalog)
     """Where the representations that data sets are counted by are looked up, once their headers are read."""
     environments: Mapping[str, ReadyEnvironment] = field(default_factory=dict)
@@ -169,9 +169,7 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
             metrics.append(asked)
     depth = max([MINIMUM_DEPTH, *(entry.spec.depth for entry in metrics)])
     judge = find_metric(experiment.tune.metric, catalog).spec if experiment.tune else None
-    named = experiment.tune.representation if experiment.tune else ()
-    tried = tuple(find_representation(name, catalog) for name in named)
-    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, tried, catalog)
+    return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, catalog)
 
 
 # -- data sets -------------------------------------------------------------------------------------------------------
@@ -179,8 +177,11 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
 
 def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
     """Look up one data set, the format of a file, or what another is made from, and all parameters."""
-    if is_file(ref.source) and all(entry.spec.name != ref.source for entry in catalog.datasets):
-        entry = find_file_format(ref.source, catalog)
+    entry = find_address(ref.source, catalog, ref.params)
+    if entry is not None:
+        ref = replace(ref, params={"path": ref.source.partition(":")[2], **ref.params})
+    elif is_file(ref.source) and all(known.spec.name != ref.source for known in catalog.datasets):
+        entry = find_file_format(ref.source, catalog, ref.params)
         ref = replace(ref, params={"path": ref.source, **ref.params})
     else:
         entry = _find_dataset(ref.source, catalog)
@@ -196,7 +197,8 @@ def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
         entry = replace(entry, spec=replace(entry.spec, representation=wrapped.entry.spec.representation))
     named = ref.representations or (entry.spec.representation,)
     representations = tuple(find_representation(name, catalog) for name in named)
-    return ResolvedDataset(ref, entry, params, wrapped, representations)
+    tried = tuple(find_representation(name, catalog) for name in ref.tried)
+    return ResolvedDataset(ref, entry, params, wrapped, representations, tried)
 
 
 def _find_dataset(name: str, catalog: Catalog) -> Entry[DatasetSpec]:
@@ -227,6 +229,8 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
     defaults = parameters_of(entry.spec)
     culprit = f"learner {ref.label!r}"
     ref = replace(ref, params=bind_wrapped(culprit, ref.params, ref.wrapped, wraps))
+    if isinstance(defaults.get(wraps), str):  # a learner by name inside of one is part of what the trial's key covers
+        ref = replace(ref, params={wraps: defaults[wraps], **ref.params})
     check_params(f"tune: {culprit}", ref.tune, defaults)
     if wraps in ref.tune:
         raise SpecError(f"tune: {ref.label}.{wraps} cannot be tuned: compare the learners side by side")

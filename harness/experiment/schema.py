@@ -8,21 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    StrictInt,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainValidator, StrictInt, model_validator
 
+from harness.cluster.places import Place, parse_place
 from harness.errors import SpecError
+from harness.experiment.budget_table import FILE_TABLE, BudgetTable, Seconds
 from harness.experiment.dataset_ref import DatasetRef, is_file, name_of, read_dataset, spread_grid
 from harness.experiment.representation_ref import parse_representation
-from harness.experiment.units import parse_duration, parse_memory
+from harness.experiment.units import parse_memory
 from harness.expression import parse, split_list
 from harness.figures.kinds import FIGURE_KINDS
 from harness.label import first_repeated, plain_label
@@ -104,11 +97,10 @@ SplitValue = Annotated[Split, PlainValidator(_read_split)]
 RepresentationText = Annotated[str, AfterValidator(_read_representation)]
 Representations = Annotated[tuple[RepresentationText, ...], _reading(split_list)]
 LabelText = Annotated[str, Field(pattern=LINE_PATTERN)]
-Seconds = Annotated[float, PlainValidator(parse_duration)]
 
 
 class FileTable(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = FILE_TABLE
 
 
 class LearnerTable(FileTable):
@@ -131,6 +123,8 @@ class DatasetTable(FileTable):
     wrapped: str | None = None
     """The data set that it is made from, as it is written."""
     representation: Representations = ()
+    tune_representation: Representations = ()
+    """What learners may see of it, to be chosen for each by tuning."""
     split: SplitValue | None = None
 
     @model_validator(mode="after")
@@ -233,13 +227,18 @@ class Experiment(FileTable):
     seed: Annotated[StrictInt, Field(ge=0, lt=2**31)] = 0
     threads: Annotated[StrictInt, Field(ge=1)] = 1
     jobs: Annotated[StrictInt, Field(ge=1)] = 1
+    on: Annotated[Place | None, _reading(parse_place)] = None
+    """The cluster that trials run on; None for this machine."""
     timeout_seconds: Annotated[Seconds | None, Field(alias="timeout")] = None
     memory_bytes: Annotated[Annotated[int, PlainValidator(parse_memory)] | None, Field(alias="memory")] = None
+    give_up: bool = False
+    """Whether a learner that runs out of time or memory is left out on larger data from the same source."""
     metrics: Annotated[tuple[str, ...], _reading(split_list), Field(min_length=1)] | None = None
     representation: Representations = ()
     split: SplitValue = parse_split(DEFAULT_SPLIT)
     curves: bool = False
     tune: TuneTable | None = None
+    budget: BudgetTable | None = None
     figures: tuple[FigureTable, ...] = ()
     minutes: Annotated[float, Field(gt=0)] | None = None
     """How long it took when it was measured, for an estimate."""
@@ -269,6 +268,7 @@ def dataset_groups(experiment: Experiment) -> DatasetGroups:
             params=params,
             wrapped=table.wrapped,
             representations=table.representation or experiment.representation,
+            tried=table.tune_representation or (experiment.tune.representation if experiment.tune else ()),
             split=table.split,
         )
         groups[name] = (*groups.get(name, ()), *spread_grid(ref))

@@ -70,7 +70,8 @@ def slope_note(x: Sequence[float], y: Sequence[float]) -> str:
     mean_x, mean_y = mean_of(log_x), mean_of(log_y)
     above = sum((a - mean_x) * (b - mean_y) for a, b in zip(log_x, log_y, strict=True))
     below = sum((a - mean_x) ** 2 for a in log_x)
-    return f"slope {above / below:.2f}"
+    slope = round(above / below, 2) + 0.0  # a slope that is next to nothing has no sign
+    return f"slope {slope:.2f}"
 
 
 def scale_for(values: Sequence[float], wide: float = WIDE) -> Scale:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from harness.figures.drawing import Panel, Series
 
 PALE = "0.85"
+MOST_BANDS = 5
+"""More bands than this in one panel hide each other, and the lines."""
 Looks = Mapping[str, Look]
 """The look of each learner by its label, the same in every panel."""
 
@@ -38,7 +40,7 @@ def draw_panels(panels: Sequence[Panel], style: FigureStyle) -> Figure:
         _draw_panel(axis, panel, looks, style)
     for axis in axes[len(shown) :]:
         axis.set_visible(False)
-    figure.supxlabel(_describe(panels), fontsize=0.8 * style.font_size, color="0.4", ha="right", x=0.99)
+    figure.supxlabel(_describe(shown), fontsize=0.8 * style.font_size, color="0.4", ha="right", x=0.99)
     figure.draw_without_rendering()  # settles where the axes are, which names are placed by
     for axis, panel in zip(axes, shown, strict=False):
         _name_series(axis, panel, looks, style)
@@ -69,6 +71,8 @@ def _describe(panels: Sequence[Panel]) -> str:
     words = f"mean and standard deviation over {told} trials"
     if many == 1:
         words = "one trial, so that no spread is known"
+    elif all(_is_crowded(panel) for panel in panels):
+        words = f"mean over {told} trials, of which so many lines show no spread"
     if any(panel.front for panel in panels):
         words += "; dashed: not beaten in both"
     return words
@@ -90,6 +94,8 @@ def _draw_panel(axis: Axes, panel: Panel, looks: Looks, style: FigureStyle) -> N
             _draw_point(axis, series, looks, style)
         else:
             _draw_line(axis, series, looks, style)
+            if not _is_crowded(panel):
+                _draw_band(axis, series, panel, looks[series.label].colour)
     if panel.names:
         _arrange_bars(axis, panel)
     _set_ticks(axis, panel)
@@ -147,18 +153,32 @@ def _draw_point(axis: Axes, series: Series, looks: Looks, style: FigureStyle) ->
 
 
 def _draw_line(axis: Axes, series: Series, looks: Looks, style: FigureStyle) -> None:
-    """A line with a band of one standard deviation."""
+    """A line through the means."""
     marks = _marks_of(series, looks)
     dash = looks[series.label].dash
     axis.plot(
         series.x, series.y, linestyle=dash, linewidth=style.line_width, markersize=0.75 * style.marker_size, **marks
     )
-    if any(series.spread):
-        low, high = [], []
-        for y, spread in zip(series.y, series.spread, strict=True):
-            low.append(y - spread)
-            high.append(y + spread)
-        axis.fill_between(series.x, low, high, color=marks["color"], alpha=0.15, linewidth=0)
+
+
+def _draw_band(axis: Axes, series: Series, panel: Panel, colour: str) -> None:
+    """One standard deviation up and down; a share has none below nothing and none above all."""
+    if not any(series.spread):
+        return
+    low, high = [], []
+    for y, spread in zip(series.y, series.spread, strict=True):
+        low.append(y - spread)
+        high.append(y + spread)
+    if panel.y_unit == "share":
+        low = [max(value, 0.0) for value in low]
+        high = [min(value, 1.0) for value in high]
+    axis.fill_between(series.x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _is_crowded(panel: Panel) -> bool:
+    """Whether its bands would hide each other."""
+    lines = [series for series in panel.series if len(series.x) > 1]
+    return len(lines) > MOST_BANDS
 
 
 def _draw_bar(axis: Axes, series: Series, looks: Looks, style: FigureStyle) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from harness.choices import choose
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
-from harness.figures.coverage import ReadRisk, coverage_panels
+from harness.figures.answers import ReadAnswers, coverage_panels, frequency_panels, level_panels
 from harness.figures.drawing import Diagram, Drawing, Panels
 from harness.figures.panels import SIZES, bar_panels, curve_panels, pareto_panels, scaling_panels, title_of
 from harness.figures.sweep import sweep_panels
@@ -31,7 +31,7 @@ class FigureRequest:
     x: str
     """What stands along the bottom, as the user gave it; empty where neither the user nor the kind says."""
     find_metric: FindMetric
-    read_risk: ReadRisk
+    read_answers: ReadAnswers
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def make_drawing(
     kind: str,
     lines: Sequence[Line],
     find_metric: FindMetric,
-    read_risk: ReadRisk,
+    read_answers: ReadAnswers,
     *,
     metric: str | None = None,
     x: str | None = None,
@@ -62,7 +62,7 @@ def make_drawing(
     if x and not chosen.x:
         raise HarnessError(f"a figure of kind {kind!r} has no x to choose", culprit=f"--x {x}")
     judged = find_metric(metric or chosen.metric)
-    return chosen.draw(FigureRequest(lines, judged, x or chosen.default_x, find_metric, read_risk))
+    return chosen.draw(FigureRequest(lines, judged, x or chosen.default_x, find_metric, read_answers))
 
 
 def _curve_drawing(asked: FigureRequest) -> Drawing:
@@ -91,7 +91,15 @@ def _bars_drawing(asked: FigureRequest) -> Drawing:
 
 
 def _coverage_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(coverage_panels(asked.lines, asked.read_risk)))
+    return Panels(tuple(coverage_panels(asked.lines, asked.read_answers)))
+
+
+def _frequency_drawing(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(frequency_panels(asked.lines, asked.read_answers)))
+
+
+def _levels_drawing(asked: FigureRequest) -> Drawing:
+    return Panels(tuple(level_panels(asked.lines, asked.read_answers)))
 
 
 FIGURE_KINDS: dict[str, FigureKind] = {
@@ -108,4 +116,6 @@ FIGURE_KINDS: dict[str, FigureKind] = {
     "cd": FigureKind("mean ranks over data sets and their critical difference", _ranks_drawing),
     "bar": FigureKind("side by side", _bars_drawing),
     "coverage": FigureKind("accuracy on the share of rows that a learner is surest of", _coverage_drawing),
+    "frequency": FigureKind("R1 by how often training saw the class", _frequency_drawing),
+    "levels": FigureKind("share of rows right at each level of the class tree", _levels_drawing),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
@@ -75,9 +76,15 @@ def _write(axis: Axes, one: Named, direction: tuple[int, int], distance: int, fo
         va=HEIGHTS[up],
         fontsize=font_size,
         color=one.colour,
-        arrowprops={"arrowstyle": "-", "color": one.colour, "linewidth": 0.5, "shrinkB": 3} if leads else None,
+        arrowprops=_lead(one, (1 - across) / 2) if leads else None,
         path_effects=[withStroke(linewidth=2, foreground="white")],  # error bars may lie behind
     )
+
+
+def _lead(one: Named, side: float) -> dict[str, Any]:
+    """A thin line from the point to the near side of its name: 0 for the left one, 1 for the right one."""
+    thin = {"arrowstyle": "-", "color": one.colour, "linewidth": 0.6, "alpha": 0.6}
+    return {**thin, "relpos": (side, 0.5), "shrinkA": 1, "shrinkB": 3}
 
 
 def _crowding(box: Bbox, taken: Sequence[Bbox], inside: Bbox) -> float:
@@ -104,14 +111,14 @@ def label_ends(axis: Axes, named: Sequence[Named], font_size: float) -> None:
         axis.annotate(
             one.text,
             (one.x, one.y),
-            xytext=(1.04, (height - box.y0) / box.height),
+            xytext=(1.06, (height - box.y0) / box.height),
             textcoords="axes fraction",
             ha="left",
             va="center",
             fontsize=font_size,
             color=one.colour,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": one.colour, "linewidth": 0.6, "alpha": 0.6, "shrinkB": 2},
+            arrowprops=_lead(one, 0.0),
         )
 
 

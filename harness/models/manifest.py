@@ -39,6 +39,8 @@ class TrainedOn:
     fingerprint: str
     rows: int
     classes: int
+    revision: str = ""
+    """Which state of the data it was, in the words of whoever keeps it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.errors import ModelError
 from harness.models.manifest import SavedAs
+from harness.sdk.saving import load_saved
 from harness.signature import import_target
 
 SKOPS_EXTRA = "pip install 'manyclass-harness[skops]'"
@@ -46,7 +47,7 @@ def _load_archive(path: Path, load: str) -> Any:
     except (ImportError, AttributeError) as error:
         raise ModelError(f"it needs {load}, which is not here: {error}", next_step="install what brings it") from error
     try:
-        return cls.load(path)
+        return load_saved(cls, path)
     except (AttributeError, ValueError, OSError) as error:
         raise ModelError(f"{path.name} cannot be read: {error}") from error
 

@@ -45,9 +45,20 @@ def _pareto() -> Layers:
     points = alt.Chart(alt.NamedData("points"))
     x = alt.X("x:Q", scale=alt.Scale(zero=False, nice=True, padding=12))
     y = alt.Y("y:Q", scale=alt.Scale(zero=False, nice=True, padding=12))
-    front = alt.Chart(alt.NamedData("front")).mark_line(strokeDash=[5, 4], color="#888").encode(x=x, y=y)
+    front = (
+        alt.Chart(alt.NamedData("front"))
+        .mark_line(strokeDash=[5, 4], color="#888", interpolate="step-after")
+        .encode(x=x, y=y, order="place:Q")
+    )
     dots = points.mark_point(filled=True, size=70, cursor="pointer")
-    names = points.mark_text(align="left", dx=7, dy=-5, limit=140, cursor="pointer")
+    # The page's script finds room for each name.
+    names = points.mark_text(
+        align=alt.expr("datum.align"),
+        dx=alt.expr("datum.dx"),
+        dy=alt.expr("datum.dy"),
+        baseline="middle",
+        cursor="pointer",
+    )
     return alt.layer(
         front,
         dots.encode(
@@ -78,6 +89,7 @@ def _series() -> Layers:
     colour = alt.Color(
         "learner:N",
         sort=None,
+        scale=alt.Scale(scheme="tableau20"),
         legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=220, symbolOpacity=1),
     )
     # Many bands hide each other: of many learners only the chosen one has its band.

@@ -52,6 +52,18 @@ class PageTuning:
 
 
 @dataclass(frozen=True)
+class PageConfusion:
+    """A class that was taken for another, over all trials of a line."""
+
+    truth: str
+    answer: str
+    """Empty where none was named."""
+    rows: int
+    of: int
+    """Test rows of the true class."""
+
+
+@dataclass(frozen=True)
 class PageLine:
     """A learner, as set up, on a data set, as prepared: a row of the table, a point, a bar."""
 
@@ -76,6 +88,7 @@ class PageLine:
     notices: tuple[str, ...] = ()
     failures: tuple[PageFailure, ...] = ()
     tuning: tuple[PageTuning, ...] = ()
+    confusions: tuple[PageConfusion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,6 +162,8 @@ class Part:
     notes: tuple[str, ...] = ()
     """What stands below the table: what marks mean, machine, warnings."""
     published: tuple[PageGrid, ...] = ()
+    unread: str = ""
+    """What cannot be told of classes and scores, and why, in a sentence."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,19 @@ from harness.quantities import SUFFIXES
 if TYPE_CHECKING:
     from harness.page.content import Page
 
-SCRIPTS = ("elements", "numbers", "state", "copying", "table", "drawings", "figures", "details", "start")
+SCRIPTS = (
+    "elements",
+    "numbers",
+    "state",
+    "copying",
+    "table",
+    "names",
+    "drawings",
+    "figures",
+    "classes",
+    "details",
+    "start",
+)
 """The page's own scripts, in the order in which they are put together."""
 
 

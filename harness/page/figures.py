@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
-from harness.figures.coverage import ReadRisk
+from harness.figures.answers import ReadAnswers
 from harness.figures.drawing import Panel, Panels, Series
 from harness.figures.kinds import FindMetric, make_drawing
 from harness.figures.panels import SIZES
@@ -18,15 +18,18 @@ from harness.groups import Line, Prepared, rank_learners
 from harness.page.content import PageFigure, PageRanks, PageSeries
 from harness.page.rounding import rounded_all
 
+OF_ANSWERS = ("coverage", "frequency", "levels")
+"""The kinds that are drawn of kept ranks."""
+
 
 def figures_of(
-    lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric: FindMetric, read_risk: ReadRisk
+    lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric: FindMetric, read_answers: ReadAnswers
 ) -> Iterable[PageFigure]:
     """All figures of these kinds and metrics that the lines have anything for."""
     for kind, x, judged in _wanted(lines, metrics):
         for metric in judged:
             try:
-                drawing = make_drawing(kind, lines, find_metric, read_risk, metric=metric.name, x=x)
+                drawing = make_drawing(kind, lines, find_metric, read_answers, metric=metric.name, x=x)
             except HarnessError:  # these lines have nothing of this kind, which is no trouble here
                 continue
             if isinstance(drawing, Panels):
@@ -43,7 +46,8 @@ def _wanted(
         yield "sweep", parameter, metrics
     for size in SIZES:
         yield "scaling", size, metrics
-    yield "coverage", None, metrics[:1]  # it shows accuracy, whatever the metric
+    for kind in OF_ANSWERS:
+        yield kind, None, metrics[:1]  # they show how right answers are, whatever the metric
 
 
 def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:

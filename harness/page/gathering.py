@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from harness.contract import MetricSpec
-from harness.figures.coverage import ReadRisk
+from harness.figures.answers import ReadAnswers
 from harness.figures.kinds import FindMetric
 from harness.groups import Line, flat_first
 from harness.machine import Machine
+from harness.page.classes import confusions_of, tell_unread
 from harness.page.content import Numbers, PageDataset, PageGrid, PageLine, PageMetric, Part
 from harness.page.details import facts_of, failures_of, notices_on, tunings_of
 from harness.page.figures import figures_of, ranks_of_learners
@@ -38,7 +39,7 @@ class PartRequest:
     """What else can be chosen."""
     machines: Mapping[str, Machine]
     find_metric: FindMetric
-    read_risk: ReadRisk
+    read_answers: ReadAnswers
     published: Sequence[Grid] = ()
     notes: Sequence[str] = ()
     test: str = "sign"
@@ -64,11 +65,12 @@ def make_part(asked: PartRequest) -> Part:
         metrics=tuple(map(_page_metric, table.columns)),
         shown=tuple(map(attrgetter("name"), shown)),
         datasets=tuple(_datasets_of(table, by_group, shown, asked.test)),
-        lines=tuple(_page_lines(table, by_group, asked.machines)),
-        figures=tuple(figures_of(lines, shown, asked.find_metric, asked.read_risk)),
+        lines=tuple(_page_lines(table, by_group, asked)),
+        figures=tuple(figures_of(lines, shown, asked.find_metric, asked.read_answers)),
         ranks=tuple(ranks_of_learners(lines, shown)),
         notes=table.foot,
         published=tuple(map(_page_grid, asked.published)),
+        unread=tell_unread(lines, asked.read_answers),
     )
 
 
@@ -125,18 +127,14 @@ def _lines_by_group(lines: Iterable[Line]) -> dict[GroupName, list[Line]]:
     return found
 
 
-def _page_lines(
-    table: Table, by_group: Mapping[GroupName, Sequence[Line]], machines: Mapping[str, Machine]
-) -> Iterable[PageLine]:
+def _page_lines(table: Table, by_group: Mapping[GroupName, Sequence[Line]], asked: PartRequest) -> Iterable[PageLine]:
     """A line for each row of the table, in its order: data set by data set."""
     for place, group in enumerate(table.groups):
         for line, row in zip(by_group[group.title, group.detail], group.rows, strict=True):
-            yield _page_line(line, row, place, table.columns, machines)
+            yield _page_line(line, row, place, table.columns, asked)
 
 
-def _page_line(
-    line: Line, row: Row, place: int, columns: Sequence[MetricSpec], machines: Mapping[str, Machine]
-) -> PageLine:
+def _page_line(line: Line, row: Row, place: int, columns: Sequence[MetricSpec], asked: PartRequest) -> PageLine:
     means: list[float | None] = []
     spreads: list[float | None] = []
     best: list[int] = []
@@ -161,10 +159,11 @@ def _page_line(
         means=tuple(means),
         spreads=tuple(spreads),
         best=tuple(best),
-        facts=facts_of(line, machines),
+        facts=facts_of(line, asked.machines),
         notices=notices_on(line),
         failures=failures_of(line),
         tuning=tunings_of(line),
+        confusions=confusions_of(line, asked.read_answers),
     )
 
 

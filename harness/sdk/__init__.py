@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from harness.sdk.kernels.signatures import INSTANCES, LABELS
     from harness.sdk.online import OnlineClassifier
     from harness.sdk.texts import Texts
+    from harness.sdk.threads import in_threads, stretches
 
 __all__ = [
     "INSTANCES",
@@ -39,11 +40,13 @@ __all__ = [
     "as_instances",
     "frozen",
     "helper",
+    "in_threads",
     "kernel",
     "lazy_names",
     "named",
     "reads",
     "rules",
+    "stretches",
     "writes",
 ]
 
@@ -65,10 +68,12 @@ __getattr__, __dir__ = lazy_names(
         "as_instances": "harness.sdk.kernels.instances",
         "frozen": "harness.sdk.kernels.arrays",
         "helper": "harness.sdk.kernels.compiling",
+        "in_threads": "harness.sdk.threads",
         "kernel": "harness.sdk.kernels.compiling",
         "named": "harness.sdk.kernels.compiling",
         "reads": "harness.sdk.kernels.compiling",
         "rules": "harness.sdk.rules",
+        "stretches": "harness.sdk.threads",
         "writes": "harness.sdk.kernels.compiling",
     },
 )

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from harness.sdk import zipped
+
 NamedArrays = dict[str, NDArray[Any]]
 RecordClass = type[tuple[Any, ...]]
 """The class of a named tuple of arrays."""
@@ -29,18 +31,25 @@ def write_model(path: str | PathLike[str], header: Mapping[str, Any], arrays: Ma
         if array.dtype.hasobject:
             objects.append(name)
             plain[name] = _as_text(name, array)
-    with open(path, "wb") as file:  # a file, so that numpy adds no ending to the name
-        np.savez(file, np.array([text, *objects]), **plain)  # type: ignore[arg-type]  # none is called allow_pickle
+    with open(path, "wb") as file:
+        zipped.write_arrays(file, {HEADER: np.array([text, *objects]), **plain})
 
 
-def read_model(path: str | PathLike[str]) -> tuple[dict[str, Any], NamedArrays]:
-    """The header and the arrays; ValueError when the file is damaged or no model."""
+def read_model(path: str | PathLike[str], *, mapped: bool = False) -> tuple[dict[str, Any], NamedArrays]:
+    """The header and the arrays; ValueError when the file is damaged or no model.
+
+    Mapped, arrays are read when they are used, and what changes them changes no file; what is damaged inside of them is
+    not noticed then, so that is for a file whose checksum was compared.
+    """
     arrays: NamedArrays = {}
     with open(path, "rb") as file:
         try:
-            with np.load(file, allow_pickle=False) as archive:
-                for name in archive.files:
-                    arrays[name] = archive[name]
+            if mapped:
+                arrays = zipped.map_arrays(file)
+            else:
+                with np.load(file, allow_pickle=False) as archive:
+                    for name in archive.files:
+                        arrays[name] = archive[name]
             text, *objects = arrays.pop(HEADER).tolist()
             header = json.loads(text)
             for name in objects:

@@ -8,19 +8,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import archive, rules
-from harness.sdk.kernels.instances import Labels, canonical_rows
+from harness.sdk.kernels.density import RANKED_ROWS, dense_rows, pays_as_dense
+from harness.sdk.kernels.instances import Labels, canonical_rows, rows_between
 from harness.sdk.labels import as_labels, extend, has_several, name_labels
 from harness.sdk.saving import Saved
+from harness.sdk.threads import in_threads, stretches
+
+LEAST_SHARED_ROWS = RANKED_ROWS
+"""Fewer rows than that a thread are not worth starting one; and dense rows must not be parted elsewhere."""
 
 Matrix = Any
 """A dense or sparse matrix, or a data frame: whatever scikit-learn's validation takes."""
+Examples = Any
+"""A csr_array of float32 with each feature once in a row; an array where rows are dense and the learner takes such."""
 
 
 class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
@@ -40,6 +46,10 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
     """Whether a row may have any number of labels: y is then an indicator matrix, rows x classes."""
     values: ClassVar[Any] = np.float32
     """The type of X's values in training and ranking, as scikit-learn's validation takes it."""
+    ranks_in_threads: ClassVar[bool] = True
+    """Whether rows are shared out among the threads that are allowed: `_rank` is then called in each of them."""
+    takes_dense: ClassVar[bool] = False
+    """Whether rows of which few values are 0 come as an array of float32, in whichever form they were given."""
     learned: ClassVar[str] = "classes_"
     """The attribute that training sets last: who has it is fitted."""
 
@@ -53,7 +63,7 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         """The rule of each parameter but those of `_shared_rules`."""
 
     @abstractmethod
-    def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
+    def _rank(self, X: Examples, k: int) -> NDArray[np.int32]:
         """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
 
     def _shared_rules(self) -> dict[str, rules.Rule]:
@@ -68,13 +78,13 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
 
     # -- learning
 
-    def _begin(self, X: Matrix, y: ArrayLike) -> tuple[csr_array, Labels]:
+    def _begin(self, X: Matrix, y: ArrayLike) -> tuple[Examples, Labels]:
         """Begin to train from nothing; gives the rows, and their labels as positions in `classes_`."""
         X, y = self._start_over(X, y)
         starts, names, self.classes_ = name_labels(y)
-        return canonical_rows(X), as_labels(starts, names, self.classes_)
+        return self._as_rows(X), as_labels(starts, names, self.classes_)
 
-    def _begin_batch(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> tuple[csr_array, Labels, bool]:
+    def _begin_batch(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> tuple[Examples, Labels, bool]:
         """Begin to learn from a batch; gives the rows, their labels by position, and whether this is the first batch.
 
         Classes that are new, from y or from `classes`, get the next positions; columns of X that are new become new
@@ -90,7 +100,7 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
             known = extend(self.classes_, known)
         self._take_features(X, reset=first or self._is_wider(X, checked.shape[1]))
         self.classes_ = known
-        return canonical_rows(checked), as_labels(starts, names, known), first
+        return self._as_rows(checked), as_labels(starts, names, known), first
 
     def _start_over(self, X: Matrix, y: ArrayLike) -> tuple[Any, NDArray[Any]]:
         """Check the parameters, forget what was learned, check the data; gives these as arrays, dense or sparse."""
@@ -129,6 +139,12 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
             raise ValueError("new features must come behind those that are known, in the same order")
         return True
 
+    def _as_rows(self, X: Matrix) -> Examples:
+        """Checked data as the learner takes them."""
+        if self.takes_dense and pays_as_dense(X, self.classes_.size):
+            return dense_rows(X)
+        return canonical_rows(X)
+
     def _generator(self) -> np.random.Generator:
         """What training draws from: equal seeds give equal draws."""
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
@@ -144,12 +160,19 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
         rows = self._known(X)
         rules.enforce({"k": rules.count(k)}, {"k": k})
-        return self._rank(rows, k)
+        self._get_ready()
+        parts = stretches(rows.shape[0], least=LEAST_SHARED_ROWS) if self.ranks_in_threads else []
+        if len(parts) <= 1:
+            return self._rank(rows, k)
+        return np.concatenate(in_threads(lambda part: self._rank(rows_between(rows, part), k), parts))
 
-    def _known(self, X: Matrix) -> csr_array:
+    def _get_ready(self) -> None:  # most learners are ready once they are trained
+        """Make what ranking needs and training has left to do: after it `_rank` changes nothing, in any thread."""
+
+    def _known(self, X: Matrix) -> Examples:
         """The rows of X, which has the features of training."""
         check_is_fitted(self)
-        return canonical_rows(validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False))
+        return self._as_rows(validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self.learned)

@@ -8,23 +8,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from harness.abilities import AfterPass
 from harness.sdk import archive, rules
-from harness.sdk.estimator import Matrix
+from harness.sdk.estimator import Examples, Matrix
 from harness.sdk.index import IndexClassifier
 from harness.sdk.kernels.class_scores import score_classes
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack_rows
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
-from harness.sdk.kernels.rows import empty_rows, enlarge, widen
+from harness.sdk.kernels.rows import CACHED_CLASSES, empty_rows, enlarge, widen
+from harness.sdk.kernels.vectors import Block, as_matrix, matrix_edges, row_blocks, scored
 from harness.sdk.negative import warn_of_negative
-from harness.sdk.ranking import load_kernel, rank_all_classes, rank_touched_classes
-
-CACHED_CLASSES = 4096
-"""Of how many classes the scores fit into the nearest cache, 32 kB."""
+from harness.sdk.ranking import are_many, load_kernel, load_kernel_for_many, rank_all_classes, rank_touched_classes
+from harness.sdk.threads import one_blas_thread
 
 
 class OnlineClassifier(IndexClassifier):
@@ -45,6 +44,9 @@ class OnlineClassifier(IndexClassifier):
     ranks_untouched: ClassVar[bool] = True
     """Whether a class that no feature of a row knows takes part with the score 0; else only scores above 0 rank."""
 
+    when_too_large: ClassVar[str] = "scale X down"
+    """What to do when float32 cannot hold the weights."""
+
     passes: int
     random_state: int | np.random.RandomState | None
 
@@ -60,6 +62,10 @@ class OnlineClassifier(IndexClassifier):
 
         Gives how many were done before the arena ran out of room: it is called again for the others in a larger one.
         """
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        """Learn from a block of dense rows, changing the weights in place: for learners that take such rows."""
+        raise NotImplementedError(f"{type(self).__name__} takes_dense and has no _learn_block")
 
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
         """What the learner keeps beside the index as it is before training: by feature or by class, names end in _."""
@@ -85,11 +91,11 @@ class OnlineClassifier(IndexClassifier):
         rows, labels = self._begin(X, y)
         if self.ignores_not_positive:
             warn_of_negative(rows, self)
-        instances = self._as_instances(rows)
-        self._begin_index(n_edges=instances.data.size)
+        examples = rows if isinstance(rows, np.ndarray) else self._as_instances(rows)
+        self._begin_index(n_edges=_n_edges(examples))
         generator = self._generator()
         for number in range(1, self.passes + 1):
-            self._train(instances, labels, generator.permutation(instances.n_instances), number)
+            self._train(examples, labels, generator.permutation(rows.shape[0]), number)
             if after_pass is not None:
                 after_pass(number)
         # A degree limit reads a row from its front, so there the order of weights must stay.
@@ -106,12 +112,12 @@ class OnlineClassifier(IndexClassifier):
         rows, labels, first = self._begin_batch(X, y, classes)
         if self.ignores_not_positive and first:  # later batches would repeat it
             warn_of_negative(rows, self)
-        instances = self._as_instances(rows)
+        examples = rows if isinstance(rows, np.ndarray) else self._as_instances(rows)
         if first:
-            self._begin_index(n_edges=instances.data.size)
+            self._begin_index(n_edges=_n_edges(examples))
         else:
             self._grow()
-        self._train(instances, labels, np.arange(instances.n_instances), number=1)
+        self._train(examples, labels, np.arange(rows.shape[0]), number=1)
         return self
 
     def keep_largest(self, share: float) -> Self:
@@ -125,21 +131,36 @@ class OnlineClassifier(IndexClassifier):
     def _shared_rules(self) -> dict[str, rules.Rule]:
         return {"passes": rules.count(self.passes), **super()._shared_rules()}
 
-    def _as_instances(self, rows: csr_array) -> Instances:
+    def _as_instances(self, rows: Examples) -> Instances:
         instances = as_instances(rows)
         return positive_only(instances) if self.ignores_not_positive else instances
 
-    def _train(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> None:
-        done = self._update(instances, labels, order, number)
-        while done < order.size:
-            self.rows_, order = enlarge(self.rows_), order[done:]
-            done = self._update(instances, labels, order, number)
+    def _train(self, examples: Instances | Vectors, labels: Labels, order: NDArray[np.int64], number: int) -> None:
+        if isinstance(examples, np.ndarray):
+            self._train_densely(examples, labels, order, number)
+        else:
+            done = self._update(examples, labels, order, number)
+            while done < order.size:
+                self.rows_, order = enlarge(self.rows_), order[done:]
+                done = self._update(examples, labels, order, number)
         self.base_[labels.indices] = 0.0
+
+    def _train_densely(self, X: Vectors, labels: Labels, order: NDArray[np.int64], number: int) -> None:
+        """The same updates, on weights spread out into a matrix, which the index is made of again."""
+        W = np.ascontiguousarray(as_matrix(self.rows_, self.classes_.size).T)
+        with one_blas_thread():
+            for rows in row_blocks(X, order):
+                self._learn_block(W, scored(rows, rows.values @ W.T), labels)
+        if not np.isfinite(W).all():
+            raise ValueError(f"weights outgrew float32 in pass {number}: {self.when_too_large}")
+        self.rows_ = as_rows(matrix_edges(np.ascontiguousarray(W.T)))
 
     # -- what is learned
 
     def _begin_index(self, n_edges: int) -> None:
         """Nothing learned yet, for the features and classes that are known."""
+        if self.ranks_untouched and are_many(self.classes_):
+            load_kernel_for_many()
         self.rows_ = empty_rows(self.n_features_in_, n_edges)
         for name, array in self._fresh_arrays().items():
             setattr(self, name, array)
@@ -193,3 +214,8 @@ class OnlineClassifier(IndexClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.ignores_not_positive  # on the centred data of scikit-learn's checks
         return tags
+
+
+def _n_edges(examples: Instances | Vectors) -> int:
+    """Room for the edges of training: dense rows need none, for the index is made after each pass."""
+    return 0 if isinstance(examples, np.ndarray) else examples.data.size

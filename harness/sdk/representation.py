@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from harness.sdk.description import class_name, class_named
+from harness.sdk.saving import load_saved
 
 PLAN = "representation.json"
 Write = Callable[[Any, Path], None]
@@ -45,7 +46,10 @@ def save_representation(fitted: Any, folder: Path, write_foreign: Write | None =
 
 
 def load_representation(folder: Path, read_foreign: Read | None = None) -> Any:
-    """The representation that a folder holds; ValueError where it is damaged or of a class that is not at hand."""
+    """The representation that a folder holds; ValueError where it is damaged or of a class that is not at hand.
+
+    Its arrays are mapped, and not compared with any checksum: a model's folder has one for each file.
+    """
     try:
         return _load(json.loads((folder / PLAN).read_text()), folder, read_foreign)
     except (OSError, KeyError, TypeError, AttributeError) as error:
@@ -88,7 +92,7 @@ def _load(plan: dict[str, Any], folder: Path, read_foreign: Read | None) -> Any:
         return Pipeline(members) if plan["kind"] == "chain" else FeatureUnion(members)
     file = folder / Path(plan["file"]).name
     if plan["kind"] == "saved":
-        return class_named(plan["class"]).load(file)
+        return load_saved(class_named(plan["class"]), file)
     if read_foreign is None:
         raise ValueError(f"{file}: a transformer of another package, which nobody here can read")
     return read_foreign(file)

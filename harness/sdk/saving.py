@@ -15,6 +15,11 @@ DAMAGES = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What restoring an estimator from a damaged file may end in."""
 
 
+def load_saved(cls: type[Any], path: str | PathLike[str]) -> Any:
+    """An estimator from a file whose checksum was compared: mapped where its class can do so."""
+    return cls.load(path, mapped=True) if issubclass(cls, Saved) else cls.load(path)
+
+
 class Saved:
     """An estimator that can be kept in a file: all that it learns is in attributes that end in `_`.
 
@@ -31,9 +36,12 @@ class Saved:
         archive.write_model(path, describe(self), archive.as_arrays(self._fitted()))
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """An estimator as `save` wrote it; ValueError when the file is damaged, foreign or another class's."""
-        header, arrays = archive.read_model(path)
+    def load(cls, path: str | PathLike[str], *, mapped: bool = False) -> Self:
+        """An estimator as `save` wrote it; ValueError when the file is damaged, foreign or another class's.
+
+        `mapped` leaves its arrays in the file until they are used: for a file whose checksum was compared.
+        """
+        header, arrays = archive.read_model(path, mapped=mapped)
         if header.get("learner") != class_name(cls):
             raise ValueError(f"{path}: holds a model of {header.get('learner')}, not of {class_name(cls)}")
         try:

@@ -28,11 +28,17 @@ class System(Protocol):
     def all_below(self, pid: int) -> list[int]:
         """Its children, theirs, and so on."""
 
+    def is_stopped(self, pid: int) -> bool:
+        """Whether a process has been stopped by a signal, and not let go on yet."""
+
     def count_threads(self) -> int:
         """Threads of this process."""
 
     def resident_bytes(self, pids: Iterable[int]) -> int:
-        """Resident memory of some processes; pages that two of them share may count twice."""
+        """What some processes hold in memory; pages that two of them share may count twice.
+
+        Pages of mapped files, which the system drops when memory is short, are left out where it tells them apart.
+        """
 
     def own_bytes(self, pids: Iterable[int], shared_bytes: int) -> int:
         """The same and so many bytes of shared memory, nothing twice: exact, and slow for large processes."""

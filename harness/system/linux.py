@@ -56,16 +56,22 @@ def all_below(pid: int) -> list[int]:
     return direct + [deeper for child in direct for deeper in all_below(child)]
 
 
+def is_stopped(pid: int) -> bool:
+    """T by a signal, t by a debugger: such a process does nothing until somebody lets it."""
+    return _fields_of(pid)[:1] in (["T"], ["t"])
+
+
 def count_threads() -> int:
     """As the kernel sees them, compiled libraries' ones included."""
     return len(os.listdir("/proc/self/task"))
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
+    """Pages of files that are mapped do not count: the kernel lets go of them when memory is short."""
     total = 0
     for pid in pids:
-        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm") as file:
-            total += int(file.read().split()[1]) * _PAGE
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/status") as file:
+            total += sum(map(int, re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", file.read(), re.MULTILINE))) * 1024
     return total
 
 
@@ -74,10 +80,9 @@ def own_bytes(pids: Iterable[int], shared_bytes: int) -> int:
     own = mapped = 0
     for pid in pids:
         with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/smaps_rollup") as file:
-            sizes = dict(re.findall(r"^(Pss|Pss_Shmem):\s+(\d+) kB", file.read(), re.MULTILINE))
-            in_shared = int(sizes.get("Pss_Shmem", 0)) * 1024
-            own += int(sizes.get("Pss", 0)) * 1024 - in_shared
-            mapped += in_shared
+            sizes = dict(re.findall(r"^(Pss_Anon|Pss_Shmem):\s+(\d+) kB", file.read(), re.MULTILINE))
+            own += int(sizes.get("Pss_Anon", 0)) * 1024
+            mapped += int(sizes.get("Pss_Shmem", 0)) * 1024
     return own + max(mapped, shared_bytes)
 
 
@@ -87,11 +92,15 @@ def cpu_seconds_below(pid: int) -> float:
 
 def _ticks_of(pid: int) -> int:
     """User and system time of a process and of those of its children that it has waited for."""
+    return sum(map(int, _fields_of(pid)[11:15]))
+
+
+def _fields_of(pid: int) -> list[str]:
+    """What /proc/PID/stat says behind the name of the program, which may hold anything; nothing where it is gone."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0
-    return sum(map(int, fields[11:15]))
+        return []
 
 
 def reset_peak() -> int | None:

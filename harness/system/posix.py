@@ -23,7 +23,12 @@ class _Process:
     parent: int
     group: int
     resident_bytes: int
-    has_ended: bool
+    state: str
+    """As `ps` writes it, its first letter: Z for one that has ended, T for one that was stopped."""
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state == "Z"
 
 
 def _processes() -> list[_Process]:
@@ -35,7 +40,7 @@ def _processes() -> list[_Process]:
         with contextlib.suppress(ValueError):
             pid, parent, group, kilobytes, state = line.split(maxsplit=4)
             if int(pid) != asked.pid:
-                found.append(_Process(int(pid), int(parent), int(group), int(kilobytes) * 1024, state[0] == "Z"))
+                found.append(_Process(int(pid), int(parent), int(group), int(kilobytes) * 1024, state[0]))
     return found
 
 
@@ -70,6 +75,10 @@ def all_below(pid: int) -> list[int]:
         size = len(known)
         known |= {process.pid for process in processes if process.parent in known or process.group in known}
     return [process.pid for process in processes if process.pid in known - {pid} and not process.has_ended]
+
+
+def is_stopped(pid: int) -> bool:
+    return any(process.pid == pid and process.state == "T" for process in _processes())
 
 
 def count_threads() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from harness.contract import MetricSpec
 from harness.groups import Line, Prepared, notices_of
 from harness.machine import Machine
 from harness.quiet import has_waited
+from harness.tables.conditions import describe_condition, list_conditions
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -21,37 +22,6 @@ MOST_MESSAGES = 8
 LONGEST_MESSAGE = 300
 WORTH_TELLING = 0.005
 """The share of test rows of unknown classes from which on it is told: it is half a point of R1."""
-Condition = tuple[str, int]
-"""A machine's id and the threads that were allowed: times are comparable under one condition only."""
-
-
-# -- conditions ------------------------------------------------------------------------------------------------------
-
-
-def list_conditions(lines: Iterable[Line]) -> list[Condition]:
-    """The conditions under which the finished trials ran."""
-    found: set[Condition] = set()
-    for line in lines:
-        for record in line.finished:
-            found.add((record.machine, record.threads))
-    return sorted(found)
-
-
-def tell_conditions(lines: Iterable[Line], machines: Mapping[str, Machine], *, shown: bool) -> str:
-    """A warning of times that were measured under several conditions, by whether the table shows them."""
-    conditions = list_conditions(lines)
-    where = "; ".join(_describe_condition(one, machines) for one in conditions)
-    if shown:
-        return f"TIMES ARE NOT COMPARABLE: measured under {len(conditions)} conditions: {where}."
-    return (
-        f"Times are left out, being measured under {len(conditions)} conditions ({where}); "
-        "--mixed-machines shows them all the same."
-    )
-
-
-def _describe_condition(condition: Condition, machines: Mapping[str, Machine]) -> str:
-    known_by, threads = condition
-    return f"{machines.get(known_by, Machine(known_by))}, {counted(threads, 'thread')}"
 
 
 # -- notes, in their order -------------------------------------------------------------------------------------------
@@ -131,10 +101,10 @@ def _describe_choice(record: Record) -> str:
 
 
 def _tell_machine(seen: _Seen) -> list[str]:
-    conditions = list_conditions(seen.lines)
+    conditions = list_conditions(seen.lines, seen.machines)
     if len(conditions) != 1:
         return []
-    return [f"Measured on {_describe_condition(conditions[0], seen.machines)}."]
+    return [f"Measured on {describe_condition(conditions[0], seen.machines)}."]
 
 
 def _tell_staging(seen: _Seen) -> list[str]:

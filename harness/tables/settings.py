@@ -52,7 +52,7 @@ def _settings_of_trial(record: Record, machines: Mapping[str, Machine]) -> dict[
     }
     for name, version in record.versions.items():
         settings[f"version of {name}"] = version
-    settings[f"data of {record.dataset}"] = record.fingerprint[:12]
+    settings[f"data of {record.dataset}"] = f"{record.fingerprint[:12]} {record.dataset_revision}".rstrip()
     origin = f"{record.learner_distribution} {record.learner_version}"
     settings[f"learner {record.label}"] = f"{record.learner} of {origin}"
     settings[f"parameters of {record.label} on {record.dataset}"] = _describe_own_params(record)

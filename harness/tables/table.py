@@ -14,7 +14,8 @@ from harness.groups import Line, flat_first, has_several_representations, rivals
 from harness.machine import Machine
 from harness.stats import SPREADS, Spread, Summary
 from harness.tables.choosing import best_lines, sorted_lines
-from harness.tables.foot import list_conditions, notes_on, tell_conditions
+from harness.tables.conditions import list_conditions, tell_conditions, within_conditions
+from harness.tables.foot import notes_on
 from harness.tables.formats import find_format
 from harness.tables.marks import Marks, mark_best
 from harness.tables.render_html import table_fragment
@@ -118,9 +119,14 @@ def make_table(
     machines = machines or {}
     columns = tuple(metrics)
     foot = []
-    if len(list_conditions(lines)) > 1 and any(metric.timed for metric in columns):
-        foot.append(tell_conditions(lines, machines, shown=mixed_machines))
-        if not mixed_machines:
+    if len(list_conditions(lines, machines)) > 1 and any(metric.timed for metric in columns):
+        limited = None if mixed_machines else within_conditions(lines, columns, machines)
+        if limited is not None:
+            lines, told = limited
+            foot += told
+        else:
+            foot.append(tell_conditions(lines, machines, shown=mixed_machines))
+        if limited is None and not mixed_machines:
             columns = tuple(metric for metric in columns if not metric.timed)
     marks = mark_best(flat_first(lines), columns, test)
     foot += [f"{chosen_spread.words}{marks.words}.", *notes_on(lines, columns, machines), *notes]

@@ -43,8 +43,10 @@ def row_words(
     return words
 
 
-def lay_out(rows: Iterable[Sequence[str]], headings: Sequence[str], style: str) -> str:
-    """Rows of text under headings in one of tabulate's styles, the text left as it is."""
+def lay_out(
+    rows: Iterable[Sequence[str]], headings: Sequence[str], style: str, widths: Sequence[int] | None = None
+) -> str:
+    """Rows of text under headings in one of tabulate's styles, the text left as it is, or folded to these widths."""
     from tabulate import tabulate  # noqa: PLC0415 (not needed to list the formats)
 
-    return str(tabulate(list(rows), headings, tablefmt=style, disable_numparse=True))
+    return str(tabulate(list(rows), headings, tablefmt=style, disable_numparse=True, maxcolwidths=widths))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from harness.contract import Dataset, Labels
 from harness.data.arrays import open_dataset
 from harness.data.checking import checked_rows
-from harness.data.represented import Represented, keep_represented, open_represented
+from harness.data.represented import Represented, is_large, keep_blocks, keep_represented, open_represented
 from harness.errors import ContractError, DataError
 from harness.sdk.texts import Texts
 from harness.split import Split
@@ -24,6 +24,7 @@ from harness.trials.trial import RepresentationPlan
 
 Parted = tuple[np.ndarray, np.ndarray]
 """Positions of training and of test rows."""
+BLOCK_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,41 @@ def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[s
         if open_represented(job.folder) is None:
             data = open_dataset(Path(job.data_folder))
             parted = part_data(job.split, data, job.seed)
-            keep_represented(represent_data(job.representing, data, parted), job.folder)
+            if not _keep_in_blocks(job, data, parted):
+                keep_represented(represent_data(job.representing, data, parted), job.folder)
     except Exception as error:  # a representation is a plugin's code, and may fail in any way
         return f"{type(error).__name__}: {error}", None
     return "", None
+
+
+def _keep_in_blocks(job: RepresentJob, data: Dataset, parted: Parted) -> bool:
+    """Represent and keep rows block by block, where they are large and the representation can be fitted so."""
+    plan = job.representing
+    if plan.takes_text or plan.blueprint is None or data.X is None or not is_large(data.X.nnz):
+        return False
+    transformer = build_estimator(plan.blueprint)
+    if not hasattr(transformer, "partial_fit"):
+        return False
+    clock = Clock()
+    for rows, y in _blocks(data, parted[0]):
+        with clock.running():
+            transformer.partial_fit(rows, y)
+
+    def seen(part: np.ndarray) -> Iterator[csr_array]:
+        for rows, _ in _blocks(data, part):
+            with clock.running():
+                block = checked_representation(transformer.transform(rows))
+            yield block
+
+    keep_blocks({"train": seen(parted[0]), "test": seen(parted[1])}, clock, job.folder)
+    return True
+
+
+def _blocks(data: Dataset, part: np.ndarray) -> Iterator[tuple[Any, Labels]]:
+    """The rows of a part and their labels, some at a time."""
+    for start in range(0, len(part), BLOCK_ROWS):
+        block = part[start : start + BLOCK_ROWS]
+        yield rows_for(data, takes_text=False)[block], data.y[block]
 
 
 REPRESENT_TARGET = f"{run_represent_job.__module__}:{run_represent_job.__name__}"

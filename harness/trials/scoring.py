@@ -44,6 +44,9 @@ def rank_with_scores(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
     """The k best classes of each row, as class positions, and what each of them scores, where the learner tells."""
     method = None if isinstance(learner, Ranks) else scoring_method(learner)
+    if method is None and hasattr(learner, "rank_scored"):  # both at once, for those that can
+        given, told = learner.rank_scored(X, k)
+        return as_classes(learner, given, "rank", X.shape[0], k, n_classes), checked_scores(told, np.asarray(given))
     if method is None:
         given, by = rank_positions(learner, X, k)
         scores = ask_scores(learner, X, given) if tells_scores(learner) and by == "rank" else None
@@ -74,7 +77,12 @@ def tells_scores(learner: Any) -> bool:
 
 def ask_scores(learner: Any, X: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
     """What a learner with `scores` says of these classes; ContractError says which promise is broken."""
-    scores = np.asarray(learner.scores(X, ranks))
+    return checked_scores(learner.scores(X, ranks), ranks)
+
+
+def checked_scores(told: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The scores of a ranking, as numbers of eight bytes; ContractError says which promise is broken."""
+    scores = np.asarray(told)
     if scores.shape != ranks.shape or not np.issubdtype(scores.dtype, np.floating):
         raise ContractError(f"scores gave {scores.dtype} of shape {scores.shape}, expected numbers of {ranks.shape}")
     if not np.isfinite(scores).all():

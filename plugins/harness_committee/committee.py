@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.labels import as_labels
+from harness.sdk.wrapping import positions_by, seeds
 from harness_committee.votes import best_of, count_votes, lift_winner
-from harness_committee.wrapped import Wrapper, fresh, learns_in_batches, positions_by, seeds, tells_passes
+from harness_committee.wrapped import Wrapper, learns_in_batches, seeded, tells_passes
 
 VOTES = ("majority", "minfreq")
 
@@ -83,7 +84,7 @@ class Committee(Wrapper):
         self._draw_seeds()
         models: list[Any] = []
         for seed in self.seeds_:
-            models += train_member(fresh(self.learner, int(seed)), taken, X, labels)
+            models += train_member(seeded(self.learner, int(seed)), taken, X, labels)
         self.models_ = models
         self._measure()
         return self
@@ -101,7 +102,7 @@ class Committee(Wrapper):
         if first:
             self._draw_seeds()
             self.class_counts_ = np.zeros(0, np.int64)
-            models = [fresh(self.learner, int(seed)) for seed in self.seeds_]
+            models = [seeded(self.learner, int(seed)) for seed in self.seeds_]
         else:
             models = self.models_
         try:

@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from harness import AfterPass
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
-from harness_committee.wrapped import OneInside, fresh, seeds
+from harness.sdk.wrapping import seeds
+from harness_committee.wrapped import OneInside, seeded
 
 
 class Oversample(OneInside):
@@ -43,7 +44,7 @@ class Oversample(OneInside):
         """Draw, then train the learner inside; `after_pass(n)` is called after each of its passes."""
         X, labels = self._start_over(X, y)
         seed, draws = seeds(self.random_state, 2)
-        learner = fresh(self.learner, seed)
+        learner = seeded(self.learner, seed)
         rows = drawn_rows(labels, self.least, draws)
         self._fit_inside(learner, X[rows], labels[rows], after_pass or _say_nothing)
         self._take_over(learner)

@@ -7,7 +7,7 @@ from harness import LearnerSpec, hookimpl
 
 @hookimpl
 def harness_learners() -> Iterable[LearnerSpec]:
-    """Each is built round another learner: committee(pa), sparsify(pa, share=0.3), oversample(pa, least=10)."""
+    """Each is built round another learner, as in sparsify(pa, share=0.3)."""
     return [
         LearnerSpec(
             name="committee",
@@ -31,6 +31,14 @@ def harness_learners() -> Iterable[LearnerSpec]:
             kind="flat",
             summary="rows of rare classes are drawn again until each class has enough",
             preload=("harness_committee.oversample",),
+            wraps="learner",
+        ),
+        LearnerSpec(
+            name="batches",
+            load="harness_committee.batches:Batches",
+            kind="flat",
+            summary="training by partial_fit, so many rows at a time: for more rows than memory holds",
+            preload=("harness_committee.batches",),
             wraps="learner",
         ),
     ]

@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from harness import AfterPass
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
-from harness_committee.wrapped import OneInside, fresh, learns_in_batches, seeds
+from harness.sdk.wrapping import seeds
+from harness_committee.wrapped import OneInside, learns_in_batches, seeded
 
 WHEN = ("end", "pass")
 
@@ -81,7 +82,7 @@ class Sparsify(OneInside):
 
     def _seeded(self) -> Any:
         (seed,) = seeds(self.random_state, 1)
-        return fresh(self.learner, seed)
+        return seeded(self.learner, seed)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {"share": rules.share(self.share), "when": rules.one_of(self.when, WHEN)}

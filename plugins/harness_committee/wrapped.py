@@ -3,37 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.linear_model import Perceptron
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness import AfterPass
 from harness.sdk.estimator import Classifier, Matrix
-from harness_committee.files import pack_models, unpack_models
-
-MOST_SCORES = 4_000_000
-"""Scores held at once when a learner without `rank` is asked for ranks."""
+from harness.sdk.wrapping import fresh, index_size, pack_models, positions_by, unpack_models
 
 
-def seeds(random_state: int | np.random.RandomState | None, count: int) -> list[int]:
-    """Seeds for the learners inside, all different from each other with the same generator."""
-    return [int(seed) for seed in check_random_state(random_state).randint(2**31 - 1, size=count)]
-
-
-def fresh(learner: Any, seed: int) -> Any:
+def seeded(learner: Any, seed: int) -> Any:
     """A copy of the learner inside, unfitted, with this seed; scikit-learn's perceptron where none was given."""
-    copy = clone(learner) if learner is not None else Perceptron()
-    parameters = copy.get_params(deep=False)
-    if "random_state" in parameters and parameters["random_state"] is None:
-        copy.set_params(random_state=seed)
-    return copy
+    return fresh(Perceptron() if learner is None else learner, seed)
 
 
 def tells_passes(learner: Any) -> bool:
@@ -52,32 +37,6 @@ def learns_in_batches(wrapper: Wrapper) -> bool:
     return hasattr(inside, "partial_fit")
 
 
-def positions_by(learner: Any, X: Matrix, k: int) -> NDArray[np.int32]:
-    """The k best classes of each row by position in `classes_`, from whatever the learner has; -1 pads."""
-    if hasattr(learner, "rank"):
-        ranks: NDArray[np.int32] = learner.rank(X, k)
-        return ranks
-    kept = min(k, len(learner.classes_))
-    blocks = [np.argsort(-scores, axis=1, kind="stable")[:, :kept] for scores in _scores(learner, X)]
-    return np.pad(np.concatenate(blocks).astype(np.int32), ((0, 0), (0, k - kept)), constant_values=-1)
-
-
-def _scores(learner: Any, X: Matrix) -> Iterator[NDArray[Any]]:
-    """The scores of each class, some rows at a time; two columns where scikit-learn gives one for two classes."""
-    method = "decision_function" if hasattr(learner, "decision_function") else "predict_proba"
-    step = max(1, MOST_SCORES // len(learner.classes_))
-    for start in range(0, X.shape[0], step):
-        scores = np.asarray(getattr(learner, method)(X[start : start + step]))
-        yield np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-
-
-def index_size(learner: Any) -> int | None:
-    """Non-zero weights of a fitted learner; None where it does not tell."""
-    if hasattr(learner, "index_size_"):
-        return int(learner.index_size_)
-    return int(np.count_nonzero(learner.coef_)) if hasattr(learner, "coef_") else None
-
-
 class Wrapper(Classifier):
     """A classifier that trains others, of one kind, in its own way.
 
@@ -88,6 +47,7 @@ class Wrapper(Classifier):
     """
 
     values: ClassVar[Any] = "numeric"  # what they become is for the learner inside to say
+    ranks_in_threads: ClassVar[bool] = False  # the learner inside may, and knows how
     learned: ClassVar[str] = "models_"
 
     learner: Any

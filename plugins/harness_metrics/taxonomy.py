@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness import Outcome, Taxonomy
+from harness import Outcome
+from harness.sdk.class_tree import Nodes, class_paths, nodes_at_level
 from harness_metrics.truth import first_ranked, true_pairs
-
-Nodes = NDArray[np.int64]
 
 
 def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> float | None:
@@ -52,24 +51,7 @@ def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
     paths = class_paths(outcome.taxonomy)
     if not 1 <= level <= paths.shape[1]:
         return None
-    shown = paths[:, :level]
-    deepest = np.where(shown >= 0, np.arange(level), -1).max(axis=1)
-    nodes = np.where(deepest >= 0, shown[np.arange(len(shown)), deepest], -2)  # -2: a class at the root itself
-    return _share_alike(outcome, nodes)
-
-
-def class_paths(taxonomy: Taxonomy) -> Nodes:
-    """For each class the nodes from below the root down to its own, -1 pads: classes x depth."""
-    parent, node = np.asarray(taxonomy.parent, np.int64), np.asarray(taxonomy.class_node, np.int64)
-    upwards = []  # the path from the class up, column by column
-    while (inside := (node >= 0) & (parent[node] >= 0)).any():
-        upwards.append(np.where(inside, node, -1))
-        node = np.where(inside, parent[node], -1)
-    if not upwards:
-        return np.empty((len(node), 0), np.int64)
-    paths = np.stack(upwards, axis=1)[:, ::-1]
-    order = np.argsort(paths < 0, axis=1, kind="stable")  # shallow classes have their pads first: move them last
-    return np.take_along_axis(paths, order, axis=1)
+    return _share_alike(outcome, nodes_at_level(paths, level))
 
 
 def _mean_loss(outcome: Outcome, costs: float | Sequence[float]) -> float | None:

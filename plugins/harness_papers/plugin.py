@@ -37,6 +37,7 @@ EXPERIMENTS = {
     "dryrun-class-tree": "SVMs and perceptrons without and with the class tree, on the LSHTC challenge's dry run",
     "pa-variants": "PA, PA-I and PA-II",
     "winnow-variants": "Winnow with one rate and two, by value, balanced, beside the perceptron",
+    "field": "every learner at hand, ours and other tools', on every data set at hand, within eight hours",
     "pa-steps": "the printed step of PA-II against the exact one",
 }
 PUBLISHED = {
@@ -50,6 +51,9 @@ PUBLISHED = {
 }
 """Those with a file of published numbers; the others are figures, or were published in words, which their files say."""
 
+MEASURED = {"field"}
+"""Those whose results are packed along, for `harness suggest`: written by benchmarks/field.py."""
+
 
 @hookimpl
 def harness_experiments() -> Iterable[ExperimentSpec]:
@@ -60,6 +64,7 @@ def harness_experiments() -> Iterable[ExperimentSpec]:
             resource=f"harness_papers:experiments/{name}.toml",
             summary=summary,
             published=f"harness_papers:published/{name}.csv" if name in PUBLISHED else "",
+            measured=f"harness_papers:measured/{name}.csv" if name in MEASURED else "",
         )
         for name, summary in EXPERIMENTS.items()
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
-from harness_peers.peer import ScoringPeer, rows_of
+from harness_peers.peer import ScoringPeer, rows_of, seed_c
 
 
 class _Liblinear(ScoringPeer):
@@ -34,8 +33,7 @@ class _Liblinear(ScoringPeer):
         return problem(labels.indices.astype(np.float64), csr_matrix(rows.astype(np.float64)))
 
     def _train(self, rows: Any) -> None:
-        if self.random_state is not None:
-            ctypes.CDLL(None).srand(ctypes.c_uint(self.random_state))  # the chance that LIBLINEAR draws from
+        seed_c(self.random_state)
         options = f"-s {self.solver} -c {self.C!r} -e {self.eps!r} -B {self.bias!r} -q"
         model = train(rows, parameter(options))
         n_weights = 1 if model.nr_class == 2 and self.solver != CrammerSinger.solver else model.nr_class

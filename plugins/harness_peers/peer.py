@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -95,11 +96,30 @@ def rows_of(X: Any) -> csr_array:
     return csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr), shape=rows.shape)
 
 
+def ranks_of(found: Sequence[Sequence[int]], k: int) -> NDArray[np.int32]:
+    """Positions that a tool gives as a list for each row, as rows of k; -1 pads."""
+    ranks = np.full((len(found), k), -1, np.int32)
+    for row, positions in enumerate(found):
+        ranks[row, : len(positions)] = positions[:k]
+    return ranks
+
+
+def seed_c(random_state: int | None) -> None:
+    """Seed the chance that code in C shares, which LIBLINEAR draws from, whoever has it inside."""
+    if random_state is not None:
+        ctypes.CDLL(None).srand(ctypes.c_uint(random_state))
+
+
 def bytes_saved(save: Callable[[str], object]) -> int:
     """The bytes of all files that a tool writes of its model, given a path that is not there yet."""
     with tempfile.TemporaryDirectory() as folder:
         save(os.path.join(folder, "model"))
-        n_bytes = 0
-        for place, _, files in os.walk(folder):
-            n_bytes += sum(os.path.getsize(os.path.join(place, file)) for file in files)
+        return bytes_in(folder)
+
+
+def bytes_in(folder: str) -> int:
+    """The bytes of all files below a folder."""
+    n_bytes = 0
+    for place, _, files in os.walk(folder):
+        n_bytes += sum(os.path.getsize(os.path.join(place, file)) for file in files)
     return n_bytes

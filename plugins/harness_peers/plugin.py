@@ -5,16 +5,24 @@ from __future__ import annotations
 from harness import LearnerSpec, hookimpl
 from harness.contract import Ability
 
+FASTTEXT = ("fasttext-wheel==0.9.2",)  # 0.9.3 learns from memory that nobody has set, unless it has ten threads
+HICLASS = ("hiclass>=5",)
 LIBLINEAR = ("liblinear-official>=2.43",)
+LIBMULTILABEL = ("libmultilabel>=0.10",)
+LIGHTGBM = ("lightgbm>=4.6",)
+NAPKINXC = ("napkinxc>=0.7",)
 OMIKUJI = ("omikuji>=0.5",)
 PECOS = ("libpecos>=1.2", "numpy<2")
 VOWPAL = ("vowpalwabbit>=9.10",)
+XGBOOST = ("xgboost-cpu>=3",)
 SEVERAL: frozenset[Ability] = frozenset({"multilabel"})
+TEXTS_TOO: frozenset[Ability] = frozenset({"multilabel", "text"})
 
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
-    return [*_presets(), *_liblinear(), *_omikuji(), *_pecos(), *_vowpal()]
+    several_tools = [*_fasttext(), *_libmultilabel(), *_napkinxc(), *_omikuji(), *_pecos(), *_vowpal()]
+    return [*_presets(), *_liblinear(), *_boosting(), _hiclass(), *several_tools]
 
 
 def _presets() -> list[LearnerSpec]:
@@ -157,5 +165,116 @@ def _vowpal() -> list[LearnerSpec]:
             kind="tree",
             summary="Vowpal Wabbit's recall tree: a few candidates by a tree",
             environment=VOWPAL,
+        ),
+        LearnerSpec(
+            name="vw-plt",
+            load="harness_peers.vowpal:LabelTree",
+            kind="tree",
+            summary="Vowpal Wabbit's probabilistic label tree",
+            supports=SEVERAL,
+            environment=VOWPAL,
+        ),
+    ]
+
+
+def _napkinxc() -> list[LearnerSpec]:
+    return [
+        LearnerSpec(
+            name="napkinxc-plt",
+            load="harness_peers.napkinxc_models:PLT",
+            kind="tree",
+            summary="napkinXC's probabilistic label tree",
+            supports=SEVERAL,
+            environment=NAPKINXC,
+        ),
+        LearnerSpec(
+            name="napkinxc-hsm",
+            load="harness_peers.napkinxc_models:HSM",
+            kind="tree",
+            summary="napkinXC's hierarchical softmax",
+            environment=NAPKINXC,
+        ),
+        LearnerSpec(
+            name="napkinxc-ovr",
+            load="harness_peers.napkinxc_models:OneVersusRest",
+            kind="flat",
+            summary="napkinXC without a tree: a linear classifier for each class",
+            environment=NAPKINXC,
+        ),
+    ]
+
+
+def _fasttext() -> list[LearnerSpec]:
+    return [
+        LearnerSpec(
+            name="fasttext",
+            load="harness_peers.fasttext_models:Softmax",
+            kind="flat",
+            summary="fastText: averaged vectors of words, a softmax over all classes",
+            supports=TEXTS_TOO,
+            deterministic=False,
+            environment=FASTTEXT,
+        ),
+        LearnerSpec(
+            name="fasttext-hs",
+            load="harness_peers.fasttext_models:HierarchicalSoftmax",
+            kind="tree",
+            summary="fastText with its hierarchical softmax",
+            supports=TEXTS_TOO,
+            deterministic=False,
+            environment=FASTTEXT,
+        ),
+    ]
+
+
+def _hiclass() -> LearnerSpec:
+    return LearnerSpec(
+        name="hiclass-per-parent",
+        load="harness_peers.hiclass_parents:PerParent",
+        kind="tree",
+        summary="HiClass: a classifier at each parent node of the class tree",
+        needs=frozenset({"taxonomy"}),
+        environment=HICLASS,
+    )
+
+
+def _libmultilabel() -> list[LearnerSpec]:
+    return [
+        LearnerSpec(
+            name="libmultilabel-tree",
+            load="harness_peers.libmultilabel_linear:Tree",
+            kind="tree",
+            summary="LibMultiLabel's tree of label clusters with linear models",
+            supports=SEVERAL,
+            deterministic=False,
+            environment=LIBMULTILABEL,
+        ),
+        LearnerSpec(
+            name="libmultilabel-ovr",
+            load="harness_peers.libmultilabel_linear:OneVersusRest",
+            kind="flat",
+            summary="LibMultiLabel without a tree: a linear model for each label",
+            supports=SEVERAL,
+            deterministic=False,
+            environment=LIBMULTILABEL,
+        ),
+    ]
+
+
+def _boosting() -> list[LearnerSpec]:
+    return [
+        LearnerSpec(
+            name="lightgbm",
+            load="harness_peers.lightgbm_trees:LightGBM",
+            kind="flat",
+            summary="LightGBM: boosted decision trees, one for each class in each round",
+            environment=LIGHTGBM,
+        ),
+        LearnerSpec(
+            name="xgboost",
+            load="harness_peers.xgboost_trees:XGBoost",
+            kind="flat",
+            summary="XGBoost: boosted decision trees, one for each class in each round",
+            environment=XGBOOST,
         ),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +13,7 @@ from scipy.sparse import csr_array
 from vowpalwabbit import Workspace
 
 from harness.sdk.kernels.instances import Labels
-from harness_peers.peer import Peer, ScoringPeer, bytes_saved, rows_of
+from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of, rows_of
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,72 @@ class RecallTree(_OneAnswer):
     """
 
     reduction = "recall_tree"
+
+
+class LabelTree(_Vowpal, RankingPeer):
+    """Vowpal Wabbit's --plt: a probabilistic label tree over the positions of the classes, learned online.
+
+    When to use
+    -----------
+    Very many classes, one label a row or several, in one pass.
+
+    References
+    ----------
+    Jasinska-Kobus, Wydmuch, Thiruvenkatachari, Dembczynski, Online probabilistic label trees, AISTATS 2021.
+
+    Parameters
+    ----------
+    passes : passes over the examples.
+    bit_precision : bits of the table of weights (-b).
+    learning_rate : the first step's length (-l).
+    power_t : how fast steps shorten.
+    loss_function : logistic, squared, hinge or another of its own.
+    kary_tree : children of a node.
+    random_state : its random_seed.
+    """
+
+    reduction = "plt"
+
+    def __init__(
+        self,
+        *,
+        passes: int = 1,
+        bit_precision: int = 18,
+        learning_rate: float = 0.5,
+        power_t: float = 0.5,
+        loss_function: str = "logistic",
+        kary_tree: int = 2,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            passes=passes,
+            bit_precision=bit_precision,
+            learning_rate=learning_rate,
+            power_t=power_t,
+            loss_function=loss_function,
+            random_state=random_state,
+        )
+        self.kary_tree = kary_tree
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        workspace = Workspace(f"{self._arguments(n_classes)} --kary_tree {self.kary_tree}")
+        bounds = zip(labels.indptr[:-1], labels.indptr[1:], strict=True)
+        examples = []
+        for row, (start, stop) in zip(_as_lines(rows), bounds, strict=True):
+            named = ",".join(map(str, labels.indices[start:stop]))
+            examples.append(workspace.example(f"{named} {row}"))
+        return _Examples(workspace, examples)
+
+    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
+        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+        with tempfile.TemporaryDirectory() as folder:  # how many it tells is settled when a model is opened
+            path = os.path.join(folder, "model")
+            self.workspace_.save(path)
+            told = f"--top_k {min(k, self.classes_.size)}"
+            opened = Workspace(f"--initial_regressor {path} --testonly --loss_function logistic {told} --quiet")
+        found = [opened.predict(line) for line in _as_lines(rows_of(X))]
+        opened.finish()
+        return ranks_of(found, k)
 
 
 def _as_lines(rows: csr_array) -> list[str]:

@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.estimator import Examples, Matrix
+from harness.sdk.kernels.density import Vectors
+from harness.sdk.kernels.instances import Instances, Labels, canonical_rows
 from harness.sdk.kernels.moves import no_moves
+from harness.sdk.kernels.vectors import Block
+from harness_prototype.kernels.dense_updates import learn_mmp
 from harness_prototype.kernels.mmp import update_mmp
 from harness_prototype.limits import check_finite
 
@@ -44,6 +48,7 @@ class MMP(OnlineClassifier):
     """
 
     takes_several: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -64,6 +69,14 @@ class MMP(OnlineClassifier):
         )  # fmt: skip
         check_finite(self.rows_, number)
         return done
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        base = self.base_
+        learn_mmp(W, block, labels, base, np.empty_like(base), np.empty_like(base), no_moves(base.size))
+
+    def _as_rows(self, X: Matrix) -> Examples:
+        """What a row touches is asked of sparse ones alone."""
+        return canonical_rows(X) if self.touched_only else super()._as_rows(X)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {"touched_only": rules.flag(self.touched_only)}

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.vectors import Block
+from harness.sdk.ranking import are_many
+from harness_prototype.kernels.dense_updates import learn_pa
 from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
 
 PA_VARIANTS = ("PA", "PA-I", "PA-II")
@@ -52,6 +56,9 @@ class PA(OnlineClassifier):
     """
 
     takes_several: ClassVar[bool] = True
+    ranks_with_scores: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
+    when_too_large: ClassVar[str] = "scale X up, or use PA-I or PA-II"
 
     def __init__(
         self,
@@ -79,11 +86,38 @@ class PA(OnlineClassifier):
         )
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        rows, scores = self.rows_, np.empty_like(self.base_)
-        done = update_pa(rows, instances, labels, order, self.base_, scores, self._step())
-        if not np.isfinite(rows.weights[: rows.heads[0]]).all():
-            raise ValueError(f"weights outgrew float32 in pass {number}: scale X up, or use PA-I or PA-II")
+        if self._learn_in_parts(instances, labels, order):
+            done = order.size
+        else:
+            scores = np.empty_like(self.base_)
+            done = update_pa(self.rows_, instances, labels, order, self.base_, scores, self._step())
+        if not np.isfinite(self.rows_.weights[: self.rows_.heads[0]]).all():
+            raise ValueError(f"weights outgrew float32 in pass {number}: {self.when_too_large}")
         return done
+
+    def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes; whether that pays."""
+        one_label_each = bool(np.all(np.diff(labels.indptr) == 1))
+        if not are_many(self.classes_) or not one_label_each:
+            return False
+        from harness_prototype.kernels.pa_parted import update_pa_parted  # noqa: PLC0415 (compiles what few data need)
+        from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
+
+        features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
+        if not features.size:
+            return False
+
+        def update(parts: Parts, order: NDArray[np.int64]) -> int:
+            rows, frequent, search, found, heaviest = parts
+            return update_pa_parted(
+                rows, frequent, instances, y, order, base, search, found, heaviest, self._step()
+            )  # fmt: skip
+
+        self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
+        return True
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        learn_pa(W, block, labels, self.base_, np.empty_like(self.base_), self._step())
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.vectors import Block
+from harness.sdk.ranking import are_many
+from harness_prototype.kernels.dense_updates import learn_perceptron
 from harness_prototype.kernels.perceptron import update_perceptron
 from harness_prototype.limits import check_finite
 
@@ -39,14 +45,44 @@ class Perceptron(OnlineClassifier):
     n_features_in_ : the number of features.
     """
 
+    ranks_with_scores: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
+
     def __init__(self, *, passes: int = 10, random_state: int | np.random.RandomState | None = None) -> None:
         self.passes = passes
         self.random_state = random_state
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        done = update_perceptron(self.rows_, instances, labels.indices, order, self.base_, np.empty_like(self.base_))
+        if self._learn_in_parts(instances, labels, order):
+            done = order.size
+        else:
+            scores = np.empty_like(self.base_)
+            done = update_perceptron(self.rows_, instances, labels.indices, order, self.base_, scores)
         check_finite(self.rows_, number)
         return done
+
+    def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes; whether that pays."""
+        if not are_many(self.classes_):
+            return False
+        from harness_prototype.kernels.perceptron_parted import (  # noqa: PLC0415 (compiles what few data need)
+            update_perceptron_parted,
+        )
+        from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
+
+        features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
+        if not features.size:
+            return False
+
+        def update(parts: Parts, order: NDArray[np.int64]) -> int:
+            rows, frequent, search, found, heaviest = parts
+            return update_perceptron_parted(rows, frequent, instances, y, order, base, search, found, heaviest)
+
+        self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
+        return True
+
+    def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
+        learn_perceptron(W, block, labels.indices, self.base_, np.empty_like(self.base_))
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {}

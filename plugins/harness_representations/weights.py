@@ -18,9 +18,13 @@ def fit_idf(weighting: str, X: csr_array) -> NDArray[np.float64]:
     """ln(N / df) of each column, 0 for one that no row has: nothing can be known of it. Empty where none is wanted."""
     if not weighting.endswith("idf"):
         return np.empty(0)
-    df = np.bincount(X.indices, minlength=X.shape[1])
-    idf = np.zeros(X.shape[1])
-    idf[df > 0] = np.log(X.shape[0] / df[df > 0])
+    return idf_of(np.bincount(X.indices, minlength=X.shape[1]), X.shape[0])
+
+
+def idf_of(df: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
+    """ln(N / df) of each column that is in some of N rows, 0 of the others."""
+    idf = np.zeros(df.size)
+    idf[df > 0] = np.log(rows / df[df > 0])
     return idf
 
 
@@ -53,12 +57,26 @@ class Weighting(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
     n_features_in_: int
     idf_: NDArray[np.float64]
+    _met: int
+    _df: NDArray[np.int64]
+    """Rows met in batches, and by column those that have it: what the next batch adds to."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the idf of each column, where that is wanted."""
         rows = csr_array(X)
         self.n_features_in_ = rows.shape[1]
         self.idf_ = fit_idf(self.weighting, rows)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from some rows more: after all batches the idf is that of all rows, to the last bit."""
+        rows = csr_array(X)
+        if not hasattr(self, "n_features_in_"):
+            self.n_features_in_ = rows.shape[1]
+            self._met, self._df = 0, np.zeros(rows.shape[1], np.int64)
+        self._met += rows.shape[0]
+        self._df += np.bincount(rows.indices, minlength=self.n_features_in_)
+        self.idf_ = idf_of(self._df, self._met) if self.weighting.endswith("idf") else np.empty(0)
         return self
 
     def transform(self, X: Any) -> csr_array:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from harness.sdk.index import IndexClassifier
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
 
 LARGE_BYTES = 2 * 1024**3
@@ -49,9 +50,15 @@ class LinearMachine(IndexClassifier):
         return np.where(seen, 0.0, -np.inf)
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        ranked = self._rank_by_features(instances, k)
+        return self._with_biases(self._rank_by_features(instances, k))
+
+    def _rank_vectors(self, X: Vectors, k: int) -> NDArray[np.int32]:
+        return self._with_biases(super()._rank_vectors(X, k))
+
+    def _with_biases(self, ranked: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The same where an instance without a feature ranks by the biases, if there are any."""
         if np.any(self.base_[np.isfinite(self.base_)] != 0):
-            ranked[ranked[:, 0] < 0] = self._rank_by_biases(k)
+            ranked[ranked[:, 0] < 0] = self._rank_by_biases(ranked.shape[1])
         return ranked
 
     def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:

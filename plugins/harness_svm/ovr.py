@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
+from harness.sdk.estimator import Examples, Matrix
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import as_rows
-from harness.sdk.kernels.instances import as_instances
+from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.ranking import load_kernel
 from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.kernels.dual import HINGE_LOSSES, pose
@@ -24,8 +25,8 @@ load_kernel(ranks_untouched=True)
 class SVM(LinearMachine):
     """One-vs-rest linear support vector machines, by coordinate descent in the dual (Hsieh and others, 2008).
 
-    Classes are trained on their own, on as many threads as numba has been given (`harness run --threads` does it);
-    their number changes no weight.
+    Classes are trained on their own, on as many threads as are allowed (`harness run --threads`, or the variable
+    OMP_NUM_THREADS); their number changes no weight.
 
     The default of C is chosen on validation parts (docs/defaults.md); KDD 2008 has C=1.
 
@@ -61,6 +62,7 @@ class SVM(LinearMachine):
     """
 
     takes_several: ClassVar[bool] = True
+    takes_dense: ClassVar[bool] = True
 
     prune_: float
     sweeps_: NDArray[np.int64]
@@ -97,7 +99,7 @@ class SVM(LinearMachine):
         )
         self.prune_ = threshold(self.prune, n_features, n_classes)
         machines = train_one_vs_rest(
-            as_instances(X), labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_
+            self._as_examples(X), labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_
         )
         self.sweeps_ = np.minimum(machines.sweeps, self.max_sweeps)
         self.base_ = self._base_of_seen(labels) + machines.bias
@@ -106,6 +108,9 @@ class SVM(LinearMachine):
         if late:
             warnings.warn(f"{late} classes are not within tol after {self.max_sweeps} sweeps", ConvergenceWarning, 2)
         return self
+
+    def _as_examples(self, X: Examples) -> Instances | Vectors:
+        return X if isinstance(X, np.ndarray) else as_instances(X)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -18,6 +18,7 @@ from harness.sdk.estimator import Classifier, Matrix
 from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels, as_instances
+from harness.sdk.threads import in_threads
 from harness_svm.classifier import draw_seed
 from harness_svm.hierarchy import Hierarchy, choose_hierarchy
 from harness_svm.kernels.descent import Branches, rank_by_descent
@@ -75,12 +76,15 @@ class TopDown(Classifier):
         labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
         hierarchy = self._grow_hierarchy(rows, labels, self.classes_[seen], taxonomy, seed)
         child = first_children(hierarchy)
-        choices = {}
-        for z, below in rows_below(hierarchy, labels).items():
-            n_children = int(child[z + 1] - child[z])
-            if n_children > 1:
-                numbers = Labels(frozen(below.starts, np.int64), frozen(below.children - child[z], np.int32))
-                choices[z] = self._choose(rows[below.rows], numbers, n_children, (seed + z) % 2**31)
+        below = rows_below(hierarchy, labels)
+
+        def choose(z: int) -> Choice:
+            numbers = Labels(frozen(below[z].starts, np.int64), frozen(below[z].children - child[z], np.int32))
+            return self._choose(rows[below[z].rows], numbers, int(child[z + 1] - child[z]), (seed + z) % 2**31)
+
+        nodes = [z for z in below if child[z + 1] - child[z] > 1]
+        nodes.sort(key=lambda z: -below[z].rows.size * int(child[z + 1] - child[z]))  # the longest first
+        choices = dict(zip(nodes, in_threads(choose, nodes), strict=True))
         self.branches_ = assemble(hierarchy, seen, child, choices)
         return self
 

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from harness import AfterPass
 from harness.sdk import rules
-from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.estimator import Classifier, Examples, Matrix
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness_tree.kernels.regressor import LOSSES, RegressorStep
 
@@ -42,6 +41,10 @@ class PassLearner(Classifier):
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         """The positions of the k best classes of each instance, -1 pads."""
 
+    def _as_instances(self, rows: Examples) -> Any:
+        """The rows as the learner's kernels want them."""
+        return as_instances(rows)
+
     def _arrange(self, instances: Instances) -> None:
         """Settle how weights lie in memory, by the instances that training begins with."""
 
@@ -57,7 +60,7 @@ class PassLearner(Classifier):
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
         """Train from nothing. `after_pass(n)` is called after pass n = 1, 2, ...; the learner may rank meanwhile."""
         rows, labels = self._begin(X, y)
-        instances = as_instances(rows)
+        instances = self._as_instances(rows)
         self._arrange(instances)
         instances = self._arranged(instances)
         generator = self._generator()
@@ -65,7 +68,7 @@ class PassLearner(Classifier):
         self._training = instances, labels.indices
         try:
             for number in range(1, self.passes + 1):
-                order = generator.permutation(instances.n_instances)
+                order = generator.permutation(rows.shape[0])
                 self._learn(instances, labels.indices, order, self._step(number))
                 if after_pass is not None:
                     after_pass(number)
@@ -91,11 +94,11 @@ class PassLearner(Classifier):
 
     # -- asking
 
-    def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
-        return self._rank_instances(self._arranged(as_instances(X)), k)
+    def _rank(self, X: Examples, k: int) -> NDArray[np.int32]:
+        return self._rank_instances(self._arranged(self._as_instances(X)), k)
 
     def _known_instances(self, X: Matrix) -> Instances:
-        return self._arranged(as_instances(self._known(X)))
+        return self._arranged(self._as_instances(self._known(X)))
 
     # -- files
 
@@ -126,12 +129,12 @@ class BatchLearner(PassLearner):
         features. `classes` is never needed.
         """
         rows, labels, first = self._begin_batch(X, y, classes)
-        instances = as_instances(rows)
+        instances = self._as_instances(rows)
         if first:
             self._arrange(instances)
             self._set_up(self._generator())
         else:
             self._grow(instances)
-        order = np.arange(instances.n_instances)
+        order = np.arange(rows.shape[0])
         self._learn(self._arranged(instances), labels.indices, order, self._step(1))
         return self

@@ -66,7 +66,7 @@ class LOMtree(TreeLearner, BatchLearner):
     refit : whether fit ends with one look at where all training instances arrive, to count the classes of each leaf
         anew; else the counts are those of the time of learning, when the tree was another.
     ranking : what follows the class of the instance's own leaf. "paths": those of leaves reached from the most probable
-        nodes that it passed by, in at most twice the decisions of one label, and of such nodes themselves.
+        nodes that it passed by, in at most three times the decisions of one label, and of such nodes themselves.
         "nodes": the other classes of its leaf, then those of the nodes above it, the cheapest. "leaves": those of
         the most probable leaves, found best-first, the slowest.
     leaves : how many leaves are looked at with ranking="leaves".
@@ -192,6 +192,9 @@ class LOMtree(TreeLearner, BatchLearner):
             self.table_ = self.table_[: int(self.tally_["t"][0]) * (self.n_features_in_ + 1)]
 
     # -- asking
+
+    def _get_ready(self) -> None:
+        self._lists()
 
     def _lists(self) -> ClassLists:
         """What each node knows of classes; made when first asked for after training."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
 from harness.sdk.archive import expect_array
-from harness.sdk.estimator import Matrix
+from harness.sdk.estimator import Examples, Matrix
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.one_against_all import rank_oaa, update_oaa
+from harness.sdk.kernels.vectors import rank_vectors
+from harness.sdk.threads import in_threads, one_blas_thread, stretches
+from harness_tree.kernels.dense_oaa import put_back, take_regressors, train_densely
+from harness_tree.kernels.one_against_all import rank_oaa, train_columns
 from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.learner import BatchLearner, Positions
+
+CLASSES_OF_A_LINE = 16
+"""Classes whose weights share a line of the cache: two threads that write to one would wait for each other."""
 
 
 class OAA(BatchLearner):
@@ -50,6 +57,7 @@ class OAA(BatchLearner):
     n_features_in_ : the number of features.
     """
 
+    takes_dense: ClassVar[bool] = True
     learned: ClassVar[str] = "W_"
 
     W_: NDArray[np.float32]
@@ -84,15 +92,32 @@ class OAA(BatchLearner):
             self.W_ = np.pad(self.W_, ((0, new_features), (0, new_classes)))
             self.base_ = np.pad(self.base_, (0, new_classes), constant_values=-np.inf)
 
-    def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
-        n_classes = self.classes_.size
-        zeros, scores, moved = np.zeros(n_classes), np.empty(n_classes), np.empty(n_classes, np.int32)
-        update_oaa(self.W_, instances, labels, order, step, zeros, scores, moved)
-        if not np.isfinite(self.W_[0]).all() or not np.isfinite(scores).all():
+    def _as_instances(self, rows: Examples) -> Any:
+        """Dense rows stay as they are."""
+        return rows if isinstance(rows, np.ndarray) else super()._as_instances(rows)
+
+    def _learn(self, instances: Any, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
+        """Classes learn by themselves, so that they are shared out among threads."""
+        if isinstance(instances, np.ndarray):
+            self._learn_densely(instances, labels, order, step)
+        else:
+            shares = stretches(self.classes_.size, least=CLASSES_OF_A_LINE)
+            in_threads(lambda share: train_columns(self.W_, share, instances, labels, order, step), shares)
+        if not np.isfinite(self.W_).all():
             raise ValueError("weights outgrew float32: scale X down, or lower eta")
         self.base_[labels] = 0.0
 
-    def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
+    def _learn_densely(self, X: Vectors, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
+        parts = take_regressors(self.W_)
+        with one_blas_thread():
+            in_threads(lambda share: train_densely(parts[share], X, labels, order, step), stretches(len(parts)))
+        for part in parts:
+            put_back(part, self.W_)
+
+    def _rank_instances(self, instances: Any, k: int) -> NDArray[np.int32]:
+        if isinstance(instances, np.ndarray):
+            bias, matrix = self.W_[0].astype(np.float64), self.W_[1:]
+            return rank_vectors(matrix, instances, bias + self.base_, k, empty_too=True)
         return rank_oaa(self.W_, instances, self.base_, k)
 
     @property
@@ -109,7 +134,9 @@ class OAA(BatchLearner):
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
         """Weights read per active feature: one for each class."""
-        return float(self.classes_.size) if self._known_instances(X).data.any() else 0.0
+        rows = self._known(X)
+        values = rows if isinstance(rows, np.ndarray) else rows.data
+        return float(self.classes_.size) if values.any() else 0.0
 
     def _check_restored(self) -> None:
         shape = (self.n_features_in_ + 1, self.classes_.size)

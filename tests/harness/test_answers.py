@@ -6,7 +6,7 @@ from harness.executors.base import JobEnd
 from harness.host import discover
 from harness.record import Circumstances, Measured, measured_as_plain
 from harness.record_lines import from_line, to_line
-from harness.runner import record_end
+from harness.recording import record_end
 from harness.store import open_store, read_ranks, read_records
 from runner_runs import run_all
 from trial_runs import keep_in, texts, trial

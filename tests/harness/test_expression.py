@@ -55,6 +55,7 @@ def test_any_text_is_read_or_refused_with_a_spec_error(text):
         ("a-b|c*=pa", Expression("pa", "a-b|c*")),
         ("dist-name:pa", Expression("dist-name:pa")),
         ("~/in/titles.csv(text=a+b)", Expression("~/in/titles.csv", None, {"text": "a+b"})),
+        ("t.csv(features=a, b,c_d, n=1)", Expression("t.csv", None, {"features": "a,b,c_d", "n": 1})),
         ("t='my titles.csv'(n=1)", Expression("my titles.csv", "t", {"n": 1})),
         ("committee(pa(C=1), n=2)", Expression("committee", None, {"n": 2}, ("pa(C=1)",))),
         ("x(in/a.csv)", Expression("x", None, {}, ("in/a.csv",))),

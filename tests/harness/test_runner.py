@@ -15,7 +15,8 @@ from harness.experiment.resolve import resolve
 from harness.host import discover
 from harness.progress import Silence
 from harness.record import TrialNames, field_names
-from harness.runner import as_planned, pending, prepare_dataset, reuse
+from harness.recording import as_planned
+from harness.runner import pending, prepare_dataset, reuse
 from harness.store import open_store, read_ranks, read_records
 from runner_runs import run_all
 
@@ -61,7 +62,7 @@ class Heard(Silence):
     def on_data(self, name):
         self.data.append(name)
 
-    def on_phase(self, trial, phase):
+    def on_phase(self, trial, phase, worker=""):
         self.phases.append((trial.label, phase))
 
     def on_record(self, record):

@@ -27,7 +27,7 @@ BAD = [
     (LearnerSpec, "needs", {"positive"}, "expected a set of nonnegative, taxonomy, dense"),
     (LearnerSpec, "needs", "dense", "expected a set of nonnegative, taxonomy, dense"),
     (LearnerSpec, "needs", ["dense"], "expected a set of nonnegative, taxonomy, dense"),
-    (LearnerSpec, "supports", {"everything"}, "expected a set of multilabel"),
+    (LearnerSpec, "supports", {"everything"}, "expected a set of multilabel, text"),
     (LearnerSpec, "preload", "a", "expected a tuple"),
     (LearnerSpec, "parameters", ["C"], "expected a mapping"),
     (LearnerSpec, "paper_params", None, "expected a mapping"),

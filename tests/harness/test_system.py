@@ -1,6 +1,7 @@
 """What the operating system is asked for: Linux's answers, and those of the plain POSIX version, which are fewer."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -52,6 +53,28 @@ def test_processes_below_one_are_found_with_their_memory(tree, system):
     assert system.all_below(below[1]) == []
 
 
+MAPPING = """
+import mmap, sys
+with open(sys.argv[1], "rb") as file:
+    pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+sum(pages[::4096])
+print("read", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_pages_of_a_mapped_file_do_not_count_where_they_can_be_told_apart(tmp_path):
+    file = tmp_path / "large"
+    file.write_bytes(bytes(range(256)) * 400_000)
+    command = [sys.executable, "-c", MAPPING, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "read\n"
+        assert posix.resident_bytes([process.pid]) > 100_000_000
+        assert 1_000_000 < linux.resident_bytes([process.pid]) < 50_000_000
+        assert 1_000_000 < linux.own_bytes([process.pid], 0) < 50_000_000
+        process.stdin.close()
+
+
 def test_both_find_the_same_processes(tree):
     assert sorted(posix.all_below(tree)) == sorted(linux.all_below(tree))
 
@@ -66,6 +89,17 @@ def test_the_plain_version_finds_what_lost_its_parent_and_stayed_in_its_group(tm
         assert orphan in posix.all_below(process.pid)
         os.kill(orphan, 9)
         process.stdin.close()
+
+
+@pytest.mark.parametrize("system", [linux, posix], ids=["linux", "posix"])
+def test_a_stopped_process_is_told_from_one_that_waits(system):
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert not system.is_stopped(process.pid)
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        assert system.is_stopped(process.pid)
+        process.kill()
+    assert not system.is_stopped(process.pid)
 
 
 def test_the_plain_version_says_nothing_of_what_it_cannot_know():

@@ -10,7 +10,7 @@ from harness import LearnerSpec
 from harness.checks.subject import Subject
 from harness.host import discover
 from harness_committee import Sparsify
-from harness_index import OOZ
+from harness_index import FF, OOZ
 from harness_prototype import PA
 
 DISTRIBUTION = "manyclass-harness"
@@ -74,6 +74,8 @@ AROUND = [
     SetUp("committee", {"learner": Sparsify(OOZ(beta=0.1, delta=0.5, d=25, passes=2), share=0.5), "members": 2}),
     SetUp("sparsify", {"learner": OOZ(beta=0.1, delta=0.5, d=25, passes=2), "share": 0.7}),
     SetUp("oversample", {"learner": PA(), "least": 50}),
+    SetUp("batches", {"learner": PA(), "rows": 20, "passes": 2}),
+    SetUp("shortlist", {"learner": FF(passes=1), "candidates": 3, "group_classes": 2}),
 ]
 PLAIN = [SetUp(name) for name, spec in SPECS.items() if not spec.wraps]
 WRAPPERS = [SetUp(name) for name, spec in SPECS.items() if spec.wraps]

@@ -12,8 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
     "harness.cli",
     "harness.api",
-    "harness.runner | harness.rescore | harness.representing | harness.checks",
-    "harness.progress | harness.experiment",
+    "harness.runner | harness.rescore | harness.representing | harness.checks | harness.budget",
+    "harness.progress | harness.experiment | harness.recording",
+    "harness.cluster",
     "harness.trials | harness.environments",
     "harness.page",
     "harness.data | harness.tables | harness.figures | harness.models",
@@ -23,7 +24,7 @@ LAYERS = [
     "harness.machine | harness.quiet | harness.record | harness.home | harness.host | harness.code | harness.stats",
     "harness.signature",
     "harness.catalog | harness.hooks",
-    "harness.contract | harness.abilities",
+    "harness.contract | harness.abilities | harness.choosing",
     "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
     "harness.errors | harness.params | harness.quantities | harness.suggestions | harness.system | harness.wording",
 ]
@@ -61,6 +62,12 @@ def contracts():
             ["harness", *plugins],
             ["numba"],
             ignore_imports=["**.kernels.* -> numba"],
+        ),
+        forbidden(
+            "dask appears only where clusters are",
+            ["harness", *plugins],
+            ["dask", "distributed"],
+            ignore_imports=["harness.cluster.* -> distributed", "harness.cluster.* -> distributed.**"],
         ),
         forbidden("Kernels know no estimator", kernels(), ["sklearn"], allow_indirect_imports=True),
     ]

@@ -294,6 +294,13 @@ def stop_its_supervisor(payload, send):
     time.sleep(1000)
 
 
+def stop_its_supervisor_for_a_while(payload, send):
+    os.kill(os.getppid(), signal.SIGSTOP)
+    time.sleep(0.5)
+    os.kill(os.getppid(), signal.SIGCONT)
+    return {}, None
+
+
 def kill_its_supervisor_and_leave_an_orphan(payload, send):
     leave_an_orphan_in_its_own_session(payload, send)
     leave_a_command(payload, send)

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from packaging.requirements import Requirement
 
 from harness.api.checking import find_checked, run_checks
 from harness.api.front import run
@@ -13,9 +14,13 @@ from harness_peers.plugin import harness_learners
 HOME = os.environ.get("HARNESS_PEERS_HOME", "")
 """A data home in which the environments have been built, for all these tests."""
 PEERS = [spec for spec in harness_learners() if spec.environment]
-RANKS = {"liblinear-l2", "liblinear-cs", "omikuji-parabel", "omikuji-bonsai", "pecos-xr-linear", "pecos-ovr", "vw-oaa"}
-LEAST_R1 = {"vw-log-multi": 0.3, "vw-recall-tree": 0.3}
-"""Online trees of one pass; all others are above 0.9 on these digits."""
+GIVES_ONE_CLASS = {"hiclass-per-parent", "vw-log-multi", "vw-recall-tree"}
+LEAST_R1 = {"vw-log-multi": 0.3, "vw-recall-tree": 0.3, "vw-plt": 0.3}
+"""Online trees of one pass; others are above 0.8."""
+WITH_TREE = "subsample(icd10cm, classes=30)"
+"""Short texts with a class tree."""
+SET_UPS = {name: f"{name}(lr=1.0, epoch=25)" for name in ("fasttext", "fasttext-hs")}
+"""Its own five passes in short steps are too few for some hundred rows: nothing is learned from them."""
 
 
 @pytest.fixture(params=PEERS, ids=lambda spec: spec.name)
@@ -31,7 +36,7 @@ def peer(request, monkeypatch):
 
 def test_a_peer_keeps_the_contract(peer):
     session = Session()
-    ends = list(run_checks(find_checked(peer.name, session.catalog), session, 120.0))
+    ends = list(run_checks(find_checked(SET_UPS.get(peer.name, peer.name), session.catalog), session, 120.0))
     failed = [(result.name, result.end.reason) for result in ends if result.end.status == "failed"]
     assert ends
     assert failed == []
@@ -39,17 +44,19 @@ def test_a_peer_keeps_the_contract(peer):
 
 @pytest.fixture
 def record(peer, tmp_path):
-    results = run(peer.name, "digits", trials=1, out=tmp_path / "out", build=False, progress=False)
+    data = WITH_TREE if "taxonomy" in peer.needs or "text" in peer.supports else "digits"
+    learner = SET_UPS.get(peer.name, peer.name)
+    results = run(learner, data, trials=1, out=tmp_path / "out", build=False, progress=False)
     (record,) = results.records
     assert record.status == "ok", record.message
     return record
 
 
 def test_a_peer_learns_ranks_and_is_measured(peer, record):
-    assert record.scores["r1"] > LEAST_R1.get(peer.name, 0.9)
-    assert (record.scores["r5"] is not None) == (peer.name in RANKS)
+    assert record.scores["r1"] > LEAST_R1.get(peer.name, 0.8)
+    assert (record.scores["r5"] is None) == (peer.name in GIVES_ONE_CLASS)
     assert record.index_bytes > 0
-    assert record.stage_seconds > 0
-    asked = peer.environment[0].partition(">")[0]
-    assert asked in record.versions
+    assert (record.stage_seconds is None) == ("taxonomy" in peer.needs)  # whose rows are taken as they are
+    assert Requirement(peer.environment[0]).name in record.versions
     assert record.fit_cpu_seconds < 1.5 * record.fit_seconds + 0.2  # one thread
+    assert (record.representation == "texts") == ("text" in peer.supports)

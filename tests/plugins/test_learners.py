@@ -17,6 +17,7 @@ from harness.abilities import HasIndexBytes, HasIndexSize, Ranks, TouchesEdges
 from harness.checks import learner_checks, scikit_learn_checks
 from harness.checks.subject import Problem
 from harness.contract import Taxonomy
+from harness_prototype import PA
 from problems import parts_of_prototypes
 
 CONTRACT = [(set_up, check) for set_up in EVERY for check in learner_checks(set_up.spec, **set_up.params)]
@@ -25,6 +26,8 @@ AT_HOME += [
     SetUp("committee", {"learner": None, "members": 2}),
     SetUp("sparsify", {"learner": None, "share": 0.8}),
     SetUp("oversample", {"learner": None, "least": 3}),
+    SetUp("batches", {"learner": None, "rows": 7}),
+    SetUp("shortlist", {"learner": PA(passes=2), "candidates": 3}),
 ]
 SCIKIT_LEARN = [(set_up, check) for set_up in AT_HOME for check in scikit_learn_checks(set_up.spec, **set_up.params)]
 PACKAGES = sorted({spec.load.split(".")[0] for spec in SPECS.values()})
@@ -71,6 +74,23 @@ def learned(learner) -> dict[str, np.ndarray]:
 def test_it_learns(set_up):
     train, test = problem(n=1500).part(0, 1200), problem(n=1500).part(1200, 1500)
     assert fitted(set_up, train).score(test.X, test.y) > 0.7
+
+
+@every
+def test_the_number_of_threads_changes_no_bit(set_up, monkeypatch):
+    given = problem(n=300)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    alone = fitted(set_up, given)
+    expected, ranks = learned(alone), alone.rank(given.X, 5)
+    for threads in ("2", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        learner = fitted(set_up, given)
+        assert_array_equal(learner.rank(given.X, 5), ranks)
+        assert_array_equal(alone.predict(given.X), learner.predict(given.X))
+        found = learned(learner)
+        assert found.keys() == expected.keys()
+        for name in found:
+            assert_array_equal(found[name], expected[name], err_msg=name)
 
 
 @every

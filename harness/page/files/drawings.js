@@ -11,14 +11,15 @@ function drawPareto() {
   const points = lines
     .map((line) => ({ ...learnerOf(line), x: meanOver(line, across, seeds), y: meanOver(line, up, seeds) }))
     .filter((point) => point.x !== null && point.y !== null);
+  const costs = points.map((point) => point.x);
+  const scale = scaleFor(costs, WIDE_COSTS);
+  placeNames(points, scale);
   for (const point of points) {
-    point.name = points.length <= MOST_NAMED ? point.learner : "";
     point.told_x = sayValue(point.x, null, metricX().unit);
     point.told_y = sayValue(point.y, null, metricY().unit);
   }
-  const spec = template("pareto", { points, front: paretoFront(points, metricX(), metricY()) });
-  const costs = points.map((point) => point.x);
-  setAxis(spec, "x", metricX().title, metricX().unit, scaleFor(costs, WIDE_COSTS));
+  const spec = template("pareto", { points, front: frontSteps(points, metricX(), metricY()) });
+  setAxis(spec, "x", metricX().title, metricX().unit, scale);
   setAxis(spec, "y", metricY().title, metricY().unit, "linear");
   const few = seeds.size ? `, ${seeds.size} trials that all have` : "";
   return {
@@ -55,6 +56,17 @@ function paretoFront(points, across, up) {
   };
   const front = points.filter((point) => !points.some((other) => beats(other, point)));
   return front.map(({ x, y }) => ({ x, y })).toSorted((a, b) => a.x - b.x);
+}
+
+/** The front as a border in steps, from below its first point to the far edge: also where one point beats all others. */
+function frontSteps(points, across, up) {
+  let front = paretoFront(points, across, up);
+  if (front.length && across.direction !== "higher" && up.direction === "higher") {
+    const lowest = Math.min(...points.map((point) => point.y));
+    const farthest = Math.max(...points.map((point) => point.x));
+    front = [{ x: front[0].x, y: lowest }, ...front, { x: farthest, y: front.at(-1).y }];
+  }
+  return front.map((point, place) => ({ ...point, place }));
 }
 
 function scaleFor(values, wide) {
@@ -119,7 +131,7 @@ function drawSeries() {
       layer.encoding.color.legend = null;
     });
   setAxis(spec, "x", figure.x_title, figure.x_unit || "share", figure.x_scale);
-  if (figure.whole_x) spec.layer.forEach((layer) => (layer.encoding.x.axis.tickMinStep = 1));
+  if (figure.whole_x) spec.layer.forEach((layer) => (layer.encoding.x.axis.values = wholeTicks(points)));
   setAxis(spec, "y", figure.y_title, figure.y_unit, figure.y_scale);
   return { spec, count: points.length, caption: `${figure.title}; bands: ± standard deviation over trials` };
 }
@@ -128,7 +140,7 @@ function seriesPoints(one, figure) {
   const learner = one.note ? `${one.label}, ${one.note}` : one.label;
   return one.x.map((x, place) => {
     const [y, spread] = [one.y[place], one.spread[place]];
-    const low = figure.y_scale === "log" && y - spread <= 0 ? y : y - spread;
+    const [low, high] = bandAround(y, spread, figure);
     return {
       learner,
       family: one.label,
@@ -136,11 +148,25 @@ function seriesPoints(one, figure) {
       x,
       y,
       low,
-      high: y + spread,
+      high,
       told_x: String(x),
       told_y: sayValue(y, spread, figure.y_unit),
     };
   });
+}
+
+/** A band ends where no value can be: at nothing on a logarithmic axis, at all and nothing of a share. */
+function bandAround(y, spread, { y_scale, y_unit }) {
+  const [low, high] = [y - spread, y + spread];
+  if (y_scale === "log" && low <= 0) return [y, high];
+  return y_unit === "share" ? [Math.max(low, 0), Math.min(high, 1)] : [low, high];
+}
+
+/** Whole numbers along an axis, a few. */
+function wholeTicks(points) {
+  const [least, most] = [Math.min, Math.max].map((end) => end(...points.map((point) => point.x)));
+  const step = Math.max(1, Math.ceil((most - least) / 12));
+  return Array.from({ length: Math.floor((most - least) / step) + 1 }, (_, n) => least + n * step);
 }
 
 function drawRanks() {

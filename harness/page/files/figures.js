@@ -7,6 +7,8 @@ const FIGURES = {
   sweep: { title: "by a parameter", draw: drawSeries, onData: true },
   scaling: { title: "by the size of the data", draw: drawSeries },
   coverage: { title: "accuracy on the surest rows", draw: drawSeries, onData: true },
+  frequency: { title: "R1 by class frequency", draw: drawSeries, onData: true },
+  levels: { title: "by level of the class tree", draw: drawSeries, onData: true },
   ranks: { title: "average ranks over data sets", draw: drawRanks },
 };
 const MOST_NAMED = 30; // points that have their names beside them, series that have theirs in a legend
@@ -79,17 +81,18 @@ function setAxis(spec, channel, title, unit, type, more = {}) {
     encoding.title = title;
     encoding.scale = { ...encoding.scale, ...more, type };
     if (type === "log") delete encoding.scale.zero;
-    encoding.axis = { ...encoding.axis, labelExpr: tickWords(unit), tickCount: 6 };
+    encoding.axis = { ...encoding.axis, labelExpr: type === "log" ? roundTickWords(unit) : tickWords(unit), tickCount: 6 };
   }
 }
 
 function chartColours() {
   const ink = getComputedStyle(document.body).color;
   const faint = getComputedStyle(byId("figures-heading")).borderBottomColor;
+  const letters = { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 13 };
   return {
-    axis: { labelColor: ink, titleColor: ink, gridColor: faint, domainColor: faint, tickColor: faint },
-    legend: { labelColor: ink, titleColor: ink },
-    text: { color: ink },
+    axis: { ...letters, gridColor: faint, domainColor: faint, tickColor: faint },
+    legend: letters,
+    text: { color: ink, fontSize: 12 },
     view: { stroke: null },
     font: "system-ui, sans-serif",
   };

@@ -32,6 +32,12 @@ function sayValue(mean, spread, unit) {
   return `${said} ± ${fixed(spread / scale, digits)}${suffix}`;
 }
 
+/** The same on a logarithmic axis, which has a tick for each digit: only 1, 2 and 5 of each decade have words. */
+function roundTickWords(unit) {
+  const digit = "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))";
+  return `indexof([1, 2, 5], ${digit}) >= 0 ? (${tickWords(unit)}) : ''`;
+}
+
 /** How an axis writes its ticks, as an expression of Vega. */
 function tickWords(unit) {
   if (unit === "seconds")

@@ -33,6 +33,7 @@ function show(changed) {
     showFigureControls();
     showFigure();
   }
+  if (touched(["learner", "classes"])) showClasses();
   if (touched(["learner"])) {
     showLearnerControls();
     showLearner();

@@ -10,6 +10,7 @@ const DEFAULTS = {
   metrics: "",
   show: "sd",
   learner: "",
+  classes: "",
   figure: "pareto",
   on: "",
   x: "",

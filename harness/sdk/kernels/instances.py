@@ -39,6 +39,18 @@ def canonical_rows(X: Any) -> csr_array:
     return rows
 
 
+def rows_between(X: Any, part: slice) -> Any:
+    """Some rows of a matrix, one behind the other; not a copy, as a slice of a sparse matrix would be."""
+    if not isinstance(X, csr_array):
+        return X[part]
+    starts = X.indptr[part.start : part.stop + 1]
+    values = slice(starts[0], starts[-1])
+    shape = (starts.size - 1, X.shape[1])
+    rows = csr_array((X.data[values], X.indices[values], starts - starts[0]), shape=shape)
+    rows.has_canonical_format = X.has_canonical_format
+    return rows
+
+
 def as_instances(X: Any) -> Instances:
     """Convert a dense or sparse matrix, without a copy where it fits already, and without touching the original."""
     rows = canonical_rows(X)

@@ -23,6 +23,12 @@ NONE = np.uint32(0xFFFFFFFF)
 """Ends a free list."""
 MOST_EDGES = int(NONE)
 N_LEVELS = 32
+CACHED_CLASSES = 4096
+"""Of how many classes the scores fit into the nearest cache, 32 kB."""
+
+
+MOST_MATRIX_BYTES = 1_000_000_000
+"""Of a matrix that features are put into for a while."""
 
 
 class Rows(NamedTuple):
@@ -85,6 +91,18 @@ def widen(rows: Rows, n_features: int) -> Rows:
     return rows._replace(start=start, length=length, level=level)
 
 
+def known_to_most(known: NDArray[Any], share: float, n_classes: int) -> NDArray[np.int64]:
+    """The features that know at least that share of the classes, those that know the most first.
+
+    None where classes are so few that their scores are at hand in any case, and no more than a matrix has room for.
+    """
+    if n_classes <= CACHED_CLASSES:
+        return np.empty(0, np.int64)
+    features = np.flatnonzero(known >= share * n_classes)
+    first = np.argsort(-known[features].astype(np.int64), kind="stable")
+    return features[first[: MOST_MATRIX_BYTES // (4 * n_classes)]]
+
+
 def freeze(rows: Rows) -> Rows:
     """The same rows, to be read only: what the kernels that change nothing take."""
     return Rows(*(frozen(array) for array in rows))
@@ -110,14 +128,28 @@ def has_room(rows: Rows, features: Array, extra: int) -> bool:
 
 
 @helper()
-def shift(rows: Rows, f: Any, gainer: Any, loser: Any, change: Any) -> None:
-    """W[f, gainer] += change, W[f, loser] -= change; an edge appears when it is new, and vanishes when it gets zero."""
+def find_two(rows: Rows, f: Any, gainer: Any, loser: Any) -> Any:
+    """The places of two classes in row f, counted from 1; 0 for one that is not there."""
     start, length = rows.start[f], np.uint32(rows.length[f])
     gain, lose = np.uint32(0), np.uint32(0)
     for e in range(length):  # each class is there at most once, so a sum finds it: no branch, and in vector registers
         c, place = rows.classes[start + e], np.uint32(e + 1)
         gain += place * np.uint32(c == gainer)
         lose += place * np.uint32(c == loser)
+    return gain, lose
+
+
+@helper()
+def shift(rows: Rows, f: Any, gainer: Any, loser: Any, change: Any) -> None:
+    """W[f, gainer] += change, W[f, loser] -= change; an edge appears when it is new, and vanishes when it gets zero."""
+    gain, lose = find_two(rows, f, gainer, loser)
+    shift_found(rows, f, gainer, loser, gain, lose, change)
+
+
+@helper()
+def shift_found(rows: Rows, f: Any, gainer: Any, loser: Any, gain: Any, lose: Any, change: Any) -> None:
+    """The same, where it is known in which places they are."""
+    start = rows.start[f]
     vanished = gain > 0 and changes_to_zero(rows.weights, start + (gain - np.uint32(1)), change)
     vanished |= lose > 0 and changes_to_zero(rows.weights, start + (lose - np.uint32(1)), -change)
     if gain == 0:

@@ -116,7 +116,7 @@ def keep_best(ways: Array, size: Any, c: Any, path: Array) -> Any:
     return size
 
 
-@kernel(int64(BRANCHES, reads(uint32), INSTANCES, BEAM, writes(int32, 2)), nogil=True, **LEAN)
+@kernel(int64(BRANCHES, reads(uint32), INSTANCES, BEAM, writes(int32, 2)), **LEAN)
 def fill_beam_ranks(branches: Branches, slots: Array, instances: Instances, beam: Beam, ranked: Array) -> int:
     """Rank the leaves with the best paths among those met. Gives the number of edges read."""
     beam.read[0] = 0

@@ -157,7 +157,7 @@ def sweep(instances: Instances, squares: Array, problem: DualProblem, space: Dua
     return np.int64(kept), largest, least
 
 
-@kernel(int64(INSTANCES, reads(float64), DUAL_PROBLEM, DUAL_SPACE), nogil=True, **LEAN)
+@kernel(int64(INSTANCES, reads(float64), DUAL_PROBLEM, DUAL_SPACE), **LEAN)
 def solve(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace) -> int:
     """Carry on from the a_i and w in the space until a sweep over all instances finds the tolerance kept.
 
@@ -180,7 +180,7 @@ def solve(instances: Instances, squares: Array, problem: DualProblem, space: Dua
     return problem.most_sweeps + 1
 
 
-@kernel(void(INSTANCES, reads(int64), float64, DUAL_SPACE), nogil=True, **LEAN)
+@kernel(void(INSTANCES, reads(int64), float64, DUAL_SPACE), **LEAN)
 def move_over(instances: Instances, own: Array, bias: float, space: DualSpace) -> None:
     """These instances belong to the class and not to the rest: what they did to w as such is undone."""
     for p in range(own.size):

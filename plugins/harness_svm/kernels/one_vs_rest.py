@@ -7,19 +7,24 @@ no parallel code to compile.
 from __future__ import annotations
 
 import itertools
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, square_lengths
-from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.threads import in_threads, stretches
+from harness_svm.kernels.dense_dual import move_over_densely, solve_densely
 from harness_svm.kernels.dual import DualProblem, DualSpace, empty_dual_space, move_over, solve
+
+STRETCHES_PER_THREAD = 8
+"""Classes differ in what they take: who is done with a stretch gets another."""
 
 
 class Machines(NamedTuple):
@@ -31,25 +36,44 @@ class Machines(NamedTuple):
 
 
 def train_one_vs_rest(
-    instances: Instances, labels: Labels, n_features: int, n_classes: int, problem: DualProblem, seed: int, prune: float
+    instances: Instances | Vectors,
+    labels: Labels,
+    n_features: int,
+    n_classes: int,
+    problem: DualProblem,
+    seed: int,
+    prune: float,
 ) -> Machines:
-    """One machine for each class, shared out among as many threads as numba has been given.
+    """One machine for each class, shared out among the threads that are allowed.
 
     All start where a machine without any instance of its own ends: in few sweeps, for most differ little from it.
     Whatever the number of threads, the outcome is the same.
     """
-    features = by_frequency(instances, n_features)
-    job = _Job(renamed(instances, places_of(features)), _by_class(labels, n_classes), problem, seed, prune)
+    examples, features = _arranged(instances, n_features)
+    job = _Job(examples, _by_class(labels, n_classes), problem, seed, prune)
     start = job.start(n_features)
-    threads = min(get_num_threads(), n_classes)
-    shares = [range(t, n_classes, threads) for t in range(threads)]
-    if threads == 1:
-        found = job.train(shares[0], start)
-    else:
-        with ThreadPoolExecutor(threads) as pool:  # the kernels run without Python's lock
-            some = pool.map(lambda share: job.train(share, start), shares)
-            found = sorted(itertools.chain(*some), key=lambda machine: machine.c)
+    shares = stretches(n_classes, per_thread=STRETCHES_PER_THREAD)
+    found = list(itertools.chain(*in_threads(lambda share: job.train(share, start), shares)))
     return _collect(found, features)
+
+
+class _Examples(NamedTuple):
+    """Instances, sparse or dense, with what solves their problems."""
+
+    given: Instances | Vectors
+    squares: NDArray[np.float64]
+    solve: Callable[..., int]
+    move_over: Callable[..., None]
+
+
+def _arranged(instances: Instances | Vectors, n_features: int) -> tuple[_Examples, NDArray[np.int64]]:
+    """The instances as they are trained on, and which feature is in each place: of sparse ones the frequent first."""
+    if isinstance(instances, np.ndarray):
+        squares = np.einsum("ij,ij->i", instances, instances, dtype=np.float64)
+        return _Examples(frozen(instances), squares, solve_densely, move_over_densely), np.arange(n_features)
+    features = by_frequency(instances, n_features)
+    arranged = renamed(instances, places_of(features))
+    return _Examples(arranged, square_lengths(arranged), solve, move_over), features
 
 
 def _by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
@@ -72,30 +96,32 @@ class _Job:
     """What all machines of one training share."""
 
     def __init__(
-        self, instances: Instances, members: list[NDArray[np.int64]], problem: DualProblem, seed: int, prune: float
+        self, examples: _Examples, members: list[NDArray[np.int64]], problem: DualProblem, seed: int, prune: float
     ) -> None:
-        self.instances, self.members, self.problem = instances, members, problem
+        self.examples, self.members, self.problem = examples, members, problem
         self.seed, self.prune = seed, prune
-        self.squares = square_lengths(instances)
 
     def start(self, n_features: int) -> DualSpace:
         """A machine that has no instance of its own."""
-        space = empty_dual_space(self.instances.n_instances, n_features)
+        space = empty_dual_space(self.examples.squares.size, n_features)
         space.random[0] = _state(self.seed, 0)
-        solve(self.instances, self.squares, self.problem, space)
+        self._solve(space)
         return space
 
-    def train(self, share: range, start: DualSpace) -> list[_Machine]:
+    def _solve(self, space: DualSpace) -> int:
+        return self.examples.solve(self.examples.given, self.examples.squares, self.problem, space)
+
+    def train(self, share: slice, start: DualSpace) -> list[_Machine]:
         """The machines of some classes, one after the other in one space."""
         space = empty_dual_space(start.alpha.size, start.w.size - 1)
-        return [self._train_one(c, start, space) for c in share]
+        return [self._train_one(c, start, space) for c in range(share.start, share.stop)]
 
     def _train_one(self, c: int, start: DualSpace, space: DualSpace) -> _Machine:
         own, bias = self.members[c], self.problem.bias
         space.w[:], space.alpha[:] = start.w, start.alpha
         space.random[0] = _state(self.seed, c + 1)
-        move_over(self.instances, own, bias, space)
-        sweeps = solve(self.instances, self.squares, self.problem, space)
+        self.examples.move_over(self.examples.given, own, bias, space)
+        sweeps = self._solve(space)
         space.sign[own] = -1
         weights = space.w[:-1]
         kept = np.flatnonzero(np.abs(weights) > self.prune)

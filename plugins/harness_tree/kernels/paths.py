@@ -1,7 +1,7 @@
 """The ranking of classes by a tree in a few times the decisions of one label.
 
 An instance goes down greedily. Then the most probable node that it passed by decides, and so on, as long as there are
-decisions left: as many again as its first way took. A node that did not decide speaks for itself, by the classes that
+decisions left: twice as many as its first way took. A node that did not decide speaks for itself, by the classes that
 came there in training.
 """
 
@@ -38,11 +38,12 @@ STEEPNESS = 6.0
 """A node sends an instance to the likelier side with probability sigma(STEEPNESS |h|): targets are -1 and 1, and most
 scores that decide wrongly are near 0 (4 and 6 were compared on
 validation parts of two sets of short texts; 1, 2, 4 and 8 had been looked at on test rows of one of them before)."""
-WAYS = 2
-"""A ranking takes so many times the decisions of one label at most."""
+WAYS = 3
+"""A ranking takes so many times the decisions of one label at most. At 12,000 classes of `directory` (6,000 held-out
+rows) R5 is .499 in two times with 5 nodes passed by, .516 in three with 5, .523 with 15, .526 with 40 in more time."""
 MOST_LISTED = 10
 """So many classes of a node are looked at, the most frequent ones."""
-MOST_PASSED_BY = 5
+MOST_PASSED_BY = 15
 """So many of the nodes that did not decide are asked for their classes, the most probable ones."""
 
 

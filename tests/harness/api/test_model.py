@@ -225,3 +225,8 @@ def test_types_of_other_packages_are_read_only_if_they_are_trusted(tmp_path):
     with pytest.raises(ModelError, match=r"not trusted: checked_learners\.Trusting.*--trust"):
         harness.load_model(tmp_path / "own")
     assert harness.load_model(tmp_path / "own", trusted=["checked_learners.Trusting"]).predict(["nurse"])[0] in TRADES
+
+
+def test_a_model_that_is_opened_leaves_its_weights_in_the_file(kept_model):
+    opened = harness.load_model(kept_model)
+    assert not opened.representation.idf_.flags.owndata

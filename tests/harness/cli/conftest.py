@@ -19,7 +19,7 @@ def harness(tmp_path):
     def run(*words, python=(), env=None, module=True, cwd=tmp_path):
         kept = {key: value for key, value in os.environ.items() if key != "HARNESS_STRICT_PLUGINS"}
         command = [sys.executable, *python, *(["-m", "harness"] if module else [SCRIPT]), *map(str, words)]
-        environment = kept | {"COLUMNS": "200"} | (env or {})
+        environment = kept | {"COLUMNS": "1000"} | (env or {})
         return subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120
         )

@@ -147,3 +147,20 @@ def test_versions_are_shown_as_they_are(harness, tmp_path):
 
 def test_the_version_is_told(harness):
     assert harness("--version").stdout.strip() == f"harness, version {__version__}"
+
+
+LISTS = [*(("list", kind) for kind in (*KINDS, "representations")), ("plugins",), ("data", "list"), ("env", "list")]
+
+
+@pytest.mark.parametrize("words", [*LISTS, ("reproduce", "--list"), ("explain", "ooz"), ("explain", "icd10cm")])
+def test_every_list_fits_eighty_columns(harness, words):
+    ended = harness(*words, env={"COLUMNS": "80"})
+    assert ended.returncode == 0, ended.stderr
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+
+
+def test_a_list_names_the_columns_that_it_leaves_out(harness):
+    ended = harness("list", "learners", env={"COLUMNS": "80"})
+    assert ended.stdout.splitlines()[0].split() == ["name", "kind", "needs", "summary"]
+    assert "No room for: origin, environment, paper, parameters, supports." in ended.stderr
+    assert "No room" not in harness("list", "learners").stderr

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments import catalog_of, learner
 from harness.api.checking import find_checked, run_checks
-from harness.api.environments import build_environments, describe_environments, remove_environments
+from harness.api.environments import build_environments, describe_environments, remove_environments, spell_out_all
 from harness.api.fitting import FitRequest, fit_request
 from harness.api.front import run
 from harness.api.session import Session
@@ -87,6 +88,14 @@ def test_a_failed_build_names_the_package_keeps_pips_words_and_is_told_of_later(
 def test_a_learner_without_packages_of_its_own_has_nothing_to_build(place, session):
     with pytest.raises(SpecError, match="needs no environment"):
         build_environments(["pa"], session, Silence())
+
+
+def test_all_stands_for_every_learner_with_packages_of_its_own():
+    packages = {"environment": ("somepackage",)}
+    catalog = catalog_of((learner("b", **packages), learner("plain"), learner("a", **packages)))
+    assert spell_out_all(["all"], catalog) == ["a", "b"]
+    assert spell_out_all(["b", "all"], catalog) == ["b", "a"]
+    assert spell_out_all(["plain"], catalog) == ["plain"]
 
 
 # -- built -----------------------------------------------------------------------------------------------------------

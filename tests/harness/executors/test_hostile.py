@@ -30,6 +30,20 @@ def test_a_stopped_supervisor_keeps_nobody_waiting_beyond_the_limit(shared, noth
     assert end.seconds >= 1.5
 
 
+def test_a_stopped_supervisor_is_noticed_without_a_limit(shared, nothing_left, monkeypatch):
+    monkeypatch.setattr(hearing, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr("harness.executors.local.LOOK_SECONDS", 0.1)
+    end = run(shared, "stop_its_supervisor")
+    assert (end.status, end.message) == ("crash", "killed during working: its supervisor had been stopped")
+    assert end.seconds >= 0.5
+
+
+def test_a_supervisor_that_was_stopped_for_a_while_goes_on(shared, monkeypatch):
+    monkeypatch.setattr("harness.executors.local.LOOK_SECONDS", 0.1)
+    end = run(shared, "stop_its_supervisor_for_a_while")
+    assert end.status == "ok"
+
+
 def test_closing_ends_a_stopped_supervisor_and_its_job(marked, folder, monkeypatch):
     monkeypatch.setattr("harness.executors.local.CLOSE_SECONDS", 0.3)
     known = set(marked.alive())

@@ -1,4 +1,4 @@
-"""Files of the user's: the data set that opens one is found by ending, then by content; third parties join in."""
+"""Files of the user's: the data set that opens one is found by ending, parameters, content; third parties join in."""
 
 import pytest
 
@@ -41,6 +41,9 @@ def catalog(monkeypatch):
             spec("first", opens=(".txt", ".one"), recognises="formats_of_a_test:begins_with_a"),
             spec("second", opens=(".txt",), recognises="formats_of_a_test:begins_with_b", representation="raw"),
             spec("folder", opens=("/",)),
+            spec("third", {"path": "", "deep": 1}, opens=(".one",)),
+            spec("net", {"path": "", "wide": 1}, opens=("net:",)),
+            spec("net-deep", {"path": "", "deep": 1}, opens=("net:",), representation="raw"),
             spec("plain", {"rows": 3}),
             spec("part", {"dataset": None, "share": 1}, wraps="dataset"),
         ),
@@ -73,6 +76,11 @@ def test_the_ending_decides_and_else_the_content(catalog, file, name, content, f
     assert find_file_format(file(name, content), catalog).spec.name == format_name
 
 
+def test_where_several_open_an_ending_the_parameters_decide(catalog, file):
+    assert find_file_format(file("x.one"), catalog, {"deep": 2}).spec.name == "third"
+    assert find_file_format("x.one", catalog, {"unheard": 2}).spec.name == "first"
+
+
 def test_a_folder_is_opened_by_what_opens_folders(catalog, tmp_path):
     assert find_file_format(str(tmp_path), catalog).spec.name == "folder"
 
@@ -96,6 +104,23 @@ def test_a_file_becomes_its_format_with_the_path(catalog, file):
     found = resolve_dataset(parse_dataset(file("x.one")), catalog)
     assert (found.name, found.entry.spec.name, dict(found.params)) == ("x", "first", {"path": "x.one"})
     assert found.ref.params == {"path": "x.one"}
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "params"),
+    [
+        ("net:a/b", "net", {"path": "a/b", "wide": 1}),
+        ("net:7", "net", {"path": "7", "wide": 1}),
+        ("net:a.b/c.d(deep=2)", "net-deep", {"path": "a.b/c.d", "deep": 2}),
+    ],
+)
+def test_an_address_is_read_by_whoever_says_so_and_takes_the_parameters(catalog, text, name, params):
+    found = resolve_dataset(parse_dataset(text), catalog)
+    assert (found.entry.spec.name, dict(found.params)) == (name, params)
+
+
+def test_what_stands_before_a_colon_may_still_be_a_distribution(catalog):
+    assert resolve_dataset(parse_dataset("dist:plain"), catalog).entry.spec.name == "plain"
 
 
 def test_a_registered_name_wins_over_a_file(file):

@@ -7,7 +7,7 @@ from harness.api.request import Request, read_request
 from harness.catalog import Catalog, Entry
 from harness.contract import LearnerSpec
 from harness.errors import UnknownName
-from harness.experiment.learner_groups import expand_groups
+from harness.experiment.learner_groups import expand_groups, without_absent
 
 SPECS = [
     LearnerSpec(name="pa", load="a:B", kind="flat"),
@@ -57,3 +57,14 @@ def test_a_group_without_members_is_named(catalog):
 
 def test_what_is_written_down_names_the_members(catalog):
     assert read_request(Request(given={"learners": "tree"}), catalog).table["learners"] == ["top-pa"]
+
+
+def test_a_file_with_a_group_may_tune_learners_that_are_not_in_it(catalog):
+    ranges = {"pa": {"C": [1]}, "top-pa": {"C": [2]}, "misspelt": {"C": [3]}}
+    raw = {"learners": ["flat"], "tune": {"metric": "r1", "params": ranges}}
+    spelt_out = without_absent(raw, catalog)
+    assert spelt_out["learners"] == ["ooz", "pa"]
+    assert spelt_out["tune"] == {"metric": "r1", "params": {"pa": {"C": [1]}, "misspelt": {"C": [3]}}}
+    assert set(raw["tune"]["params"]) == {"pa", "top-pa", "misspelt"}
+    named = {"learners": ["pa"], "tune": {"params": ranges}}
+    assert without_absent(named, catalog) == named

@@ -111,6 +111,27 @@ def test_a_learner_that_needs_texts_gets_them_once_whatever_the_representations(
         trials_of(header, catalog, learners="reader")
 
 
+def test_a_data_set_may_have_representations_of_its_own_to_choose_from(texts_header, header):
+    catalog = catalog_of(metrics=(Entry(MetricSpec(name="r1", compute="a:b"), OWN),))
+    datasets = [{"name": "data", "tune_representation": ["words", "chars"]}, {"name": "other", "representation": "tf"}]
+    tune = {"params": {"pa": {"C": [1, 2]}}}
+    headers = {"data": texts_header, "other": header}
+    first, second = trials_of(header, catalog, headers, datasets=datasets, tune=tune)
+    assert len(first.tuning_plan.candidates) == 4
+    assert first.representation == "one of words, chars"
+    assert [dict(one) for one in second.tuning_plan.candidates] == [{"C": 1}, {"C": 2}]
+    assert second.representation == "tf"
+
+
+def test_a_learner_that_takes_texts_too_gets_them_where_there_are_any(texts_header, header):
+    catalog = catalog_of((learner("either", supports=frozenset({"text"})),))
+    (trial,) = trials_of(texts_header, catalog, learners="either", representation="words,chars")
+    assert (trial.representation, trial.representing.blueprint) == ("texts", None)
+    (trial,) = trials_of(header, catalog, learners="either", representation="tf")
+    assert trial.representation == "tf"
+    assert trial.representing.blueprint is not None
+
+
 def test_a_representation_can_be_tuned_beside_parameters(texts_header):
     tune = {"representation": ["words", "chars"], "params": {"pa": {"C": [1, 2]}}}
     catalog = catalog_of(metrics=(Entry(MetricSpec(name="r1", compute="a:b"), OWN),))

@@ -241,3 +241,26 @@ def test_ticks_of_times_sizes_and_counts_have_the_units_that_people_say():
     times = Series("pa", (1, 2), (0.0, 0.004), (0, 0))
     (axis,) = draw(Panel("", "passes", "train", (times,), y_unit="seconds")).axes
     assert "1 ms" in [label.get_text() for label in axis.get_yticklabels()]
+
+
+def many_lines(count):
+    """Lines whose spread reaches beyond what a share can be."""
+    return tuple(replace(LINE, label=f"learner-{place}", spread=(0.6, 0.0, 0.6)) for place in range(count))
+
+
+def test_few_lines_have_bands_that_end_where_a_share_does_and_many_have_none():
+    (few,) = draw(replace(PANEL, series=many_lines(5), y_unit="share")).axes
+    assert len(few.collections) == 5
+    heights = few.collections[0].get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (0.0, 1.0)
+    crowded = draw(replace(PANEL, series=many_lines(6), y_unit="share"))
+    assert len(crowded.axes[0].collections) == 0
+    assert "so many lines show no spread" in crowded.get_supxlabel()
+
+
+def test_what_leads_to_a_name_ends_at_its_near_side():
+    (axis,) = draw(replace(PANEL, series=many_lines(9))).axes
+    for name in axis.texts:
+        assert name.arrow_patch.get_path().vertices.size
+        begins = name.arrow_patch.get_window_extent()
+        assert begins.x1 <= box_of(name).x0 + 1

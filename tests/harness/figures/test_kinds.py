@@ -71,7 +71,7 @@ def test_ranks_of_two_set_ups_under_one_label_stand_apart(lines):
 
 
 def test_every_kind_has_words_for_the_help_and_its_tests_here():
-    assert list(FIGURE_KINDS) == ["curve", "sweep", "scaling", "pareto", "cd", "bar", "coverage"]
+    assert list(FIGURE_KINDS) == ["curve", "sweep", "scaling", "pareto", "cd", "bar", "coverage", "frequency", "levels"]
     assert all(kind.summary for kind in FIGURE_KINDS.values())
 
 
@@ -101,7 +101,11 @@ def test_metric_and_x_are_those_asked_for_or_the_kinds_own(lines, kind, asked, a
 @pytest.mark.parametrize(
     ("kind", "asked", "told"),
     [
-        ("pie", {}, "figure of kind 'pie': expected one of curve, sweep, scaling, pareto, cd, bar, coverage"),
+        (
+            "pie",
+            {},
+            "figure of kind 'pie': expected one of curve, sweep, scaling, pareto, cd, bar, coverage, frequency, levels",
+        ),
         ("bar", {"x": "train"}, "--x train: a figure of kind 'bar' has no x to choose"),
         ("scaling", {"x": "colour"}, "--x colour: expected one of classes, examples, features"),
     ],

@@ -113,7 +113,7 @@ RUBBISH = {
         "[LearnerSpec(name='x', load='a:B', needs={'positive'})]",
         "x.needs is {'positive'}, expected a set of nonnegative, taxonomy, dense",
     ),
-    "bad-support": ("[LearnerSpec(name='x', load='a:B', supports='multilabel')]", "expected a set of multilabel"),
+    "bad-support": ("[LearnerSpec(name='x', load='a:B', supports='multilabel')]", "expected a set of multilabel, text"),
     "bad-preload": ("[LearnerSpec(name='x', load='a:B', preload='a')]", "x.preload is 'a', expected a tuple"),
     "bad-parameters": ("[LearnerSpec(name='x', load='a:B', parameters=['C'])]", "x.parameters is ['C'], expected"),
     "twice": ("[LearnerSpec(name='x', load='a:B')] * 2", "harness_learners gives the name 'x' twice"),

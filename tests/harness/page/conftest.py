@@ -9,8 +9,8 @@ from tabling import INDEX, MACHINES, R1, SIZE, TRAIN
 METRICS = {metric.name: metric for metric in (R1, TRAIN, INDEX, SIZE)}
 
 
-def no_risk(record):
-    """No trial has scores beside its ranks."""
+def no_answers(record):
+    """No trial has kept its ranks."""
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +31,8 @@ def trials_of(make_record):
 def part_of():
     """The part of the page that some records make."""
 
-    def make(records, shown=(R1, TRAIN), more=(INDEX,), read_risk=no_risk, **options):
+    def make(records, shown=(R1, TRAIN), more=(INDEX,), read_answers=no_answers, **options):
         lines, find_metric = group_records(records), METRICS.__getitem__
-        return make_part(PartRequest("mine", lines, shown, more, MACHINES, find_metric, read_risk, **options))
+        return make_part(PartRequest("mine", lines, shown, more, MACHINES, find_metric, read_answers, **options))
 
     return make

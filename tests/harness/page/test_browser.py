@@ -2,15 +2,18 @@
 
 import csv
 import io
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from selenium.webdriver.common.keys import Keys
 
 from browser import Opened, axe_script, start_browser
+from harness.figures.answers import Answers
 from harness.groups import group_records
 from harness.page import Page
 from harness.page.content import PageGrid
+from harness.sdk.by_class import ByClass, Confusion, FrequencyBin
 from harness.sdk.selective import risk_curve
 from harness.tables.table import make_table
 from harness.tables.words import cell_words
@@ -36,15 +39,18 @@ def records(trials_of, make_record):
     return made
 
 
-def some_risk(record):
-    """A learner whose surest rows are right and whose last one is wrong."""
-    return risk_curve(np.array([3.0, 2.0, 1.0]), np.array([False, False, True]))
+def some_answers(record):
+    """A learner whose surest rows are right, whose last one is wrong, and which takes one class for another."""
+    risk = risk_curve(np.array([3.0, 2.0, 1.0]), np.array([False, False, True]))
+    bins = (FrequencyBin(1, 1.0, 4, 2), FrequencyBin(8, 9.0, 4, 4))
+    taken_for = record.label if record.label in ("tree", "pa(C=2)") else "other"
+    return Answers(risk, ByClass(bins, (0.9, 0.8), (Confusion(HOSTILE, taken_for, 1),), {HOSTILE: 4}))
 
 
 @pytest.fixture(scope="module")
 def path(records, part_of, trials_of, tmp_path_factory):
     published = PageGrid("paper", ("data set", "published"), (("small", "0.912"), (HOSTILE, "0.8")), ("a note",))
-    first = part_of(records, read_risk=some_risk)
+    first = part_of(records, read_answers=some_answers)
     object.__setattr__(first, "published", (published,))
     second = part_of(trials_of(HOSTILE, 0.5, 1.0, dataset=HOSTILE, fingerprint="other"))
     object.__setattr__(second, "title", HOSTILE)
@@ -192,6 +198,17 @@ def faded(page):
     return page.run("return document.querySelectorAll('#chart svg [opacity=\"0.12\"]').length")
 
 
+def test_confusions_are_those_of_the_chosen_learner_or_of_the_best(page):
+    assert page.texts("#classes td") == [HOSTILE, "pa(C=2)", "10 of 40", "0.250"]
+    page.open("learner=tree&classes=large")
+    assert page.texts("#classes td")[1] == "tree"
+    page.press("Right at each level of the class tree")
+    page.wait(lambda: "level of the class tree" in page.texts("#chart svg text"))
+    assert "on=large" in page.driver.current_url
+    page.open("part=" + quote(HOSTILE))
+    assert page.texts("#classes")[0].startswith("Of all trials the ranks or the data are not at hand")
+
+
 def test_names_are_shown_and_never_run(page):
     assert page.texts("h1") == [HOSTILE]
     assert HOSTILE in learners(page)
@@ -228,6 +245,8 @@ def test_the_policy_stops_what_would_run_or_ask_all_the_same(page, attack):
         ("sweep", ["C", "pa"]),
         ("scaling", ["classes", "100"]),
         ("coverage", ["accuracy", "share of rows, the surest first", "tree"]),
+        ("frequency", ["R1", "training rows of the class", "tree"]),
+        ("levels", ["share of rows right", "level of the class tree", "tree"]),
         ("ranks", ["average rank by R1 (1 is best)", "tree", "3.00"]),
     ],
 )

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from harness.figures.answers import Answers
 from harness.groups import group_records
 from harness.page.rounding import shortened
+from harness.sdk.by_class import ByClass, Confusion
 from harness.sdk.selective import risk_curve
 from harness.stats import Summary
 from harness.tables.numbers import format_value
@@ -140,17 +142,36 @@ def test_a_learner_that_is_not_on_every_data_set_leaves_the_others_to_be_ranked(
 
 
 def test_accuracy_on_the_surest_rows_is_a_figure_where_scores_are_kept(part_of, trials_of):
-    def read_risk(record):
+    def read_answers(record):
         if record.label == "pa":
-            return risk_curve(np.array([4.0, 3.0, 2.0, 1.0]), np.array([False, False, False, True]))
+            return Answers(risk_curve(np.array([4.0, 3.0, 2.0, 1.0]), np.array([False, False, False, True])))
         return None
 
-    part = part_of([*trials_of("pa", 0.9, 1.0), *trials_of("ff", 0.8, 1.0)], read_risk=read_risk)
+    part = part_of([*trials_of("pa", 0.9, 1.0), *trials_of("ff", 0.8, 1.0)], read_answers=read_answers)
     (figure,) = part.figures
     assert (figure.kind, figure.title, figure.y_title) == ("coverage", "digits", "accuracy")
     (series,) = figure.series
     assert series.label == "pa"
     assert (series.y[0], series.y[-1]) == (1.0, 0.75)
+
+
+def test_the_most_frequent_confusions_are_those_of_all_trials_together(part_of, trials_of):
+    def read_answers(record):
+        confusions = (Confusion("cat", "dog", 2), Confusion(f"rare {record.seed}", "", 3))
+        return Answers(by_class=ByClass((), (), confusions, {"cat": 5, f"rare {record.seed}": 3}))
+
+    part = part_of(trials_of("pa", 0.9, 1.0, n=10), read_answers=read_answers)
+    first, second = part.lines[0].confusions[:2]
+    assert (first.truth, first.answer, first.rows, first.of) == ("cat", "dog", 20, 50)
+    assert (second.answer, second.rows, second.of) == ("", 3, 3)
+    assert part.unread == ""
+
+
+def test_it_is_said_of_how_many_trials_nothing_is_told_by_class(part_of, trials_of):
+    records = trials_of("pa", 0.9, 1.0, n=10)
+    assert part_of(records).unread.startswith("Of all trials the ranks or the data are not at hand")
+    some = part_of(records, read_answers=lambda record: Answers() if record.seed else None)
+    assert some.unread.startswith("Of 1 of 10 trials")
 
 
 def test_one_data_set_seen_in_two_ways_is_one_group_whose_lines_say_which(part_of, trials_of):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -91,6 +92,38 @@ def test_a_feature_that_a_row_names_twice_is_there_once_and_the_original_stays()
     learner = Small().fit(twice, ["a"])
     assert_array_equal(learner.sums_.weights, [[1, 2, 0]])
     assert_array_equal(twice.indices, [1, 0, 1])
+
+
+class InThreads(Small):
+    """Tells in which rows and threads it was asked."""
+
+    def _get_ready(self):
+        self.asked = []
+
+    def _rank(self, X, k):
+        self.asked.append((X.shape[0], threading.current_thread().name))
+        return super()._rank(X, k)
+
+
+@pytest.mark.parametrize("kind", [csr_array, csr_matrix, lambda X: X.toarray()])
+def test_rows_are_shared_out_among_threads_and_the_ranks_stay(kind, monkeypatch):
+    X, y = data()
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    learner = InThreads().fit(X, y)
+    assert_array_equal(learner.rank(kind(X), 3), Small().fit(X, y).rank(X, 3))
+    assert sorted(rows for rows, _ in learner.asked) == [72, 128]
+    assert threading.main_thread().name not in {thread for _, thread in learner.asked}
+
+
+def test_few_rows_and_learners_that_say_so_stay_in_one_thread(monkeypatch):
+    X, y = data()
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    learner = InThreads().fit(X, y)
+    learner.rank(X[:64], 3)
+    assert learner.asked == [(64, threading.main_thread().name)]
+    monkeypatch.setattr(InThreads, "ranks_in_threads", False)
+    learner.rank(X, 3)
+    assert learner.asked == [(200, threading.main_thread().name)]
 
 
 def test_a_bad_parameter_is_named_before_anything_is_forgotten():

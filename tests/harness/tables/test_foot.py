@@ -32,6 +32,40 @@ def test_times_of_two_machines_are_left_out_without_the_flag(run_of):
     assert "--mixed-machines" in foot_of(table)
 
 
+def test_times_within_one_kind_of_machine_are_compared_and_the_rest_is_told(run_of):
+    """Trials 1 to 3 of both ran on one processor, trial 4 on another: as on a cluster of several kinds."""
+    records = []
+    for label, times in (("a", [1.0, 2.0, 3.0, 90.0]), ("b", [2.0, 3.0, 4.0, 80.0])):
+        trials = run_of(label, [0.5, 0.6, 0.7, 0.8])
+        for trial, took in zip(trials, times, strict=True):
+            machine = "m2" if trial.seed == 3 else "m1"
+            records.append(replace(trial, machine=machine, scores={**trial.scores, "train": took}))
+    table = make_table(records, [R1, TRAIN], machines=MACHINES)
+    cells = {row.title: row.cells for group in table.groups for row in group.rows}
+    assert [cells[label][1].summary.mean for label in "ab"] == [2.0, 3.0]
+    assert [cells[label][0].summary.n for label in "ab"] == [4, 4]
+    data = records[0].dataset
+    assert (
+        f"Times on {data} are those of 6 of 8 trials, on Fast with 1 thread; the others ran on Slow with 1 thread."
+        in table.foot
+    )
+
+
+def test_machines_with_one_model_of_processor_are_of_one_kind(run_of):
+    alike = {"m1": MACHINES["m1"], "m2": replace(MACHINES["m1"], id="m2", memory_bytes=1)}
+    records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
+    table = make_table(records, [R1, TRAIN], machines=alike)
+    assert table.columns == (R1, TRAIN)
+    assert "Measured on Fast, 2 kinds of machine with it, 1 thread." in table.foot
+
+
+def test_data_sets_measured_on_one_machine_each_keep_their_times(run_of):
+    records = [*run_of("a", [0.5], train=1.0), *run_of("a", [0.5], train=2.0, machine="m2", dataset="other")]
+    table = make_table(records, [R1, TRAIN], machines=MACHINES)
+    assert table.columns == (R1, TRAIN)
+    assert "Times on other are those of 1 of 1 trial, on Slow with 1 thread." in table.foot
+
+
 def test_times_of_two_machines_are_shown_with_the_flag_and_a_warning(run_of):
     records = [*run_of("a", [0.5], train=1.0), *run_of("b", [0.5], train=2.0, machine="m2")]
     table = make_table(records, [R1, TRAIN], machines=MACHINES, mixed_machines=True)

@@ -188,11 +188,11 @@ def test_no_snapshot_is_left_over():
         assert form in FORMATS
 
 
-def test_a_terminal_with_colour_has_bold_for_the_star(table_of):
+def test_a_terminal_with_colour_has_bold_beside_the_star(table_of):
     plain, coloured = table_to_terminal(table_of("whole")), table_to_terminal(table_of("whole"), colour=True)
     assert "\033" not in plain
-    assert "*" not in coloured
-    assert coloured.count("\033[1m") == coloured.count("\033[0m") == plain.count("*")
+    assert coloured.count("\033[1m") == coloured.count(" *\033[0m") == plain.count("*")
+    assert coloured.replace("\033[1m", "").replace("\033[0m", "") == plain
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness import Outcome, Taxonomy
+from harness.sdk.class_tree import class_paths
 from harness_metrics.ranking import accuracy
-from harness_metrics.taxonomy import class_paths, level_accuracy, parent_accuracy, tree_error, tree_loss
+from harness_metrics.taxonomy import level_accuracy, parent_accuracy, tree_error, tree_loss
 
 
 def outcome(true_sets, predicted, taxonomy):

@@ -125,3 +125,13 @@ def test_weights_beyond_float32_are_refused_in_rows_that_have_moved_to_a_larger_
     X = np.resize(np.array([1e-42, -1e-42], np.float32), (12, 1))
     with pytest.raises(ValueError, match="outgrew float32"):
         PA(variant="PA").fit(X, np.arange(12) % 6)
+
+
+@pytest.mark.parametrize("n_classes", [5, 90])
+def test_a_ranking_with_its_scores_is_what_ranking_and_asking_for_scores_give(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 20)).astype(np.float32), rng.integers(n_classes, size=300)
+    learner = PA(passes=1, random_state=0).fit(X, y)
+    ranks, scores = learner.rank_scored(X, 4)
+    np.testing.assert_array_equal(ranks, learner.rank(X, 4))
+    np.testing.assert_array_equal(scores, learner.scores(X, ranks))

@@ -90,7 +90,7 @@ def test_a_ranking_is_that_of_the_definition(seed, k):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_ranking_of_any_depth_takes_at_most_twice_the_decisions_of_one_label(seed):
+def test_a_ranking_of_any_depth_takes_at_most_three_times_the_decisions_of_one_label(seed):
     X, y = problem(seed)
     tree = LOMtree(passes=3, random_state=0).fit(X, y)
     instances = tree._arranged(as_instances(tree._known(X)))

@@ -61,14 +61,12 @@ def test_no_machine_can_be_made_better_by_any_small_change(seed, squared, bias, 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
-    from harness_svm.kernels import one_vs_rest
-
     rng = np.random.default_rng(0)
     X, labels = random_rows(3, 60, 8, 5)[0], one_label(rng.integers(0, 5, 60))
     task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
-    monkeypatch.setattr(one_vs_rest, "get_num_threads", lambda: 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     expected = train_one_vs_rest(as_instances(X), labels, 8, 6, task, 0, 0.0)
-    monkeypatch.setattr(one_vs_rest, "get_num_threads", lambda: threads)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
     found = train_one_vs_rest(as_instances(X), labels, 8, 6, task, 0, 0.0)
     for one, other in zip(expected.edges, found.edges, strict=True):
         assert_array_equal(one, other)

@@ -22,7 +22,7 @@ def problem(seed: int, n_classes: int, n: int = 40, n_features: int = 6):
 def train(X, y, n_classes, loss, eta):
     W = np.zeros((X.shape[1] + 1, n_classes), np.float32)
     space = np.zeros(n_classes), np.empty(n_classes), np.empty(n_classes, np.int32)
-    update_oaa(W, as_instances(X), y, np.arange(len(y)), RegressorStep(LOSSES.index(loss), False, eta), *space)
+    update_oaa(W, as_instances(X), y, np.arange(len(y)), RegressorStep(LOSSES.index(loss), False, eta), *space, 0)
     return W
 
 

@@ -1,0 +1,71 @@
+"""What `harness suggest` goes by, drawn from results/field: a line for each learner and data set, means over trials.
+
+    python benchmarks/field.py
+
+Needs the data sets at hand, for how many rows, classes and letters they have. Times are processor time.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from statistics import fmean
+
+from harness.api.preparing import preparer
+from harness.api.session import Session
+from harness.api.suggesting import facts_of
+from harness.choosing import Facts
+from harness.experiment.dataset_ref import DatasetRef
+from harness.experiment.resolve import resolve_dataset
+from harness.groups import Line, group_records
+from harness.label import plain_label
+from harness.store import read_records
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results" / "field"
+MEASURED = ROOT / "plugins" / "harness_papers" / "measured" / "field.csv"
+COLUMNS = (
+    *("dataset", "rows", "classes", "features_a_row", "letters"),
+    *("learner", "r1", "train_seconds", "answer_seconds"),
+)
+
+
+def main() -> None:
+    session = Session()
+    lines = [line for line in group_records(read_records(RESULTS)) if line.finished]
+    known: dict[str, Facts] = {}
+    for line in lines:
+        record = line.finished[0]
+        if record.dataset not in known:
+            ref = DatasetRef(record.dataset_source, plain_label(record.dataset), params=record.dataset_params)
+            known[record.dataset] = facts_of(preparer(session)(resolve_dataset(ref, session.catalog)))
+    MEASURED.parent.mkdir(exist_ok=True)
+    with MEASURED.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for line in lines:
+            rows.writerow(row_of(line, known[line.finished[0].dataset]))
+    print(MEASURED.relative_to(ROOT))
+
+
+def row_of(line: Line, facts: Facts) -> list[object]:
+    """A learner on a data set."""
+    told = [facts.rows, facts.classes, _written(facts.features_a_row), _written(facts.letters)]
+    return [line.finished[0].dataset, *told, *means_of(line)]
+
+
+def means_of(line: Line) -> list[object]:
+    """What the records alone say: the learner, R1, processor seconds of training and of an answer."""
+    records = line.finished
+    r1 = fmean(record.scores["r1"] or 0.0 for record in records)
+    training = fmean(record.fit_cpu_seconds or 0.0 for record in records)
+    answering = fmean((record.predict_cpu_seconds or 0.0) / (record.n_test or 1) for record in records)
+    return [records[0].label, f"{r1:.4f}", f"{training:.4g}", f"{answering:.4g}"]
+
+
+def _written(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+if __name__ == "__main__":
+    main()

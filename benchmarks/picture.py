@@ -1,0 +1,48 @@
+"""The README's picture: the page of committed results, as a browser shows it.
+
+`python benchmarks/picture.py` opens results/index.html in Chromium and writes docs/page.png.
+"""
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PART, DATASET = "kdd2008-table1", "newsgroups"
+WIDTH, COLOURS = 1200, 64
+
+
+def take(path):
+    """What a reader sees of one table of the papers, from the summary down to the figure, as PNG."""
+    sys.path.insert(0, str(ROOT / "tests" / "parts"))
+    from browser import Opened, start_browser
+
+    driver = start_browser()
+    try:
+        page = Opened(driver, path)
+        page.media(prefers_color_scheme="light")
+        page.open(f"part={PART}&dataset={DATASET}", width=WIDTH)
+        page.wait(lambda: page.all("#chart svg"))
+        page.run("for (const id of ['classes-section', 'learner-heading']) document.getElementById(id).remove()")
+        height = page.run("return document.querySelector('figure').getBoundingClientRect().bottom + scrollY")
+        size = {"width": WIDTH, "height": int(height), "deviceScaleFactor": 1, "mobile": False}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        return driver.get_screenshot_as_png()
+    finally:
+        driver.quit()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "page.png")
+    given = parser.parse_args()
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(take(ROOT / "results" / "index.html"))).convert("RGB")
+    picture.quantize(COLOURS).save(given.out, optimize=True)
+    print(f"{given.out}: {given.out.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Data sets of the Hugging Face Hub, by its own client: `hf:NAME`, its splits and named classes, at a known commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from harness import Dataset
+from harness.errors import DataError
+from harness_files.gathering import PARTS, Tables
+from harness_files.labels import check_missing
+from harness_files.numbers import read_numbers
+from harness_files.places import stamp_files
+from harness_files.rows import Cells, Table
+from harness_files.table import Wanted, read_texts
+
+ROWS_AT_ONCE = 1000
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
+def load_hf(
+    *,
+    path: str,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    text: str | int | None = None,
+    label: str | int | None = None,
+    id: str | int | None = None,  # noqa: A002 (what the user calls it)
+    group: str | int | None = None,
+    time: str | int | None = None,
+    separator: str | None = None,
+    levels: str | None = None,
+    taxonomy: str | None = None,
+    missing: str = "error",
+    min_df: int = 1,
+) -> Dataset:
+    """The texts of the text columns; the label column's classes. docs/your-data.md tells every option."""
+    check_missing(missing)
+    hub = _open(path, config, split, revision, label)
+    asked = {"text": text, "label": hub.label, "split": None, "id": id, "group": group, "time": time}
+    wanted = Wanted(hub.name, asked, missing, separator, levels, taxonomy, min_df=min_df)
+    return replace(read_texts(hub.tables, wanted), revision=hub.revision)
+
+
+def load_hf_numbers(
+    *,
+    path: str,
+    features: str | int | None = None,
+    config: str | None = None,
+    split: str | None = None,
+    revision: str | None = None,
+    label: str | int | None = None,
+    id: str | int | None = None,  # noqa: A002 (what the user calls it)
+    group: str | int | None = None,
+    time: str | int | None = None,
+    separator: str | None = None,
+    missing: str = "error",
+) -> Dataset:
+    """The columns named as `features=height,width`, numbers or lists of them; the label column's classes."""
+    check_missing(missing)
+    hub = _open(path, config, split, revision, label)
+    asked = {"features": features, "label": hub.label, "id": id, "group": group, "time": time}
+    return replace(read_numbers(hub.tables, hub.name, asked, missing, separator), revision=hub.revision)
+
+
+def stamp_hf(*, path: str, revision: str | None = None, taxonomy: str | None = None, **_: object) -> str:
+    """The commit that the name stands for now, asked of the Hub; and what tells the taxonomy's file."""
+    return f"{find_commit(path, revision)} {stamp_files(taxonomy=taxonomy)}"
+
+
+# -- which state of it -----------------------------------------------------------------------------------------------
+
+
+def find_commit(name: str, revision: str | None) -> str:
+    """The commit of a branch or tag, or of what the Hub shows; without the net, the newest that is in its cache."""
+    if revision is not None and _COMMIT.fullmatch(revision):
+        return revision
+    hub = _client("huggingface_hub")
+    missing = f"the Hub has no data set {name!r}, or it is private"
+    try:
+        return str(hub.HfApi().dataset_info(name, revision=revision, timeout=30).sha)
+    except hub.errors.GatedRepoError:
+        raise DataError(
+            f"{name!r} is gated", next_step=f"accept its terms at {_page(name)}, then `hf auth login`"
+        ) from None
+    except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError):
+        raise DataError(missing, next_step=f"look it up at {_page('')}, or `hf auth login`") from None
+    except hub.errors.RevisionNotFoundError:
+        raise DataError(f"{name!r} has no revision {revision!r}", next_step=f"see {_page(name)}/commits") from None
+    except Exception as error:  # whatever the net, a proxy or the Hub may answer: its client has a type for each
+        kept = _newest_kept(name) if revision is None else ""
+        if kept:
+            return kept
+        raise DataError(
+            f"{_page(name)} does not answer ({type(error).__name__}: {error})",
+            next_step="try again when there is a net; a mirror is told by HF_ENDPOINT",
+        ) from error
+
+
+def _newest_kept(name: str) -> str:
+    """The commit of which files were fetched last, by the Hub's own cache; nothing where it has none."""
+    hub = _client("huggingface_hub")
+    try:
+        repos = hub.scan_cache_dir().repos
+    except hub.errors.CacheNotFound:
+        return ""
+    kept = [state for repo in repos if (repo.repo_type, repo.repo_id) == ("dataset", name) for state in repo.revisions]
+    newest = max(kept, key=lambda state: state.last_modified, default=None)
+    return "" if newest is None else str(newest.commit_hash)
+
+
+def _page(name: str) -> str:
+    """Where people look at a data set."""
+    return f"{_client('huggingface_hub').constants.ENDPOINT}/datasets/{name}".rstrip("/")
+
+
+def _client(module: str) -> Any:
+    try:
+        return __import__(module)
+    except ImportError:
+        raise DataError("data of the Hub needs its client", next_step="pip install 'manyclass-harness[hf]'") from None
+
+
+# -- what is in it ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Hub:
+    """A data set as it was opened."""
+
+    name: str
+    revision: str
+    tables: Tables
+    label: str | int | None
+    """As asked for, or the one column whose classes have names."""
+
+
+def _open(path: str, config: str | None, split: str | None, revision: str | None, label: str | int | None) -> _Hub:
+    """Fetch what is not in the Hub's cache, and open it."""
+    commit = find_commit(path, revision)
+    client = _client("datasets")
+    client.disable_progress_bars()
+    try:
+        chosen = _choose_config(client, path, config, commit)
+        splits = client.load_dataset(path, chosen, revision=commit)
+    except DataError:
+        raise
+    except Exception as error:  # the client has a type for each, and what tells most is what it came from
+        cause = error.__cause__ or error
+        raise DataError(
+            f"the client of the Hub cannot read {path!r} ({type(cause).__name__}: {cause})",
+            next_step=f"see {_page(path)}, or download its files and give them to --data",
+        ) from error
+    parts = _choose_parts(path, splits, split)
+    tables = [nullcontext(_table(f"hf:{path}", names, splits)) for names in parts]
+    features = splits[parts[0][0]].features
+    told = label
+    if label is None:
+        named = [name for name, kind in features.items() if _class_names(kind)]
+        told = named[0] if len(named) == 1 else None
+    return _Hub(f"hf:{path}", f"{_page(path)}@{commit}", tables, told)
+
+
+def _choose_config(client: Any, path: str, config: str | None, commit: str) -> str:
+    """The configuration asked for, or the only one, or the one that its owner says is meant."""
+    known = client.get_dataset_config_names(path, revision=commit)
+    if config is not None and config not in known:
+        raise DataError(f"{path!r} has no configuration {config!r}", next_step=f"config= is one of {_listed(known)}")
+    default = client.get_dataset_default_config_name(path, revision=commit)
+    chosen = config or default
+    if chosen is None:
+        raise DataError(
+            f"{path!r} has {len(known)} configurations",
+            next_step=f'say which, as in --data "hf:{path}(config={known[0]})": {_listed(known)}',
+        )
+    return str(chosen)
+
+
+def _choose_parts(path: str, splits: Mapping[str, Any], asked: str | None) -> list[list[str]]:
+    """The splits to read: those asked for; else those that train and those that test, where it has both; else all."""
+    if asked is not None:
+        names = [name.strip() for name in asked.split("+")]
+        for name in names:
+            if name not in splits:
+                raise DataError(f"{path!r} has no split {name!r}", next_step=f"split= is of {_listed(list(splits))}")
+    else:
+        names = list(splits)
+    tests = [name for name in names if PARTS.get(name) == "test"]
+    trains = [name for name in names if PARTS.get(name) in ("train", "validation")]
+    return [trains, tests] if trains and tests else [names]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = ", ..." if len(names) > 20 else ""
+    return f"{', '.join(names[:20])}{more}"
+
+
+def _table(name: str, parts: Sequence[str], splits: Mapping[str, Any]) -> Table:
+    """Splits of one data set as one table, one after the other."""
+    features = splits[parts[0]].features
+    columns = tuple(features)
+    names = {place: _class_names(kind) for place, kind in enumerate(features.values())}
+    values = {place: classes for place, classes in names.items() if classes}
+
+    def read(places: Sequence[int]) -> Cells:
+        wanted = [columns[place] for place in places]
+        rows = chain.from_iterable(_rows(splits[part], wanted) for part in parts)
+        for number, cells in enumerate(rows, 1):
+            yield number, [_named(cell, values.get(place)) for cell, place in zip(cells, places, strict=True)]
+
+    return Table(name, f"{' and '.join(parts)}, Hugging Face", columns, read, values)
+
+
+def _rows(split: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    chosen = split.select_columns(list(dict.fromkeys(columns))).with_format(None)
+    for batch in chosen.iter(batch_size=ROWS_AT_ONCE):
+        yield from zip(*(batch[column] for column in columns), strict=True)
+
+
+def _class_names(feature: Any) -> tuple[str, ...]:
+    """The names of the classes that a column's numbers, or the numbers in its lists, stand for; none for others."""
+    inner = getattr(feature, "feature", feature)
+    return tuple(getattr(inner, "names", None) or ())
+
+
+def _named(cell: Any, names: Sequence[str] | None) -> Any:
+    """A cell whose numbers stand for classes, by their names; -1 is how the Hub writes that there is none."""
+    if names is None or cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, list):
+        return [_named(one, names) for one in cell]
+    return names[cell] if 0 <= cell < len(names) else None

@@ -1,0 +1,224 @@
+"""Made-up pages of a web directory, about as hard as a real one: a class tree, shared words, confused siblings.
+
+What makes `zipf` easy is missing here. The words of a class are words that others use too, frequent ones first; a page
+may say little of its class and much of the groups above it; and on some pages the words are those of a sibling, as
+where an editor filed a page one drawer beside its own. Every class has two rows at least, and the most frequent ones
+about a hundred times as many as the rarest.
+
+Made block by block, and a node's words come from a hash, as in `zipf`. The same parameters give the same data on any
+machine; `draws` and `normals` say how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from harness import Dataset
+from harness_synthetic.draws import (
+    LARGEST,
+    Guide,
+    Whole,
+    below,
+    check_number,
+    check_whole,
+    class_tree,
+    guide,
+    hashed,
+    level_sizes,
+    not_allowed,
+    pick,
+    raw,
+    share,
+    stacked,
+    tally,
+    zipf_sums,
+)
+from harness_synthetic.normals import Reals, normals
+
+NAME = "directory"
+BLOCK_TOKENS = 4_000_000
+"""About how many words are drawn at a time; it decides which bits make which word, so another number is other data."""
+CHUNK_TOKENS = 2**16
+"""How many words are made at a time, so that what is worked on stays in the processor's cache."""
+OWN_WORDS = 40
+"""How many words a class calls its own; a group has twice as many as what is below it."""
+BACKGROUND_SQUARES = 8
+"""How many squared normals make the share of the background; the more, the less pages differ in it."""
+SPREAD = 0.866
+"""Standard deviation of the binary logarithm of a page's length."""
+LONGEST = 8
+"""Pages are at most this many times as long as `words`, and at least a `LONGEST`th of it."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Which words there are: by how frequent they are, and by the nodes of the class tree that use them."""
+
+    names: NDArray[np.int32]
+    """Features by rank: a feature's number says nothing of how frequent it is."""
+    background: Guide
+    level_sizes: list[int]
+
+    @property
+    def depth(self) -> int:
+        return len(self.level_sizes)
+
+    def of_background(self, chance: Whole) -> NDArray[np.int32]:
+        """Words that all pages share, by Zipf's law."""
+        return self.names[self.background.pick(chance)]
+
+    def of_nodes(self, nodes: Whole, level: int, chance: Whole) -> NDArray[np.int32]:
+        """A word of each of these nodes of a level, where 0 is the first below the root.
+
+        The rank of a word is that of u^2, u from 0 to 1: a word ten times as frequent has about three times as many
+        nodes that use it.
+        """
+        n_own = OWN_WORDS << (self.depth - 1 - level)
+        first = sum(self.level_sizes[:level]) * (OWN_WORDS << self.depth)
+        own = np.uint64(first) + nodes * np.uint64(n_own) + pick(chance, zipf_sums(n_own))
+        u = hashed(own, 2**32)
+        rank = (u * u >> np.uint64(32)) * np.uint64(self.names.size) >> np.uint64(32)
+        picked: NDArray[np.int32] = self.names[rank]
+        return picked
+
+
+def make_directory(
+    *,
+    rows: int = 40_000,
+    classes: int = 1_000,
+    features: int = 100_000,
+    words: int = 200,
+    noise: float = 0.65,
+    confused: float = 0.1,
+    depth: int = 3,
+    seed: int = 0,
+) -> Dataset:
+    """Pages of about `words` words; their lengths, and what they say of class and groups, differ much.
+
+    A share of about `noise` of the words comes from a background that all pages share, the rest from the page's class
+    and the groups that it is in; `depth` is that of the class tree. For a share `confused` of the pages the words of
+    the class are those of any class of the same group.
+    """
+    _check(rows=rows, classes=classes, features=features, words=words, depth=depth, seed=seed)
+    check_number(NAME, {"noise": noise, "confused": confused}, {"noise": (0, 1), "confused": (0, 1)})
+    bits = np.random.PCG64(seed)
+    sizes = level_sizes(classes, depth)
+    names = np.argsort(raw(bits, features), kind="stable").astype(np.int32)
+    vocabulary = Vocabulary(names, guide(zipf_sums(features)), sizes)
+    y = _draw_classes(bits, rows, classes)
+    shown = np.where(share(raw(bits, rows), confused), _siblings(bits, y, sizes), y)
+    lengths = _draw_lengths(bits, rows, words)
+    step = max(1, BLOCK_TOKENS // words)
+    parts = (slice(start, start + step) for start in range(0, rows, step))
+    blocks = (_draw_rows(bits, shown[part], lengths[part], vocabulary, noise) for part in parts)
+    X = stacked(blocks, (rows, features), int(lengths.sum()))
+    mean = X.nnz / rows
+    return Dataset(
+        X=X,
+        y=y.astype(np.intp),
+        class_names=tuple(f"class-{position}" for position in range(classes)),
+        taxonomy=class_tree(sizes),
+        found=f"{rows:,} rows of {mean:.0f} non-zeros, {features:,} features, {classes:,} classes; seed {seed}",
+    )
+
+
+def _check(**given: int) -> None:
+    counts = dict.fromkeys(("rows", "features", "words"), (1, LARGEST))
+    check_whole(NAME, given, {**counts, "classes": (2, LARGEST), "depth": (2, 8), "seed": (0, 2**32 - 1)})
+    if given["rows"] < 2 * given["classes"]:
+        allowed = f"at least two for each of the {given['classes']} classes"
+        raise not_allowed(NAME, f"rows={given['rows']}", allowed)
+
+
+# -- the draws, in the order in which they use up the random bits ----------------------------------------------------
+
+
+def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> Whole:
+    """Each class twice, then by Zipf's law begun at a three-hundredth, so that no class is a large share."""
+    every = np.arange(classes, dtype=np.uint64)
+    sizes = np.cumsum(np.uint64(LARGEST) // (every + np.uint64(classes // 300 + 1)), dtype=np.uint64)
+    drawn = np.concatenate([every, every, pick(raw(bits, rows - 2 * classes), sizes)])
+    return drawn[np.argsort(raw(bits, rows), kind="stable")]
+
+
+def _siblings(bits: np.random.PCG64, y: Whole, sizes: list[int]) -> Whole:
+    """For each class one of the same group, itself among them: those with the same remainder."""
+    groups, classes = np.uint64(sizes[-2]), np.uint64(sizes[-1])
+    group = y % groups
+    n_members = (classes - group + groups - np.uint64(1)) // groups
+    return group + groups * below(raw(bits, y.size), n_members)
+
+
+def _draw_lengths(bits: np.random.PCG64, rows: int, words: int) -> NDArray[np.int64]:
+    """Nearly log-normal: 2^x with straight lines between the whole x, which are the same on any machine."""
+    exponent = SPREAD * normals(bits, rows)
+    whole = np.floor(exponent)
+    times = np.ldexp(1.0 + (exponent - whole), whole.astype(np.int64))
+    within = np.clip(times * words, words / LONGEST, words * LONGEST)
+    lengths: NDArray[np.int64] = np.maximum(within, 1.0).astype(np.int64)
+    return lengths
+
+
+def _draw_rows(
+    bits: np.random.PCG64, shown: Whole, lengths: NDArray[np.int64], vocabulary: Vocabulary, noise: float
+) -> csr_array:
+    bounds = _draw_bounds(bits, shown.size, vocabulary.depth, noise)
+    paths = _paths(shown, vocabulary.level_sizes)
+    row = np.repeat(np.arange(shown.size), lengths)
+    source, chance = raw(bits, row.size), raw(bits, row.size)
+    tokens = np.empty(row.size, dtype=np.int32)
+    for start in range(0, row.size, CHUNK_TOKENS):
+        part = slice(start, start + CHUNK_TOKENS)
+        above = _levels_passed(source[part], bounds, row[part])
+        for level in range(-1, vocabulary.depth):
+            at = np.flatnonzero(above == level + 1)
+            if level < 0:
+                tokens[part][at] = vocabulary.of_background(chance[part][at])
+            else:
+                nodes = paths[level][row[part][at]]
+                tokens[part][at] = vocabulary.of_nodes(nodes, level, chance[part][at])
+    return tally(tokens, lengths, vocabulary.names.size)
+
+
+def _draw_bounds(bits: np.random.PCG64, rows: int, depth: int, noise: float) -> list[Whole]:
+    """Where, of 2^53 chances, a row's words are no more of the background, then no more of each level but the last.
+
+    Shares of squared normals are Dirichlet's distribution: some pages hardly speak of their class, some of little else.
+    """
+    squares = np.square(normals(bits, rows * (BACKGROUND_SQUARES + depth))).reshape(rows, -1)
+    background = _sums(squares[:, :BACKGROUND_SQUARES])[-1] * (noise / BACKGROUND_SQUARES)
+    levels = _sums(squares[:, BACKGROUND_SQUARES:] * ((1.0 - noise) / depth))
+    total = background + levels[-1]
+    bounds = [background / total]
+    for level in levels[:-1]:
+        bounds.append((background + level) / total)
+    return [(bound * 2.0**53).astype(np.uint64) for bound in bounds]
+
+
+def _sums(columns: Reals) -> list[Reals]:
+    """Running sums over the columns, added up in a fixed order."""
+    sums = [columns[:, 0]]
+    for column in columns.T[1:]:
+        sums.append(sums[-1] + column)
+    return sums
+
+
+def _paths(classes: Whole, sizes: list[int]) -> list[Whole]:
+    """For each level, the node of each class; node i of a level is in group i modulo the size of the level above."""
+    paths = [classes]
+    for size in sizes[-2::-1]:
+        paths.append(paths[-1] % np.uint64(size))
+    return paths[::-1]
+
+
+def _levels_passed(source: Whole, bounds: list[Whole], row: NDArray[np.int64]) -> NDArray[np.int8]:
+    """How many of its row's bounds each word's chance has passed: 0 for the background, then levels from the top."""
+    chance = source >> np.uint64(11)
+    passed = np.zeros(chance.size, dtype=np.int8)
+    for bound in bounds:
+        passed += chance >= bound[row]
+    return passed

@@ -1,0 +1,110 @@
+"""Learners proposed for data, from the comparisons that plugins bring: what `harness suggest` does."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from harness.api.given_data import describe_data
+from harness.api.preparing import preparer
+from harness.api.request import resource_path
+from harness.api.session import Session, make_session
+from harness.catalog import Catalog
+from harness.choosing import Facts, Measurement, Proposal, nearest_datasets, propose
+from harness.contract import LearnerSpec
+from harness.data.arrays import Header
+from harness.errors import HarnessError, SpecError
+from harness.experiment.dataset_ref import parse_dataset
+from harness.experiment.resolve import resolve_dataset
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """What is known of the data, which measured data is most like it, and who is worth a trial."""
+
+    data: str
+    facts: Facts
+    nearest: tuple[str, ...]
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def command(self) -> str:
+        """What tries them."""
+        learners = ",".join(proposal.learner for proposal in self.proposals)
+        return f'harness run --learners {learners} --data "{self.data}"'
+
+
+def suggest(
+    data: Any,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+) -> Suggestions:
+    """Three learners for one data set, which is one of what `harness.run` takes."""
+    described = describe_data(data, text=text, label=label)
+    names = [described] if isinstance(described, str) else described
+    if len(names) != 1:
+        raise SpecError(f"learners are suggested for one data set at a time, and {len(names)} were given")
+    return suggest_for(names[0], make_session(plugins_dirs, disabled_plugins))
+
+
+def suggest_for(data: str, session: Session) -> Suggestions:
+    """Three learners for a data set as it is written."""
+    header = preparer(session)(resolve_dataset(parse_dataset(data), session.catalog))
+    able = {entry.spec.name for entry in session.catalog.learners if _can_take(entry.spec, header)}
+    measured = [one for one in read_measured(session.catalog) if one.learner in able]
+    if not measured:
+        raise HarnessError("no installed plugin brings measurements of learners that can take this data")
+    facts = facts_of(header)
+    return Suggestions(data, facts, tuple(nearest_datasets(facts, measured)), tuple(propose(facts, measured)))
+
+
+def facts_of(header: Header) -> Facts:
+    """What is known of a data set before anything is trained on it."""
+    return Facts(
+        rows=header.rows,
+        classes=header.classes,
+        features_a_row=None if header.nonzeros is None else header.nonzeros / header.rows,
+        letters=None if header.text_bytes is None else header.text_bytes / header.rows,
+    )
+
+
+def _can_take(spec: LearnerSpec, header: Header) -> bool:
+    """Whether the learner can run on the data at all, as far as that is known beforehand."""
+    if header.multilabel and "multilabel" not in spec.supports:
+        return False
+    if "taxonomy" in spec.needs and header.taxonomy_depth is None:
+        return False
+    return not ("nonnegative" in spec.needs and header.negative)
+
+
+def read_measured(catalog: Catalog) -> list[Measurement]:
+    """What was measured in every registered experiment that brings a file of it."""
+    measured: list[Measurement] = []
+    for entry in catalog.experiments:
+        if entry.spec.measured:
+            measured += read_measurements(resource_path(entry.spec.measured))
+    return measured
+
+
+def read_measurements(path: Path) -> list[Measurement]:
+    """The measurements in a file, a line each."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_measurement(row) for row in csv.DictReader(file)]
+
+
+def _measurement(row: Mapping[str, str]) -> Measurement:
+    facts = Facts(
+        rows=int(row["rows"]),
+        classes=int(row["classes"]),
+        features_a_row=float(row["features_a_row"]) if row["features_a_row"] else None,
+        letters=float(row["letters"]) if row["letters"] else None,
+    )
+    numbers = (float(row["r1"]), float(row["train_seconds"]), float(row["answer_seconds"]))
+    return Measurement(row["dataset"], facts, row["learner"], *numbers)

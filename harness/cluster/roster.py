@@ -1,0 +1,166 @@
+"""Who is there: workers as they come and go, each asked what it is before its first trial, put aside if it differs."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from harness.cluster.calling import Caller, WorkerGone
+from harness.cluster.delivering import Deliveries
+from harness.cluster.describing import CodeTarget, Reference, describe_code, describe_worker, differences
+from harness.cluster.messages import Hello, Wanted, read_hello
+from harness.cluster.parcels import Parcel
+from harness.errors import HarnessError
+from harness.executors.base import Site
+from harness.machine import describe_versions
+
+
+@dataclass(frozen=True)
+class Luggage:
+    """What goes with every trial of a run, and what workers are compared by."""
+
+    code: tuple[Parcel, ...] = ()
+    environments: Mapping[str, Wanted] = field(default_factory=dict)
+    targets: Mapping[str, CodeTarget] = field(default_factory=dict)
+    allow_differences: bool = False
+
+    @cached_property
+    def reference(self) -> Reference:
+        """What this host has."""
+        return Reference(describe_versions(), describe_code(self.targets))
+
+
+@dataclass
+class Member:
+    """A worker that trials may run on."""
+
+    address: str
+    hello: Hello
+    differing: Mapping[str, str] = field(default_factory=dict)
+    """Digests of code that differs from the host's, where that was allowed."""
+    busy: set[str] = field(default_factory=set)
+    """Attempts that it has."""
+
+    @property
+    def name(self) -> str:
+        """As people know it: the name that it was given, with its address where that says more."""
+        return self.hello.name if self.hello.name == self.address else f"{self.hello.name} ({self.address})"
+
+    @property
+    def kind(self) -> str:
+        """Of its machine: the model of its processor."""
+        return self.hello.machine.processor
+
+
+@dataclass(frozen=True)
+class Welcomed:
+    """Workers that were asked: those that may have trials, and why the others may not, by address."""
+
+    members: tuple[Member, ...]
+    refused: Mapping[str, str]
+    gone: tuple[str, ...] = ()
+    """Those that did not answer, by address."""
+
+
+class Roster:
+    """The workers of a cluster, as one run knows them."""
+
+    def __init__(self, caller: Caller, deliveries: Deliveries, luggage: Luggage, tell: Callable[[Any], None]) -> None:
+        self._caller, self._deliveries, self._luggage, self._tell = caller, deliveries, luggage, tell
+        self.members: dict[str, Member] = {}
+        self.aside: dict[str, str] = {}
+        """Workers that get no trial, and why."""
+        self._asked: set[str] = set()
+
+    def look(self, present: Iterable[str]) -> list[Member]:
+        """Take note of who is there now: new ones are asked what they are; gives those that have gone."""
+        there = set(present)
+        lost = [self.members.pop(address) for address in set(self.members) - there]
+        for address in set(self.aside) - there:
+            del self.aside[address]
+        self._asked &= there
+        new = sorted(there - self._asked)
+        if new:
+            self._asked |= set(new)
+            threading.Thread(target=self._welcome, args=(new,), name="harness-welcome", daemon=True).start()
+        return lost
+
+    def is_asking(self) -> bool:
+        """Whether some have been asked and have not answered yet."""
+        return bool(self._asked - set(self.members) - set(self.aside))
+
+    def add(self, welcomed: Welcomed) -> None:
+        """Let those in that may have trials, as far as they are still there."""
+        for member in welcomed.members:
+            if member.address in self._asked:
+                self.members[member.address] = member
+        for address, reason in welcomed.refused.items():
+            if address in self._asked:
+                self.aside[address] = reason
+        self._asked -= set(welcomed.gone)  # who is still there is asked again
+
+    def put_aside(self, member: Member, reason: str) -> None:
+        """Give a worker no more trials."""
+        self.members.pop(member.address, None)
+        self.aside[member.address] = reason
+
+    def site_of(self, member: Member) -> Site:
+        """Where a trial runs that this worker gets."""
+        slots: Counter[str] = Counter()
+        for other in self.members.values():
+            slots[other.hello.host] += other.hello.slots
+        hello = member.hello
+        versions = {**hello.versions, **member.differing}
+        return Site(member.name, hello.machine, versions, at_once=max(1, slots[hello.host]))
+
+    # -- in a thread of its own --------------------------------------------------------------------------------------
+
+    def _welcome(self, addresses: list[str]) -> None:
+        members: list[Member] = []
+        refused: dict[str, str] = {}
+        with contextlib.suppress(OSError):  # the scheduler has gone, which is noticed elsewhere
+            for address, answer in self._ask(addresses).items():
+                try:
+                    members.append(self._judge(address, self._complete(address, answer)))
+                except WorkerGone:
+                    continue
+                except (HarnessError, ValueError) as error:
+                    refused[address] = str(error)
+        gone = set(addresses) - set(refused) - {member.address for member in members}
+        self._tell(Welcomed(tuple(members), refused, tuple(gone)))
+
+    def _ask(self, addresses: list[str]) -> dict[str, Any]:
+        return self._caller.call_all(addresses, describe_worker, self._luggage.targets, self._luggage.code)
+
+    def _complete(self, address: str, answer: Any) -> Hello:
+        """What a worker says once it has all code that is sent along."""
+        hello = _read(answer)
+        if hello.lacking:
+            lacking = [parcel for parcel in self._luggage.code if parcel.name in hello.lacking]
+            self._deliveries.deliver(hello.home, address, lacking)
+            hello = _read(self._ask([address])[address])
+        if hello.lacking:
+            raise HarnessError(f"does not keep what it is sent: {', '.join(hello.lacking)}")
+        return hello
+
+    def _judge(self, address: str, hello: Hello) -> Member:
+        """A member; HarnessError names what it has that is not as it is here."""
+        reference = self._luggage.reference
+        told = differences(reference, hello)
+        if not told:
+            return Member(address, hello)
+        if not self._luggage.allow_differences:
+            raise HarnessError(f"has {', '.join(told)}", culprit=hello.name)
+        other = {name: digest for name, digest in hello.code.items() if reference.code.get(name) != digest}
+        return Member(address, hello, {f"code of {name}": digest for name, digest in other.items()})
+
+
+def _read(answer: Any) -> Hello:
+    if isinstance(answer, HarnessError):
+        raise answer
+    return read_hello(answer)

@@ -1,0 +1,154 @@
+"""Dense rows, such as embeddings: weights in a matrix, classes x features, and scores by the BLAS, block by block.
+
+Learning goes instance by instance all the same. The scores of a block of rows are found at once, by the weights as they
+are before it; when an instance moves a class, the scores of those behind it are corrected by their products with it:
+
+    <w_c + a x_q, x_r> = <w_c, x_r> + a <x_q, x_r>
+
+So the updates are those of one instance after the other, but for the rounding of sums in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, float64, int32, int64, void
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.arrays import Array, frozen
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.dense import spread_out
+from harness.sdk.kernels.density import RANKED_ROWS, Vectors
+from harness.sdk.kernels.edges import Edges
+from harness.sdk.kernels.rows import MOST_EDGES, Rows, freeze
+from harness.sdk.kernels.topk import fill_top_k
+from harness.sdk.threads import one_blas_thread
+
+BLOCK_ROWS = 64
+"""So many instances are learned from at once: longer blocks score faster, and have more to correct."""
+
+
+class Block(NamedTuple):
+    """Some instances to be learned from, one after the other."""
+
+    numbers: NDArray[np.int64]
+    """Which of all instances they are."""
+    rows: Vectors
+    scores: Vectors
+    """Of each instance and class, by the weights as they are when its turn comes."""
+    products: Vectors
+    """<x_q, x_r> of all pairs."""
+
+
+WEIGHTS = writes(float32, 2)
+"""W, classes x features."""
+BLOCK = named(Block, reads(int64), reads(float32, 2), writes(float32, 2), reads(float32, 2))
+
+
+def as_matrix(rows: Rows, n_classes: int) -> Vectors:
+    """The weights of an index as a matrix, features x classes."""
+    matrix = np.zeros((rows.start.size, n_classes), np.float32)
+    spread_out(freeze(rows), MOST_EDGES, n_classes, matrix.reshape(-1))
+    return matrix
+
+
+def matrix_edges(matrix: Vectors) -> Edges:
+    """The weights of such a matrix other than 0, as the edges of an index."""
+    kept = matrix != 0
+    indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1), dtype=np.int64)])
+    classes = np.broadcast_to(np.arange(matrix.shape[1], dtype=np.uint32), matrix.shape)
+    return Edges(indptr, classes[kept], matrix[kept])
+
+
+# -- learning
+
+
+class RowBlock(NamedTuple):
+    """Some rows, and what is known of them without any weights."""
+
+    numbers: NDArray[np.int64]
+    values: Vectors
+    products: Vectors
+
+
+def row_blocks(X: Vectors, order: NDArray[np.int64]) -> Iterator[RowBlock]:
+    """The rows in this order, some at a time."""
+    for first in range(0, order.size, BLOCK_ROWS):
+        numbers = order[first : first + BLOCK_ROWS]
+        values = X[numbers]
+        yield RowBlock(frozen(numbers), frozen(values), frozen(values @ values.T))
+
+
+def scored(rows: RowBlock, scores: Vectors) -> Block:
+    """A block to be learned from, by scores that are its own to change, before the next one is scored."""
+    return Block(rows.numbers, rows.values, scores, rows.products)
+
+
+@helper()
+def move_class(W: Array, c: Any, amount: float, x: Array) -> None:
+    """w_c += amount x, rounded as an index rounds it"""
+    for f in range(np.uint64(x.size)):
+        W[c, f] += amount * np.float64(x[f])
+
+
+@helper()
+def correct_scores(block: Block, r: Any, c: Any, amount: float, shift: float = 0.0) -> None:
+    """The scores of class c for the instances behind number r, after it has moved by this amount along that one.
+
+    A bias adds its square to each product: the shift.
+    """
+    for q in range(np.uint64(r + 1), np.uint64(block.numbers.size)):
+        block.scores[q, c] += amount * (np.float64(block.products[r, q]) + shift)
+
+
+@helper()
+def correct_all_scores(block: Block, r: Any, amounts: Array, shift: float) -> None:
+    """The same for all classes at once."""
+    for q in range(np.uint64(r + 1), np.uint64(block.numbers.size)):
+        product = block.products[r, q] + np.float32(shift)
+        for c in range(np.uint64(amounts.size)):
+            block.scores[q, c] += product * amounts[c]
+
+
+# -- ranking
+
+
+def rank_vectors(
+    matrix: Vectors, X: Vectors, base: NDArray[np.float64], k: int, *, empty_too: bool = False
+) -> NDArray[np.int32]:
+    """The k best classes of each row, best first, by <w_c, x> + base_c in float32; -1 pads.
+
+    A row of zeros ranks nothing, unless it is said that it does.
+    """
+    ranked = np.empty((X.shape[0], k), np.int32)
+    with one_blas_thread():
+        for first in range(0, X.shape[0], RANKED_ROWS):
+            rows = X[first : first + RANKED_ROWS]
+            fill_vector_ranks(rows @ matrix, base, ranked[first : first + RANKED_ROWS])
+    if not empty_too:
+        ranked[~X.any(axis=1)] = -1
+    return ranked
+
+
+@kernel(void(writes(float32, 2), reads(float64), writes(int32, 2)), **LEAN)
+def fill_vector_ranks(scores: Array, base: Array, ranked: Array) -> None:
+    for i in range(ranked.shape[0]):
+        for c in range(np.uint64(base.size)):
+            scores[i, c] += np.float32(base[c])
+        fill_top_k(scores[i], ranked[i])
+
+
+def score_vectors(
+    matrix: Vectors, X: Vectors, base: NDArray[np.float64], ranks: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """What the classes at these positions score in each row, to the last bit as ranking has it; 0 beside pads."""
+    scores = np.zeros(ranks.shape)
+    with one_blas_thread():
+        for first in range(0, X.shape[0], RANKED_ROWS):
+            part = slice(first, first + RANKED_ROWS)
+            all_scores = X[part] @ matrix + base.astype(np.float32)
+            scores[part] = np.take_along_axis(all_scores, np.maximum(ranks[part], 0), axis=1)
+    scores[ranks < 0] = 0.0
+    return scores

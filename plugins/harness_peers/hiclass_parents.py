@@ -1,0 +1,90 @@
+"""HiClass: a classifier at each parent node of the data's own class tree."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any, Self
+
+import numpy as np
+from hiclass import LocalClassifierPerParentNode
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from harness.contract import Taxonomy
+from harness.sdk.threads import allowed_threads
+from harness_peers.peer import rows_of
+
+
+class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """HiClass's LocalClassifierPerParentNode: from the root down, one classifier chooses among the children of a node.
+
+    It gives one class a row: its probabilities depend on which rows are asked about together.
+
+    When to use
+    -----------
+    A class tree that means something, and mistakes that shall stay within a branch.
+
+    References
+    ----------
+    Miranda, Koehnecke, Renard, HiClass: a Python library for local hierarchical classification compatible with
+    scikit-learn, JMLR 24, 2023.
+
+    Parameters
+    ----------
+    local_classifier : a scikit-learn classifier; None for its LogisticRegression.
+    replace_classifiers : whether a node with one child needs no classifier.
+    """
+
+    model_: Any
+    classes_: NDArray[Any]
+
+    def __init__(self, *, local_classifier: Any = None, replace_classifiers: bool = True) -> None:
+        self.local_classifier = local_classifier
+        self.replace_classifiers = replace_classifiers
+
+    def fit(self, X: Any, y: Any, *, taxonomy: Taxonomy) -> Self:
+        """Train the classifiers of all nodes with training rows below them."""
+        self.classes_, position = np.unique(np.asarray(y), return_inverse=True)
+        paths = paths_to(self.classes_, taxonomy)
+        self.model_ = LocalClassifierPerParentNode(
+            local_classifier=self.local_classifier,
+            replace_classifiers=self.replace_classifiers,
+            n_jobs=allowed_threads(),
+        )
+        self.model_.fit(rows_of(X), paths[position])
+        self._leaves = {path[path != ""][-1]: place for place, path in enumerate(paths)}
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        found = np.asarray(self.model_.predict(rows_of(X))).reshape(-1, self._depth)
+        ends = [path[path != ""][-1] for path in found]
+        return self.classes_[[self._leaves[end] for end in ends]]
+
+    @property
+    def _depth(self) -> int:
+        return int(self.model_.max_levels_)
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the tree with its classifiers, as pickle writes them."""
+        return len(pickle.dumps(self.model_.hierarchy_))
+
+
+def paths_to(classes: NDArray[Any], taxonomy: Taxonomy) -> NDArray[Any]:
+    """For each class the nodes from below the root down to it, by name, "" behind the last.
+
+    A class at an inner node gets a leaf of its own below it: what has children is never an answer.
+    """
+    has_children = np.zeros(taxonomy.parent.size, dtype=bool)
+    has_children[taxonomy.parent[taxonomy.parent >= 0]] = True
+    paths = []
+    for label in classes:
+        node = int(taxonomy.class_node[label])
+        path = [f"class {label}"] if has_children[node] else []
+        while taxonomy.parent[node] >= 0:
+            path.append(f"node {node}")
+            node = int(taxonomy.parent[node])
+        paths.append(path[::-1])
+    depth = max(map(len, paths))
+    return np.array([path + [""] * (depth - len(path)) for path in paths], dtype=object).astype(str)

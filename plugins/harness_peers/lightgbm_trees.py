@@ -1,0 +1,90 @@
+"""LightGBM: gradient boosting, a tree for each class in each round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+
+from harness.sdk.kernels.instances import Labels
+from harness.sdk.threads import allowed_threads
+from harness_peers.peer import ScoringPeer, rows_of
+
+
+class LightGBM(ScoringPeer):
+    """LightGBM with one softmax over all classes: each round grows a decision tree for every class.
+
+    When to use
+    -----------
+    Few classes and few dense features. Each round costs as many trees as there are classes.
+
+    References
+    ----------
+    Ke, Meng, Finley, Wang, Chen, Ma, Ye, Liu, LightGBM: a highly efficient gradient boosting decision tree, NIPS 2017.
+
+    Parameters
+    ----------
+    num_iterations : rounds.
+    learning_rate : how much a round counts.
+    num_leaves : leaves of a tree at most.
+    max_depth : the depth at most; -1 for no limit.
+    min_data_in_leaf : rows of a leaf at least.
+    max_bin : steps that the values of a feature are rounded to.
+    feature_fraction : the share of features that a tree may use.
+    lambda_l2 : weight of the penalty.
+    random_state : its seed.
+    """
+
+    booster_: Any
+
+    def __init__(
+        self,
+        *,
+        num_iterations: int = 100,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_data_in_leaf: int = 20,
+        max_bin: int = 255,
+        feature_fraction: float = 1.0,
+        lambda_l2: float = 0.0,
+        random_state: int | None = None,
+    ) -> None:
+        self.num_iterations = num_iterations
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_data_in_leaf = min_data_in_leaf
+        self.max_bin = max_bin
+        self.feature_fraction = feature_fraction
+        self.lambda_l2 = lambda_l2
+        self.random_state = random_state
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        """Rows and labels; their values are sorted into bins within the clock, since that is a part of learning."""
+        return lightgbm.Dataset(csr_matrix(rows), labels.indices)
+
+    def _train(self, rows: Any) -> None:
+        settings = {name: value for name, value in self.get_params().items() if name != "random_state"}
+        settings |= {
+            "objective": "multiclass",
+            "num_class": self.classes_.size,
+            "num_threads": allowed_threads(),
+            "seed": self.random_state or 0,
+            "deterministic": True,
+            "verbosity": -1,
+        }
+        self.booster_ = lightgbm.train(settings, rows)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes: the probability of each."""
+        scores = self.booster_.predict(csr_matrix(rows_of(X)), num_threads=allowed_threads())
+        return np.asarray(scores, dtype=np.float64)
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the model as LightGBM writes it."""
+        return len(self.booster_.model_to_string().encode())

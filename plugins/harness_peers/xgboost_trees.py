@@ -1,0 +1,94 @@
+"""XGBoost: gradient boosting, a tree for each class in each round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xgboost
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, csr_matrix
+
+from harness.sdk.kernels.instances import Labels
+from harness.sdk.threads import allowed_threads
+from harness_peers.peer import ScoringPeer, rows_of
+
+
+class XGBoost(ScoringPeer):
+    """XGBoost with one softmax over all classes: each round grows a decision tree for every class.
+
+    When to use
+    -----------
+    Few classes and few dense features. Each round costs as many trees as there are classes.
+
+    References
+    ----------
+    Chen, Guestrin, XGBoost: a scalable tree boosting system, KDD 2016.
+
+    Parameters
+    ----------
+    n_estimators : rounds.
+    learning_rate : how much a round counts.
+    max_depth : the depth at most.
+    min_child_weight : the weight of the rows of a leaf at least.
+    max_bin : steps that the values of a feature are rounded to.
+    subsample : the share of rows that a tree is grown from.
+    colsample_bytree : the share of features that a tree may use.
+    reg_lambda : weight of the penalty.
+    tree_method : hist, approx or exact.
+    random_state : its seed.
+    """
+
+    booster_: Any
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 100,
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        min_child_weight: float = 1.0,
+        max_bin: int = 256,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        reg_lambda: float = 1.0,
+        tree_method: str = "hist",
+        random_state: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_child_weight = min_child_weight
+        self.max_bin = max_bin
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.reg_lambda = reg_lambda
+        self.tree_method = tree_method
+        self.random_state = random_state
+
+    def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
+        return xgboost.DMatrix(csr_matrix(rows), labels.indices, nthread=allowed_threads())
+
+    def _train(self, rows: Any) -> None:
+        settings = self.get_params()
+        rounds = settings.pop("n_estimators")
+        seed = settings.pop("random_state")
+        settings |= {
+            "objective": "multi:softprob",
+            "num_class": self.classes_.size,
+            "nthread": allowed_threads(),
+            "seed": seed or 0,
+            "verbosity": 0,
+        }
+        self.booster_ = xgboost.train(settings, rows, rounds)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes: the probability of each."""
+        rows = xgboost.DMatrix(csr_matrix(rows_of(X)), nthread=allowed_threads())
+        scores = self.booster_.predict(rows)
+        return np.asarray(scores, dtype=np.float64).reshape(-1, self.classes_.size)
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the model as XGBoost writes it."""
+        return len(self.booster_.save_raw())

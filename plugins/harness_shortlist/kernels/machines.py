@@ -1,0 +1,205 @@
+"""Linear support vector machines, squared hinge, each on its own few rows, by coordinate descent in the dual.
+
+    min_w  1/2 ||w||^2 + C sum_i max(0, 1 - y_i <w, x_i>)^2
+    max_a  sum_i a_i - 1/2 ||w||^2 - D/2 sum_i a_i^2,   a_i >= 0,   w = sum_i a_i y_i x_i,   D = 1 / (2 C)
+
+The bias is the weight of a constant feature 1 (Hsieh and others, ICML 2008). All machines are trained in one space, one
+after the other: what a machine costs depends on its rows, not on the number of features.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, float64, int64, uint32, uint64
+from numpy.typing import NDArray
+
+from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.signatures import INSTANCES
+from harness_shortlist.kernels.pairs import PAIRS, Pairs
+
+IDLE_SHARE = 0.1
+"""An a_i whose gradient is below this share of the tolerance stays as it is."""
+
+
+class Goal(NamedTuple):
+    """The price of a loss, and how well is solved: no projected gradient beyond the tolerance, or so many sweeps."""
+
+    C: float
+    tolerance: float
+    most_sweeps: int
+    prune: float
+    """Weights of no larger size are not stored."""
+
+
+GOAL = named(Goal, float64, float64, int64, float64)
+
+
+class Training(NamedTuple):
+    """Space for one machine at a time; `w` is all 0 between machines."""
+
+    w: NDArray[np.float32]
+    """The last one belongs to the bias."""
+    alpha: NDArray[np.float64]
+    order: NDArray[np.uint32]
+    random: NDArray[np.uint64]
+
+
+TRAINING = named(Training, writes(float32), writes(float64), writes(uint32), writes(uint64))
+
+
+class Found(NamedTuple):
+    """What was learned: the weights of machine z are those between `start[z]` and `start[z + 1]`."""
+
+    start: NDArray[np.int64]
+    features: NDArray[np.uint32]
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    sweeps: NDArray[np.int64]
+    """One more than allowed for a machine that did not keep the tolerance."""
+
+
+FOUND = named(Found, writes(int64), writes(uint32), writes(float32), writes(float32), writes(int64))
+
+
+@helper()
+def product(instances: Instances, i: Any, w: Array) -> Any:
+    """<w, x_i>, in two sums side by side: one alone would wait for itself at each step."""
+    one, two = np.float32(0.0), np.float32(0.0)
+    indices, data = instances.indices, instances.data
+    j, end = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])
+    while j + np.uint64(2) <= end:
+        one += w[np.uint32(indices[j])] * data[j]
+        two += w[np.uint32(indices[j + np.uint64(1)])] * data[j + np.uint64(1)]
+        j += np.uint64(2)
+    if j < end:
+        one += w[np.uint32(indices[j])] * data[j]
+    return one + two
+
+
+@helper()
+def add_instance(instances: Instances, i: Any, amount: Any, w: Array) -> None:
+    """w += amount x_i"""
+    for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])):
+        w[np.uint32(instances.indices[j])] += amount * instances.data[j]
+
+
+@helper()
+def draw_number(random: Array, below: Any) -> Any:
+    """A number from 0 to below - 1: xorshift, the high bits scaled."""
+    state = random[0]
+    state ^= state << np.uint64(13)
+    state ^= state >> np.uint64(7)
+    state ^= state << np.uint64(17)
+    random[0] = state
+    return ((state >> np.uint64(32)) * below) >> np.uint64(32)
+
+
+@helper()
+def shuffle(order: Array, n: Any, random: Array) -> None:
+    """The first n in a random order."""
+    for p in range(np.uint64(n)):
+        other = p + draw_number(random, np.uint64(n) - p)
+        order[p], order[other] = order[other], order[p]
+
+
+@helper()
+def sweep(
+    instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: Training, active: Any
+) -> Any:
+    """Improve the a_i of each active row in turn; one at 0 that wants to stay there is active no more.
+
+    Gives how many are active still, and the largest size of a projected gradient.
+    """
+    w, alpha, order, _ = space
+    last, ridge = np.uint32(w.size - 1), 0.5 / goal.C
+    kept, worst = np.uint64(0), 0.0
+    for s in range(active):
+        p = order[s]
+        i, a, y = rows[p], alpha[p], np.float64(signs[p])
+        gradient = y * np.float64(product(instances, i, w) + w[last]) - 1.0 + ridge * a
+        if a == 0 and gradient >= 0:
+            continue
+        order[s], order[kept] = order[kept], p
+        kept += np.uint64(1)
+        size = abs(gradient)
+        worst = max(worst, size)
+        if size <= IDLE_SHARE * goal.tolerance:
+            continue
+        target = max(0.0, a - gradient / (squares[i] + 1.0 + ridge))
+        alpha[p] = target
+        change = np.float32((target - a) * y)
+        add_instance(instances, i, change, w)
+        w[last] += change
+    return kept, worst
+
+
+@helper()
+def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: Training) -> int:
+    """Train one machine from nothing, until a sweep over all of its rows finds the tolerance kept.
+
+    Between such sweeps those rows alone are gone through that want to move. Gives the number of all sweeps, or one
+    more than allowed.
+    """
+    n = np.uint64(rows.size)
+    for p in range(n):
+        space.alpha[p] = 0.0
+        space.order[p] = p
+    active, whole = n, True
+    for number in range(1, goal.most_sweeps + 1):
+        shuffle(space.order, active, space.random)
+        active, worst = sweep(instances, squares, rows, signs, goal, space, active)
+        if worst <= goal.tolerance:
+            if whole:
+                return number
+            active, whole = n, True
+        else:
+            whole = False
+    return goal.most_sweeps + 1
+
+
+@helper()
+def store(instances: Instances, rows: Array, goal: Goal, space: Training, found: Found, z: Any, place: Any) -> bool:
+    """Move the weights of machine z to where they stay, and leave w all 0; False where they have no room."""
+    w, end = space.w, found.start[z]
+    for p in range(np.uint64(rows.size)):
+        if space.alpha[p] == 0:
+            continue
+        i = rows[p]
+        for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])):
+            f = np.uint32(instances.indices[j])
+            if abs(w[f]) > goal.prune and place < found.features.size:
+                found.features[place], found.weights[place] = f, w[f]
+            place += abs(w[f]) > goal.prune
+            w[f] = 0.0
+    fits = bool(place <= found.features.size)
+    found.bias[z], w[w.size - 1] = w[w.size - 1], 0.0
+    found.start[z + 1] = place if fits else end
+    return fits
+
+
+@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, TRAINING, FOUND, int64, int64), nogil=True, **LEAN)
+def train_machines(
+    instances: Instances,
+    squares: Array,
+    pairs: Pairs,
+    goal: Goal,
+    space: Training,
+    found: Found,
+    first: int,
+    seed: int,
+) -> int:
+    """Train the machines from number `first` on; gives how many have been, from 0: all, or those that found room."""
+    for z in range(first, pairs.start.size - 1):
+        lo, hi = pairs.start[z], pairs.start[z + 1]
+        rows, signs = pairs.rows[lo:hi], pairs.signs[lo:hi]
+        space.random[0] = (np.uint64(seed) << np.uint64(32)) + np.uint64(2 * z + 1)  # whatever was trained before it
+        for _ in range(4):  # states that differ in few bits give numbers that differ little
+            draw_number(space.random, np.uint64(2))
+        found.sweeps[z] = solve(instances, squares, rows, signs, goal, space)
+        if not store(instances, rows, goal, space, found, z, found.start[z]):
+            return z
+    return pairs.start.size - 1

@@ -1,0 +1,21 @@
+"""What this plugin brings, by name only: no learner is imported here."""
+
+from __future__ import annotations
+
+from harness import LearnerSpec, hookimpl
+
+
+@hookimpl
+def harness_learners() -> list[LearnerSpec]:
+    """It is built round another learner: shortlist(ff), shortlist(pa, candidates=10)."""
+    return [
+        LearnerSpec(
+            name="shortlist",
+            load="harness_shortlist.shortlist:Shortlist",
+            kind="flat",
+            summary="one learner proposes some classes a row, support vector machines decide among them",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_shortlist.shortlist",),
+            wraps="learner",
+        ),
+    ]

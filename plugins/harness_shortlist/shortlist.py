@@ -1,0 +1,275 @@
+"""Shortlist: one learner proposes some classes for each row, support vector machines decide among them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from harness.sdk import archive, rules
+from harness.sdk.description import class_named
+from harness.sdk.estimator import Classifier, Matrix
+from harness.sdk.kernels.arrays import frozen
+from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.wrapping import fresh, index_size, pack_models, positions_by, unpack_models
+from harness_shortlist.grouping import group_classes
+from harness_shortlist.kernels.deciding import Judging, Tables, Weights, build_tables, fill_ranks, judge
+from harness_shortlist.kernels.machines import Goal
+from harness_shortlist.kernels.pairs import NO_GROUP, list_pairs
+from harness_shortlist.training import priors_of_places, train
+
+PROPOSERS = {"ff": "harness_index.ff:FF"}
+"""Looked up when one is needed: plugins do not import each other."""
+
+
+def _proposer_tells_edges(learner: Shortlist) -> bool:
+    return isinstance(learner.learner, str) or hasattr(learner.learner, "edges_touched")
+
+
+class Shortlist(Classifier):
+    """A proposer names some candidates for each row; linear support vector machines, squared hinge, decide.
+
+    The machine of a class is trained on its own rows and on those that it was proposed for by mistake: the hard ones.
+    Classes that are alike form groups, each with a machine that is trained likewise. A candidate is worth
+    -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of its place
+    among the candidates.
+
+    The defaults are chosen on validation parts (docs/learners.md).
+
+    When to use
+    -----------
+    Hundreds to tens of thousands of classes with texts, where accuracy near that of machines over all classes is
+    wanted in a fraction of their time.
+
+    References
+    ----------
+    Hsieh et al., A dual coordinate descent method for large-scale linear SVM, ICML 2008, for the machines. Prabhu et
+    al., Parabel, WWW 2018, for balanced groups of classes and the worth of a score.
+
+    Parameters
+    ----------
+    learner : who proposes: any learner with `rank`, or scores for all classes; "ff" for feature focus as it is by
+        default.
+    candidates : how many classes it proposes for a row, in training and in ranking.
+    C : the price of a loss.
+    group_classes : the most classes in a group; None for no groups. Nor are there any with no more classes than that.
+    group_share : how much the machine of the group counts.
+    prior : how much the place among the candidates counts.
+    tol : training of a machine ends when no projected gradient is larger.
+    max_sweeps : the most sweeps over the rows of a machine.
+    prune : weights of no larger size are not stored.
+    random_state : seed of the orders, the groups and the proposer; equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : the classes, in the order of their positions.
+    proposer_ : the learner that proposes, fitted.
+    weights_ : the machines of the classes, then those of the groups, a `harness_shortlist.kernels.deciding.Weights`.
+    bias_, group_of_ : by machine, its bias; by class, the machine of its group.
+    sweeps_ : the sweeps that each machine took.
+    index_size_, index_bytes_ : non-zero weights and bytes, with those of the proposer where it tells them.
+    n_features_in_ : the number of features.
+    """
+
+    takes_several: ClassVar[bool] = True
+    learned: ClassVar[str] = "tables_"
+    records: ClassVar[Mapping[str, archive.RecordClass]] = {"weights_": Weights}
+
+    proposer_: Any
+    weights_: Weights
+    bias_: NDArray[np.float32]
+    group_of_: NDArray[np.uint32]
+    sweeps_: NDArray[np.int64]
+    tables_: Tables
+
+    def __init__(
+        self,
+        learner: Any = "ff",
+        *,
+        candidates: int = 20,
+        C: float = 1.5,
+        group_classes: int | None = 64,
+        group_share: float = 0.5,
+        prior: float = 0.2,
+        tol: float = 0.3,
+        max_sweeps: int = 100,
+        prune: float = 0.05,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.learner = learner
+        self.candidates = candidates
+        self.C = C
+        self.group_classes = group_classes
+        self.group_share = group_share
+        self.prior = prior
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+        self.prune = prune
+        self.random_state = random_state
+
+    def fit(self, X: Matrix, y: ArrayLike) -> Self:
+        """Train the proposer, then the machines on what it proposes for the training rows."""
+        rows, labels = self._begin(X, y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.proposer_ = self._train_proposer(rows, y, seed)
+        proposed = positions_by(self.proposer_, rows, int(self.candidates)).astype(np.int32, copy=False)
+        self.group_of_ = self._group(rows, labels, seed)
+        n_groups = np.unique(self.group_of_[self.group_of_ != NO_GROUP]).size
+        pairs = list_pairs(labels, proposed, self.group_of_, self.classes_.size + n_groups)
+        goal = Goal(float(self.C), float(self.tol), int(self.max_sweeps), float(self.prune))
+        found = train(as_instances(rows), rows.shape[1], pairs, goal, seed)
+        self.weights_ = Weights(found.start, found.features, found.weights)
+        self.bias_ = found.bias
+        self.sweeps_ = np.minimum(found.sweeps, self.max_sweeps)
+        self.tables_ = build_tables(self.weights_, self.bias_, self.group_of_)
+        late = int((found.sweeps > self.max_sweeps).sum())
+        if late:
+            warnings.warn(f"{late} machines are not within tol after {self.max_sweeps} sweeps", ConvergenceWarning, 2)
+        return self
+
+    def _train_proposer(self, rows: csr_array, y: ArrayLike, seed: int) -> Any:
+        learner = class_named(PROPOSERS[self.learner])() if isinstance(self.learner, str) else self.learner
+        proposer = fresh(learner, seed).fit(rows, y)
+        if not np.array_equal(proposer.classes_, self.classes_):
+            raise ValueError(f"learner={self.learner!r}: it was given other classes than it knows after training")
+        return proposer
+
+    def _group(self, rows: csr_array, labels: Labels, seed: int) -> NDArray[np.uint32]:
+        """By class: the number of its group's machine."""
+        n_classes = self.classes_.size
+        if self.group_classes is None or n_classes <= self.group_classes:
+            return np.full(n_classes, NO_GROUP)
+        groups = group_classes(rows, labels, n_classes, int(self.group_classes), np.random.default_rng(seed))
+        return (n_classes + groups).astype(np.uint32)
+
+    # -- asking
+
+    def _get_ready(self) -> None:
+        if isinstance(self.proposer_, Classifier):
+            self.proposer_._get_ready()  # before the rows are shared out among threads
+
+    def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
+        proposed = self._propose(X, k)
+        ranked = np.empty((X.shape[0], k), np.int32)
+        values, _ = self._judge(X, proposed)
+        fill_ranks(proposed, values, ranked)
+        return ranked
+
+    def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """What the classes at these positions, such as `rank` gives them, are worth in each row; 0 beside pads.
+
+        A class that was not proposed counts as if it stood behind all that were.
+        """
+        rows = self._known(X)
+        proposed = self._propose(rows, ranks.shape[1])
+        values, _ = self._judge(rows, np.ascontiguousarray(ranks, np.int32), places_among(proposed, ranks))
+        return np.where(ranks >= 0, values, 0.0)
+
+    def _propose(self, rows: csr_array, k: int) -> NDArray[np.int32]:
+        proposed = positions_by(self.proposer_, rows, max(int(self.candidates), k))
+        return np.ascontiguousarray(proposed, np.int32)
+
+    def _judge(
+        self, rows: csr_array, proposed: NDArray[np.int32], places: NDArray[np.intp] | None = None
+    ) -> tuple[NDArray[np.float64], int]:
+        """What each candidate is worth, and the number of edges read; `places` where they are not as proposed."""
+        n_machines = self.bias_.size
+        values = np.empty(proposed.shape)
+        priors = priors_of_places(float(self.prior), max(int(self.candidates), proposed.shape[1]) + 1)
+        judging = Judging(
+            priors=frozen(priors if places is None else np.zeros_like(priors)),
+            group_share=float(self.group_share),
+            values=np.zeros(n_machines),
+            asked=np.zeros(n_machines, np.int64),
+            read=np.zeros(1, np.int64),
+        )
+        tables = Tables(*(frozen(array) for array in self.tables_))  # those of a pickled learner are no more
+        judge(tables, as_instances(rows), proposed, judging, values)
+        if places is not None:
+            values += priors[places]
+        return values, int(judging.read[0])
+
+    @property
+    def index_size_(self) -> int:
+        """The number of stored weights, those of the proposer among them where it tells."""
+        check_is_fitted(self)
+        return self.weights_.weights.size + (index_size(self.proposer_) or 0)
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the tables, and of the proposer's index where it tells."""
+        check_is_fitted(self)
+        own = sum(array.nbytes for array in self.tables_)
+        return own + int(getattr(self.proposer_, "index_bytes_", 0))
+
+    @available_if(_proposer_tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
+        """Edges read per active feature, by the proposer and by the machines of its candidates together."""
+        rows = self._known(X)
+        active = int(np.count_nonzero(rows.data))
+        _, read = self._judge(rows, self._propose(rows, k))
+        return float(self.proposer_.edges_touched(rows, k)) + (read / active if active else 0.0)
+
+    # -- files
+
+    def _fitted(self) -> dict[str, Any]:
+        fitted = super()._fitted()
+        del fitted["tables_"]  # made of the weights
+        fitted.update(pack_models([fitted.pop("proposer_")]))
+        return fitted
+
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        (self.proposer_,) = unpack_models(fitted)
+        super()._take_up(fitted)
+        check_machines(self.weights_, self.bias_, self.group_of_, self.n_features_in_, self.classes_.size)
+        if not np.array_equal(self.proposer_.classes_, self.classes_):
+            raise ValueError("its proposer knows other classes")
+        self.tables_ = build_tables(self.weights_, self.bias_, self.group_of_)
+
+    def _rules(self) -> dict[str, rules.Rule]:
+        asks = any(hasattr(self.learner, name) for name in ("rank", "decision_function", "predict_proba"))
+        named = isinstance(self.learner, str) and self.learner in PROPOSERS
+        return {
+            "learner": (named or asks, f"a learner with rank or scores, or one of {', '.join(PROPOSERS)}"),
+            "candidates": rules.count(self.candidates),
+            "C": rules.positive(self.C),
+            "group_classes": rules.optional(self.group_classes, rules.count(self.group_classes, 2)),
+            "group_share": rules.not_negative(self.group_share),
+            "prior": rules.not_negative(self.prior),
+            "tol": rules.positive(self.tol),
+            "max_sweeps": rules.count(self.max_sweeps),
+            "prune": rules.not_negative(self.prune),
+        }
+
+
+def places_among(proposed: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.intp]:
+    """By row and rank: the place of that class among those proposed, from 0; behind all where it is not."""
+    places = np.empty(ranks.shape, np.intp)
+    for column in range(ranks.shape[1]):
+        same = proposed == ranks[:, [column]]
+        places[:, column] = np.where(same.any(axis=1), same.argmax(axis=1), proposed.shape[1])
+    return places
+
+
+def check_machines(
+    weights: Weights, bias: NDArray[Any], group_of: NDArray[Any], n_features: int, n_classes: int
+) -> None:
+    """Raise ValueError for machines, from wherever they came, that would be read beyond their end."""
+    n_machines, n_weights = weights.start.size - 1, weights.weights.size
+    archive.expect_array(weights.start, (n_machines + 1,), np.int64, "weights_")
+    archive.expect_array(weights.features, (n_weights,), np.uint32, "weights_")
+    archive.expect_array(weights.weights, (n_weights,), np.float32, "weights_")
+    archive.expect_array(bias, (n_machines,), np.float32, "bias_")
+    archive.expect_array(group_of, (n_classes,), np.uint32, "group_of_")
+    whole = weights.start[0] == 0 and weights.start[-1] == n_weights and np.all(np.diff(weights.start) >= 0)
+    archive.expect(bool(whole) and n_machines >= n_classes, "weights_")
+    archive.expect(bool(np.all(weights.features < n_features)), "weights_")
+    archive.expect(bool(np.all((group_of < n_machines) | (group_of == NO_GROUP))), "group_of_")

@@ -1,0 +1,37 @@
+"""The experiment on sizes: it takes every learner that there is, on data that grows, and has a small version."""
+
+import pytest
+
+from harness.api.reproducing import list_papers, read_paper
+from harness.experiment.learner_groups import members_of
+from harness.experiment.resolve import resolve
+from harness.host import discover
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    return discover()
+
+
+def test_all_learners_at_hand_run_on_four_sizes(catalog):
+    experiment = read_paper("scaling", catalog).experiment
+    resolved = resolve(experiment, catalog)
+    names = {table.name for table in experiment.learners}
+    assert names == {*members_of("all", catalog), "shortlist"}
+    classes = [dataset.ref.params["classes"] for dataset in resolved.datasets]
+    assert classes == [100, 1000, 10_000, 100_000]
+    assert experiment.give_up
+    assert experiment.timeout_seconds
+
+
+def test_the_small_version_leaves_out_the_large_sizes(catalog):
+    quick = read_paper("scaling", catalog, quick=True)
+    assert [dataset.ref.params["classes"] for dataset in resolve(quick.experiment, catalog).datasets] == [100, 1000]
+    assert "10,000 classes" in quick.left_out
+
+
+def test_it_is_listed_with_its_time(catalog):
+    (listed,) = [paper for paper in list_papers(catalog) if paper.name == "scaling"]
+    assert listed.minutes
+    assert listed.has_quick
+    assert listed.datasets == ("directory",)

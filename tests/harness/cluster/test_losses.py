@@ -1,0 +1,160 @@
+"""Workers come and go: nothing is lost, nothing is counted twice, and a trial that takes its workers along is told."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from clusters import RealCluster, client_of, wait_until
+from harness.cluster import attempts
+from harness.errors import HarnessError
+from job_runs import job
+
+
+@pytest.fixture
+def fresh(marked, tmp_path):
+    """A cluster of one test's own, without workers."""
+    cluster = RealCluster(tmp_path / "cluster", env={"HARNESS_DATA_HOME": str(tmp_path / "home")})
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def own_client(fresh):
+    client = client_of(fresh)
+    yield client
+    client.close()
+
+
+def later(seconds, act, *arguments):
+    timer = threading.Timer(seconds, act, arguments)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+def name_of(site):
+    return site.worker.partition(" ")[0]
+
+
+def test_a_killed_workers_job_goes_to_one_that_joins_late(fresh, own_client, make_executor):
+    fresh.start("first")
+    executor = make_executor(own_client)
+    killed = []
+
+    def on_phase(_, phase, worker):
+        if phase == "start" and not killed:
+            killed.append(worker)
+            fresh.start("second")
+            later(0.5, fresh.kill, "first")
+
+    jobs = [job("sleep", seconds=1.5), job("answer", value=1)]
+    ends = {one.target: end for one, end in executor.run(jobs, on_phase=on_phase)}
+    assert [end.status for end in ends.values()] == ["ok", "ok"]
+    assert {name_of(end.site) for end in ends.values()} == {"second"}
+    assert killed[0].startswith("first")
+
+
+def test_a_job_that_takes_three_workers_along_is_a_crash_that_names_them(fresh, own_client, make_executor):
+    names = ["one", "two", "three", "four"]
+    fresh.start(*names)
+    own_client.wait_for_workers(4, timeout=60)
+    executor = make_executor(own_client)
+    tried = []
+
+    def on_phase(_, phase, worker):
+        if phase == "start":
+            tried.append(worker.partition(" ")[0])
+            later(0.3, fresh.kill, tried[-1])
+
+    ((_, end),) = executor.run([job("hang", timeout=None)], on_phase=on_phase)
+    assert end.status == "crash"
+    assert end.message.startswith("3 workers were lost with it: ")
+    assert len(set(tried)) == 3
+    assert all(name in end.message for name in tried)
+    assert end.site.machine.id
+
+
+def test_a_stopped_worker_gives_one_result_when_it_goes_on(fresh, own_client, make_executor):
+    fresh.start("one", "two")
+    own_client.wait_for_workers(2, timeout=60)
+    executor = make_executor(own_client)
+    stopped = []
+
+    def on_phase(_, phase, worker):
+        if phase == "start" and not stopped:
+            stopped.append(worker.partition(" ")[0])
+            later(0.3, fresh.workers[stopped[0]].signal, signal.SIGSTOP)
+            later(6, fresh.workers[stopped[0]].signal, signal.SIGCONT)
+
+    jobs = [job("sleep", seconds=1, number=number) for number in range(5)]
+    ended = list(executor.run(jobs, on_phase=on_phase))
+    assert sorted(one.payload["number"] for one, _ in ended) == list(range(5))
+    assert {end.status for _, end in ended} == {"ok"}
+    assert len({name_of(end.site) for _, end in ended}) == 2
+
+
+def test_what_comes_twice_or_too_late_of_one_attempt_is_heard_once(client, make_executor, monkeypatch):
+    collect = attempts.Attempts._collect
+
+    async def twice(self, key, future):
+        self._tell(attempts.Heard("nobody's", content=b"of another run"))
+        await collect(self, key, future)
+        await collect(self, key, future)
+
+    monkeypatch.setattr(attempts.Attempts, "_collect", twice)
+    executor = make_executor(client)
+    jobs = [job("answer", value=number) for number in range(4)]
+    ended = list(executor.run(jobs))
+    assert sorted(one.payload["value"] for one, _ in ended) == [0, 1, 2, 3]
+    assert {end.status for _, end in ended} == {"ok"}
+
+
+def test_a_scheduler_that_is_killed_ends_the_run_with_words(fresh, own_client, make_executor, marked, monkeypatch):
+    monkeypatch.setattr("harness.cluster.executor.PATIENCE_SECONDS", 2.0)
+    fresh.start("one")
+    executor = make_executor(own_client)
+    ended = []
+
+    def on_phase(_, phase, __):
+        if phase == "working":
+            fresh.scheduler.kill()
+
+    def run_all():
+        for one, _ in executor.run([job("answer", value=1), job("hang", timeout=None)], on_phase=on_phase):
+            ended.append(one.target)
+
+    with pytest.raises(HarnessError, match=r"scheduler at tcp://.* does not answer any more: what is done is kept"):
+        run_all()
+    assert ended == ["jobs:answer"]
+    wait_until(lambda: not any("harness.executors" in what for what in marked.alive().values()), "jobs to end", 10)
+
+
+def test_a_worker_that_answers_nonsense_costs_one_job_and_is_named(client, make_executor, monkeypatch):
+    monkeypatch.setattr(attempts, "run_order", os.strerror)  # it gives a text, whatever it is given: here an error
+    executor = make_executor(client)
+    monkeypatch.setattr(attempts, "_packed", lambda _: 2)
+    ((_, end),) = executor.run([job("answer", value=1)])
+    assert end.status == "crash"
+    assert "reported cannot be read: expected bytes, got str" in end.message
+    assert end.message.startswith(("what worker one", "what worker two"))
+
+
+def test_a_worker_that_leaves_politely_hands_its_job_on(fresh, own_client, make_executor):
+    fresh.start("one", "two")
+    own_client.wait_for_workers(2, timeout=60)
+    executor = make_executor(own_client)
+    left = []
+
+    def on_phase(_, phase, worker):
+        if phase == "start" and not left:
+            left.append(worker.partition(" ")[0])
+            later(0.5, fresh.workers[left[0]].signal, signal.SIGTERM)
+
+    started = time.monotonic()
+    ((_, end),) = executor.run([job("sleep", seconds=3)], on_phase=on_phase)
+    assert end.status == "ok"
+    assert name_of(end.site) != left[0]
+    assert time.monotonic() - started < 60

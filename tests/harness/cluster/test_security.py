@@ -1,0 +1,112 @@
+"""A cluster behind TLS, with certificates made here, by dask's own settings; and what workers may say."""
+
+import datetime
+import ipaddress
+import json
+import sys
+
+import pytest
+
+from clusters import RealCluster
+from harness.cluster.messages import pack_answer, pack_end, read_answer, read_hello
+from harness.executors import frames
+from harness.executors.base import JobEnd
+from place import Place
+
+x509 = pytest.importorskip("cryptography.x509", reason="certificates are made with cryptography")
+
+
+def make_certificates(folder):
+    """A certificate authority's certificate, and one by it for 127.0.0.1 with its key."""
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    now = datetime.datetime.now(datetime.UTC)
+
+    def certificate(name, key, issuer, issuers_key, *, is_authority):
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+            .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        )
+        if not is_authority:
+            names = [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        return builder.sign(issuers_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+    def named(text):
+        return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
+
+    authority, own = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    folder.mkdir()
+    (folder / "ca.pem").write_bytes(certificate(named("ca"), authority, named("ca"), authority, is_authority=True))
+    (folder / "cert.pem").write_bytes(certificate(named("node"), own, named("ca"), authority, is_authority=False))
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    key = own.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "key.pem").write_bytes(key)
+    prefix = "DASK_DISTRIBUTED__COMM__"
+    settings = {f"{prefix}TLS__CA_FILE": "ca.pem"}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        settings |= {f"{prefix}TLS__{role}__CERT": "cert.pem", f"{prefix}TLS__{role}__KEY": "key.pem"}
+    paths = {name: str(folder / file) for name, file in settings.items()}
+    return paths | {f"{prefix}REQUIRE_ENCRYPTION": "True"}
+
+
+def test_trials_run_on_a_cluster_behind_tls_and_nobody_else_gets_in(marked, tmp_path):
+    settings = make_certificates(tmp_path / "certificates")
+    place = Place(tmp_path)
+    env = settings | {"HARNESS_DATA_HOME": str(tmp_path / "workers"), "HARNESS_OWN_COPIES": "1"}
+    cluster = RealCluster(tmp_path / "cluster", protocol="tls", env=env)
+    try:
+        cluster.start("one")
+        assert cluster.address.startswith("tls://")
+        command = ("good", "--trials", 2, "--out", "secret", "--on", cluster.address)
+        refused = place.run(*command, code=2)
+        assert f"no certificates for {cluster.address} are set" in refused.stderr
+        place.environment |= settings
+        place.run(*command)
+        assert [record.status for record in place.records("secret")] == ["ok", "ok"]
+    finally:
+        cluster.close()
+
+
+# -- what a worker says ----------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_read_back_as_it_was_packed():
+    end = JobEnd("ok", {"a": [1, None]}, b"ranks", "", "rank", 1.5, "printed", 3)
+    answer, blob = read_answer(pack_end(end, started="now", load=0.5, packages={"a": "1"}), 100)
+    assert (answer.kind, answer.status, answer.answer, blob) == ("end", "ok", {"a": [1, None]}, b"ranks")
+    assert (answer.seconds, answer.output, answer.processes, answer.load) == (1.5, "printed", 3, 0.5)
+    assert read_answer(pack_answer("lacking", lacking=["a"]), 0)[0].lacking == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a text", "expected bytes, got str"),
+        (b"", "cut short"),
+        (pack_end(JobEnd("ok", 1, b"x" * 101)), "more than 100"),
+        (pack_end(JobEnd("ok", 1))[:-1], "cut short"),
+        (frames.pack(frames.JOB, b"pickled"), "cannot begin with"),
+        (frames.pack(frames.END, b"{"), "Invalid JSON"),
+        (frames.pack_json(frames.END, {"kind": "magic"}), "kind: "),
+        (frames.pack_json(frames.END, {"kind": "end", "status": "fine"}), "status: "),
+        (frames.pack_json(frames.END, {"kind": "end", "seconds": "1"}), "seconds: "),
+    ],
+)
+def test_nonsense_from_a_worker_is_refused_in_words(content, words):
+    with pytest.raises(ValueError, match=words):
+        read_answer(content, 100)
+
+
+def test_a_worker_must_say_who_it_is():
+    with pytest.raises(ValueError, match="home: "):
+        read_hello(json.dumps({"name": "one", "host": "h"}).encode())
+    with pytest.raises(ValueError, match="expected bytes"):
+        read_hello(sys)

@@ -1,0 +1,122 @@
+"""Dense rows: when they are taken as such, without a copy; weights in a matrix and back; ranks and scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+
+from harness.sdk.kernels import vectors
+from harness.sdk.kernels.density import FEWEST_ROWS, LEAST_WEIGHTS, RANKED_ROWS, dense_rows, pays_as_dense
+from harness.sdk.kernels.edges import as_rows, check_edges
+from harness.sdk.kernels.vectors import BLOCK_ROWS, as_matrix, matrix_edges, rank_vectors, row_blocks, score_vectors
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_rows_are_dense_where_they_are_enough_with_few_zeros_and_weights_enough(kind):
+    full, thin = np.ones((FEWEST_ROWS, 64), np.float32), np.zeros((FEWEST_ROWS, 64), np.float32)
+    thin[:, :15] = 1
+    enough = LEAST_WEIGHTS // 64
+    assert pays_as_dense(kind(full), enough)
+    assert not pays_as_dense(kind(full), enough - 1)
+    assert not pays_as_dense(kind(full), 10**8)
+    assert not pays_as_dense(kind(full[1:]), enough)
+    assert not pays_as_dense(kind(thin), enough)
+    thin[:, 15] = 1
+    assert pays_as_dense(kind(thin), enough)
+    for scale, within in ((1e11, True), (1e13, False), (1e-11, True), (-1e13, False), (1e-13, False)):
+        assert pays_as_dense(kind(full * np.float32(scale)), enough) == within
+
+
+def test_rows_without_a_zero_are_not_copied_and_nobody_may_write_to_them():
+    X = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    sparse = csr_array(X)
+    for given_rows, memory in ((X, X), (sparse, sparse.data)):
+        rows = dense_rows(given_rows)
+        assert_array_equal(rows, X)
+        assert np.shares_memory(rows, memory)
+        assert not rows.flags.writeable
+    assert X.flags.writeable
+
+
+def test_sparse_rows_with_zeros_or_in_another_order_become_what_they_stand_for():
+    gaps = csr_array(np.array([[1, 0], [0, 2]], np.float32))
+    turned = csr_array((np.array([2, 1], np.float32), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    assert_array_equal(dense_rows(gaps), [[1, 0], [0, 2]])
+    assert_array_equal(dense_rows(turned), [[1, 2]])
+
+
+@given(seeds, st.integers(1, 9), st.integers(1, 9))
+def test_an_index_spread_out_and_made_again_is_the_same(seed, n_features, n_classes):
+    rng = np.random.default_rng(seed)
+    W = rng.integers(-1, 2, (n_features, n_classes)).astype(np.float32)
+    edges = matrix_edges(W)
+    check_edges(edges, n_features, n_classes)
+    assert_array_equal(as_matrix(as_rows(edges), n_classes), W)
+
+
+def test_blocks_have_all_rows_in_order_and_their_products():
+    rng = np.random.default_rng(0)
+    X, order = rng.integers(-3, 4, (150, 5)).astype(np.float32), rng.permutation(150)
+    found = list(row_blocks(X, order))
+    assert [block.numbers.size for block in found] == [BLOCK_ROWS, BLOCK_ROWS, 150 - 2 * BLOCK_ROWS]
+    assert_array_equal(np.concatenate([block.numbers for block in found]), order)
+    for block in found:
+        assert_array_equal(block.values, X[block.numbers])
+        assert_array_equal(block.products, X[block.numbers] @ X[block.numbers].T)
+
+
+def problem(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Small whole numbers, of which every sum is exact, so that many scores tie."""
+    rng = np.random.default_rng(seed)
+    matrix, X = rng.integers(-2, 3, (6, 20)).astype(np.float32), rng.integers(-2, 3, (n, 6)).astype(np.float32)
+    base = np.where(rng.random(20) < 0.2, -np.inf, rng.integers(-1, 2, 20).astype(float))
+    return matrix, X, base
+
+
+@settings(deadline=None)
+@given(seeds, st.integers(1, 25), st.booleans())
+def test_ranks_are_those_of_all_scores_with_ties_by_class_and_zeros_rank_nothing(seed, k, empty_too):
+    matrix, X, base = problem(seed, RANKED_ROWS + 3)
+    X[1] = 0
+    scores = X.astype(np.float64) @ matrix + base
+    order = np.argsort(-scores, axis=1, kind="stable")
+    kept = np.take_along_axis(scores, order, axis=1) > -np.inf
+    expected = np.full((X.shape[0], k), -1)
+    width = min(k, 20)
+    expected[:, :width] = np.where(kept, order, -1)[:, :width]
+    if not empty_too:
+        expected[~X.any(axis=1)] = -1
+    found = rank_vectors(matrix, X, base, k, empty_too=empty_too)
+    assert found.dtype == np.int32
+    assert_array_equal(found, expected)
+
+
+@given(seeds)
+def test_scores_are_those_of_the_ranked_classes_and_0_beside_pads(seed):
+    matrix, X, base = problem(seed, RANKED_ROWS + 3)
+    ranks = rank_vectors(matrix, X, base, 22)
+    scores = X.astype(np.float64) @ matrix + base
+    expected = np.where(ranks >= 0, np.take_along_axis(scores, np.maximum(ranks, 0), axis=1), 0.0)
+    assert_array_equal(score_vectors(matrix, X, base, ranks), expected)
+
+
+def test_products_are_made_by_one_thread_of_the_blas(monkeypatch):
+    asked = []
+
+    class Watched:
+        def __enter__(self):
+            asked.append(True)
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr(vectors, "one_blas_thread", Watched)
+    matrix, X, base = problem(0, 20)
+    score_vectors(matrix, X, base, rank_vectors(matrix, X, base, 3))
+    assert asked == [True, True]

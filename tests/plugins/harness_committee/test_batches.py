@@ -1,0 +1,46 @@
+"""Training in batches: what partial_fit makes of the same slices, for learners that have it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.svm import LinearSVC
+
+from harness_committee.batches import Batches
+from harness_prototype import PA
+
+GENERATOR = np.random.default_rng(0)
+X = csr_array(GENERATOR.random((60, 9)) * (GENERATOR.random((60, 9)) < 0.5), dtype=np.float32)
+y = GENERATOR.integers(0, 4, 60)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 80), st.integers(1, 3))
+def test_the_learner_inside_is_what_partial_fit_makes_of_the_same_slices(rows, passes):
+    expected = PA(random_state=0)
+    for _ in range(passes):
+        for start in range(0, 60, rows):
+            expected.partial_fit(X[start : start + rows], y[start : start + rows], classes=np.unique(y))
+    found = Batches(PA(random_state=0), rows=rows, passes=passes).fit(X, y)
+    assert np.array_equal(found.rank(X, 4), expected.rank(X, 4))
+    assert found.index_size_ == expected.index_size_
+    assert found.classes_.tolist() == [0, 1, 2, 3]
+
+
+def test_it_is_told_after_each_pass_and_can_rank_meanwhile():
+    told = []
+    learner = Batches(PA(), rows=25, passes=2)
+    learner.fit(X, y, after_pass=lambda number: told.append((number, learner.rank(X[:1], 2).shape)))
+    assert told == [(1, (1, 2)), (2, (1, 2))]
+
+
+def test_a_learner_without_batches_is_named():
+    with pytest.raises(ValueError, match="LinearSVC has no partial_fit: it cannot be trained in batches"):
+        Batches(LinearSVC()).fit(X, y)
+
+
+@pytest.mark.parametrize("wrong", [{"rows": 0}, {"passes": 0}])
+def test_a_wrong_number_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Batches(PA(), **wrong).fit(X, y)

@@ -1,0 +1,118 @@
+"""The rows that each machine sees, and what it learns from them, held against the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.sdk.kernels.arrays import frozen
+from harness.sdk.kernels.instances import Labels, as_instances
+from harness_shortlist import training
+from harness_shortlist.kernels.machines import Goal
+from harness_shortlist.kernels.pairs import NO_GROUP, list_pairs
+from problems import parts_of_prototypes
+from shortlist_definition import as_matrix, optimum, rows_of_machines
+
+SHARED = settings(max_examples=15, deadline=None)
+
+
+def draw(seed, several=False, grouped=True, n=60, n_classes=6):
+    """Rows, the labels of each, candidates for each and groups of classes, at random."""
+    random = np.random.default_rng(seed)
+    X, y = parts_of_prototypes(seed, n, n_classes=n_classes)
+    label_sets = [{int(c)} for c in y]
+    if several:
+        label_sets = [set(random.choice(n_classes, random.integers(0, 3), replace=False).tolist()) for _ in y]
+    proposed = np.argsort(random.random((n, n_classes)), axis=1)[:, :3].astype(np.int32)
+    proposed[random.random(n) < 0.3, 2] = -1
+    groups = n_classes + np.arange(n_classes) % 2 if grouped else np.full(n_classes, NO_GROUP)
+    return X, label_sets, proposed, groups.astype(np.uint32)
+
+
+def as_labels(label_sets):
+    starts = np.concatenate([[0], np.cumsum([len(labels) for labels in label_sets])])
+    indices = [c for labels in label_sets for c in sorted(labels)]
+    return Labels(frozen(starts, np.int64), frozen(np.array(indices, np.int32)))
+
+
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), several=st.booleans(), grouped=st.booleans())
+def test_a_machine_sees_its_own_rows_and_those_it_was_proposed_for(seed, several, grouped):
+    _, label_sets, proposed, groups = draw(seed, several, grouped)
+    n_machines = 8 if grouped else 6
+    pairs = list_pairs(as_labels(label_sets), proposed, groups, n_machines)
+    for z, expected in enumerate(rows_of_machines(label_sets, proposed, groups, n_machines)):
+        lo, hi = pairs.start[z], pairs.start[z + 1]
+        assert dict(zip(pairs.rows[lo:hi].tolist(), pairs.signs[lo:hi].tolist(), strict=True)) == expected
+        assert np.all(np.diff(pairs.rows[lo:hi].astype(np.int64)) > 0)
+
+
+def learn(X, label_sets, proposed, groups, goal, seed=0):
+    pairs = list_pairs(as_labels(label_sets), proposed, groups, 8)
+    return training.train(as_instances(X), X.shape[1], pairs, goal, seed)
+
+
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.3, 1.0, 10.0]), several=st.booleans())
+def test_a_machine_ends_at_the_optimum_of_its_rows(seed, C, several):
+    X, label_sets, proposed, groups = draw(seed, several)
+    found = learn(X, label_sets, proposed, groups, Goal(C, 1e-4, 10_000, 0.0))
+    W, bias = as_matrix(found, found.bias, X.shape[1])
+    dense = X.toarray().astype(np.float64)
+    for z, rows in enumerate(rows_of_machines(label_sets, proposed, groups, 8)):
+        w, b = optimum(dense[list(rows)], np.array(list(rows.values())), C)
+        assert [*W[z], bias[z]] == pytest.approx([*w, b], abs=2e-3)
+    assert np.all((found.sweeps >= 1) & (found.sweeps <= 10_000))
+
+
+def test_a_looser_tolerance_is_kept_by_every_row_and_takes_fewer_sweeps():
+    X, label_sets, proposed, groups = draw(1)
+    tight, loose = (learn(X, label_sets, proposed, groups, Goal(1.0, tol, 1000, 0.0)) for tol in (1e-3, 0.3))
+    assert loose.sweeps.sum() < tight.sweeps.sum()
+    W, bias = as_matrix(loose, loose.bias, X.shape[1])
+    best, best_bias = as_matrix(tight, tight.bias, X.shape[1])
+    assert 0 < np.abs(W - best).max() < 0.3
+    assert 0 < np.abs(bias - best_bias).max() < 0.3
+
+
+def test_small_weights_are_not_stored_and_the_others_stay_as_they_are():
+    X, label_sets, proposed, groups = draw(2)
+    whole, pruned = (learn(X, label_sets, proposed, groups, Goal(1.0, 0.1, 100, prune)) for prune in (0.0, 0.2))
+    W, _ = as_matrix(whole, whole.bias, X.shape[1])
+    P, _ = as_matrix(pruned, pruned.bias, X.shape[1])
+    assert np.array_equal(P, np.where(np.abs(W) > np.float32(0.2), W, 0))
+    assert 0 < pruned.weights.size < whole.weights.size
+    assert np.all(pruned.weights != 0)
+
+
+def test_without_room_training_goes_on_in_more_of_it_and_learns_the_same(monkeypatch):
+    X, label_sets, proposed, groups = draw(3)
+    goal = Goal(1.0, 0.1, 100, 0.0)
+    at_once = learn(X, label_sets, proposed, groups, goal)
+    begin, enlarged = training.empty_found, []
+    monkeypatch.setattr(training, "empty_found", lambda n, _: begin(n, 5))
+
+    def enlarge_a_little(found):
+        enlarged.append(found)
+        more = np.zeros(7, np.uint32)
+        features = np.concatenate([found.features, more])
+        return found._replace(features=features, weights=np.concatenate([found.weights, more.astype(np.float32)]))
+
+    monkeypatch.setattr(training, "enlarge", enlarge_a_little)
+    bit_by_bit = learn(X, label_sets, proposed, groups, goal)
+    assert len(enlarged) > 8
+    for one, other in zip(at_once, bit_by_bit, strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+
+
+def test_more_room_is_more_room():
+    found = training.enlarge(training.empty_found(3, 0))
+    assert found.features.size == found.weights.size > 0
+    assert training.enlarge(found).features.size >= 2 * found.features.size
+
+
+def test_a_machine_that_is_not_done_says_so():
+    X, label_sets, proposed, groups = draw(4)
+    assert np.all(learn(X, label_sets, proposed, groups, Goal(10.0, 1e-6, 2, 0.0)).sweeps == 3)
