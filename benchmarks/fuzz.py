@@ -4,13 +4,15 @@
 
 Each case is good input that was spoilt at some places: expressions, flags, experiment files, tables and records. It is
 given to the code that reads it, in this process. Prints how many cases of each kind there were, how many were taken,
-how many refused, the slowest, and every one that ended otherwise; the exit code says whether there was any.
+how many refused, the slowest, and every one that ended otherwise; the exit code says whether there was any. With 20,000
+cases or more the table goes into SECURITY.md.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import sys
 import tempfile
 import time
@@ -34,6 +36,7 @@ from harness.record_lines import BadLine, NewerLine, from_line, measured_from_pl
 from harness.split import parse_split
 from harness.store import open_store, read_machines
 
+PAGE = Path(__file__).resolve().parent.parent / "SECURITY.md"
 CASES, SLOW_SECONDS = 20_000, 5.0
 LETTERS = ("", " ", "\0", "\n", "\r\n", "\x1b[2J", "\u202e", "\ud800", "\xe9", *"'\"\\,=()[]{}:/@#%$")
 WORDS = (
@@ -327,18 +330,27 @@ def _try(kind: Kind, seed: str, folder: Path, tally: Tally) -> None:
         tally.broken.append(f"{seed}: took {seconds:.1f} s")
 
 
+def write_table(lines: list[str]) -> None:
+    """Put the table where SECURITY.md has the last one."""
+    between = re.compile(r"(<!-- by benchmarks/fuzz.py -->\n).*?(<!-- end -->)", re.DOTALL)
+    table = "\n".join(lines)
+    PAGE.write_text(between.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", PAGE.read_text(), count=1))
+
+
 def main() -> int:
-    """Print the table; 1 where a case ended otherwise than it may."""
+    """Print the table, and write it down where all cases were tried; 1 where a case ended otherwise than it may."""
     given = list(map(int, sys.argv[1:]))
     cases, seed = [*given, *(CASES, 0)[len(given) :]]
     with tempfile.TemporaryDirectory() as folder:
         tallies = fuzz(cases, seed, Path(folder))
-    print("| input | cases | taken | refused | slowest | ended otherwise |")
-    print("|---|---:|---:|---:|---:|---:|")
+    table = ["| input | cases | taken | refused | slowest | ended otherwise |", "|---|---:|---:|---:|---:|---:|"]
     for kind, tally in tallies.items():
         total = tally.taken + tally.refused + len(tally.broken)
         slowest = f"{tally.slowest_seconds:.2f} s"
-        print(f"| {kind} | {total:,} | {tally.taken:,} | {tally.refused:,} | {slowest} | {len(tally.broken)} |")
+        table.append(f"| {kind} | {total:,} | {tally.taken:,} | {tally.refused:,} | {slowest} | {len(tally.broken)} |")
+    print("\n".join(table))
+    if cases >= CASES:
+        write_table(table)
     broken = [line for tally in tallies.values() for line in tally.broken]
     print("\n".join(broken))
     return 1 if broken else 0

@@ -30,30 +30,35 @@ def wrap_lines(lines: Iterable[str], width: int = WIDTH) -> list[str]:
     return wrapped
 
 
-def fold_columns(rows: Rows, headings: Sequence[str], width: int = WIDTH) -> str:
-    """A text table whose columns go on below where they are too many; each block begins with the first column."""
-    title_width = min(_natural_width(rows, headings, 0), width // 2)
-    others = width - title_width - GAP
-    widths = [title_width]
-    for place in range(1, len(headings)):
+def fold_columns(rows: Rows, headings: Sequence[str], width: int = WIDTH, titles: int = 1) -> str:
+    """A text table whose columns go on below where they are too many; each block begins with what tells rows apart.
+
+    That are the first columns, as many as `titles` says.
+    """
+    widths = []
+    for place in range(titles):
+        widths.append(min(_natural_width(rows, headings, place), width // (titles + 1)))
+    others = width - _taken(widths) - GAP
+    for place in range(titles, len(headings)):
         widths.append(min(_natural_width(rows, headings, place), others))
     parts = []
-    for block in _blocks(widths, width):
-        places = [0, *block]
+    for block in _blocks(widths, width, titles):
+        places = [*range(titles), *block]
         taken = [[row[place] for place in places] for row in rows]
         most = [widths[place] for place in places]
         parts.append(lay_out(taken, [headings[place] for place in places], "simple", most))
     return "\n\n".join(parts)
 
 
-def _blocks(widths: Sequence[int], width: int) -> list[list[int]]:
-    """The places of all columns but the first, in runs that fit beside it."""
+def _blocks(widths: Sequence[int], width: int, titles: int) -> list[list[int]]:
+    """The places of all columns but the titles, in runs that fit beside those."""
     blocks: list[list[int]] = [[]]
-    used = widths[0]
-    for place, wide in enumerate(widths[1:], start=1):
+    used = _taken(widths[:titles])
+    for place in range(titles, len(widths)):
+        wide = widths[place]
         if blocks[-1] and used + GAP + wide > width:
             blocks.append([])
-            used = widths[0]
+            used = _taken(widths[:titles])
         blocks[-1].append(place)
         used += GAP + wide
     return blocks

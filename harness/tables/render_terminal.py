@@ -19,7 +19,8 @@ def table_to_terminal(table: Table, *, colour: bool = False, width: int = WIDTH)
     for group in table.groups:
         rows = [row_words(row, table.columns, mark) for row in group.rows]
         heading = wrap_lines([f"{group.title}  ({group.detail})"], width)
-        parts += [*heading, "", fold_columns(rows, headings_of(table), width), ""]
+        titles = 2 if group.rows[0].representation else 1  # then one learner has several rows
+        parts += [*heading, "", fold_columns(rows, headings_of(table), width, titles), ""]
     return "\n".join([*parts, *wrap_lines(table.foot, width)]) + "\n"
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
     "harness.cli",
     "harness.api",
-    "harness.runner | harness.rescore | harness.representing | harness.checks",
+    "harness.runner | harness.rescore | harness.representing | harness.checks | harness.budget",
     "harness.progress | harness.experiment | harness.recording",
     "harness.cluster",
     "harness.trials | harness.environments",
@@ -24,7 +24,7 @@ LAYERS = [
     "harness.machine | harness.quiet | harness.record | harness.home | harness.host | harness.code | harness.stats",
     "harness.signature",
     "harness.catalog | harness.hooks",
-    "harness.contract | harness.abilities",
+    "harness.contract | harness.abilities | harness.choosing",
     "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
     "harness.errors | harness.params | harness.quantities | harness.suggestions | harness.system | harness.wording",
 ]

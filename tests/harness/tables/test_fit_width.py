@@ -46,6 +46,14 @@ def test_a_table_that_fits_is_one_block_and_one_that_does_not_begins_each_with_t
     ]
 
 
+def test_what_tells_rows_apart_stands_in_every_block():
+    rows = [["pa", "words", "0.9", "0.95"], ["pa", "chars", "0.8", "0.85"]]
+    text = fold_columns(rows, ["learner", "sees", "R1", "R5"], 26, titles=2)
+    headings = [block.split("\n")[0].split() for block in text.split("\n\n")]
+    assert headings == [["learner", "sees", "R1"], ["learner", "sees", "R5"]]
+    assert text.count("words") == text.count("chars") == 2
+
+
 def test_a_column_that_just_fits_stays():
     rows = [["a", "b" * 9]]
     assert "\n\n" not in fold_columns([[*rows[0], "c" * 6]], ["t", "u", "v"], 22)
