@@ -44,7 +44,8 @@ Written by `python benchmarks/threads.py`; do not edit by hand. *Two* says how m
 one on two free cores: processor time with one thread, over what is not shared out plus the longer of two threads, each
 of which takes the next share when it has done one. It is found from the processor time of each share, of the run with
 the least of {times}, so that other work on the machine does not change it much; *clock* is the same by the clock, and
-says little where the load is above 1. Aims: 1.8 for ranking, 1.6 for training of `svm`, `label-tree`, `oaa` and `hsvm`.
+says little where the load is above 1. Where the load is high both are uncertain: what is above 2 shows by how much.
+Aims: 1.8 for ranking, 1.6 for training of `svm`, `label-tree`, `oaa` and `hsvm`.
 
 Ranks are the same to the last bit, whatever the number of threads; the script stops where they are not. What is not
 shared out of a ranking is mostly the check that all values are finite: where a row takes under a microsecond or two,
