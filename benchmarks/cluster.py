@@ -333,6 +333,7 @@ def kills(folder: Path, asked: argparse.Namespace) -> dict[str, Any]:
         "trials": trials * len(folders),
         "kept": len({(str(one), record.seed) for one in folders for record in read_records(one)}),
         "lines": len(lines),
+        "unique": len({(str(one), record.key) for one in folders for record in read_records(one)}),
         "crashes": sum(record.status != "ok" for record in records),
         "seconds": took,
     }
@@ -461,6 +462,7 @@ def tell_overhead(found: dict[str, Any]) -> list[str]:
         f"| here, `--jobs 2` | {found['here']:.3f} |",
         f"| on two workers | {found['there']:.3f} |",
         f"| more on the cluster (aim: 0.1 at most) | {more:.3f} |",
+        *(["", found["note"]] if "note" in found else []),
     ]
 
 
@@ -487,7 +489,8 @@ def tell_simulated(title: str) -> Callable[[dict[str, Any]], list[str]]:
 
 def tell_kills(found: dict[str, Any]) -> list[str]:
     lost = found["trials"] - found["kept"]
-    repeated = found["lines"] - found["kept"]
+    repeated = found["lines"] - found.get("unique", found["kept"])
+    note = found.get("note", "")
     return [
         "## Kills",
         "",
@@ -499,6 +502,7 @@ def tell_kills(found: dict[str, Any]) -> list[str]:
         "|---:|---:|---:|---:|---:|---:|---:|",
         f"| {found['killed_workers']} | {found['killed_hosts']} | {found['trials']:,} | {found['lines']:,} | {lost} "
         f"| {repeated} | {found['crashes']} |",
+        *(["", note] if note else []),
     ]
 
 
