@@ -462,6 +462,7 @@ def tell_overhead(found: dict[str, Any]) -> list[str]:
         f"| here, `--jobs 2` | {found['here']:.3f} |",
         f"| on two workers | {found['there']:.3f} |",
         f"| more on the cluster (aim: 0.1 at most) | {more:.3f} |",
+        *(["", found["note"]] if "note" in found else []),
     ]
 
 

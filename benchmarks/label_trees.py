@@ -87,7 +87,7 @@ def read_lines() -> dict[str, list[str]]:
     known: dict[str, list[str]] = {}
     for line in PAGE.read_text().splitlines() if PAGE.exists() else ():
         cells = line.split(" | ")
-        if len(cells) > 9 and line != COLUMNS:
+        if len(cells) > 9 and cells[1][0].isdigit():  # a heading has no number there
             known.setdefault(cells[0].removeprefix("| "), []).append(line)
     return known
 

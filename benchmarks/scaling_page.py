@@ -1,0 +1,104 @@
+"""docs/scaling.md from the records of `harness reproduce scaling`: processor time a row against classes, and slopes.
+
+    harness reproduce scaling --out results/scaling
+    python benchmarks/scaling_page.py
+
+Runs nothing: the words before the mark are written by hand, the tables behind it are made from results/scaling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from harness.record import Record
+from harness.store import read_records
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "scaling.md"
+RESULTS = ROOT / "results" / "scaling"
+MARK = "<!-- measured -->"
+OF_ENDS = {"timeout": "time", "memory": "memory"}
+
+
+def main() -> None:
+    by_learner: dict[str, dict[int, Record]] = {}
+    for record in read_records(RESULTS):
+        classes = int(record.dataset_params["classes"])
+        by_learner.setdefault(record.label, {})[classes] = record
+    lines = [told_circumstances(by_learner)]
+    for title, cost in (
+        ("Training, µs of processor time a row", training),
+        ("One label, µs of processor time a row", one_label),
+        ("Ranking ten classes, µs of processor time a row", ranking),
+    ):
+        lines += ["", f"## {title}", "", *table_of(by_learner, cost)]
+    lines += ["", "## R1", "", *table_of(by_learner, accuracy, digits=3)]
+    PAGE.write_text(PAGE.read_text().partition(MARK)[0] + MARK + "\n\n" + "\n".join(lines) + "\n")
+
+
+def told_circumstances(by_learner: dict[str, dict[int, Record]]) -> str:
+    loads = [record.load for sizes in by_learner.values() for record in sizes.values() if record.load is not None]
+    return (
+        f"Written by `python benchmarks/scaling_page.py`. Load average when trials began: {min(loads):.0f} to "
+        f"{max(loads):.0f}, median {np.median(loads):.0f}."
+    )
+
+
+def training(record: Record) -> float | None:
+    return _a_row(record.fit_cpu_seconds, record.n_train)
+
+
+def one_label(record: Record) -> float | None:
+    return _a_row(record.predict_cpu_seconds, record.n_test)
+
+
+def ranking(record: Record) -> float | None:
+    return _a_row(record.rank_cpu_seconds, record.n_test)
+
+
+def accuracy(record: Record) -> float | None:
+    return record.scores.get("r1")
+
+
+def _a_row(seconds: float | None, rows: int | None) -> float | None:
+    return None if seconds is None or not rows else 1e6 * seconds / rows
+
+
+def table_of(
+    by_learner: dict[str, dict[int, Record]], cost: Callable[[Record], float | None], digits: int = 1
+) -> list[str]:
+    """A line for each learner, the flattest first; `out of time` where it ended, `-` where it was left out then."""
+    sizes = sorted({classes for found in by_learner.values() for classes in found})
+    head = " | ".join(f"{classes:,}" for classes in sizes)
+    lines = [f"| learner | {head} | slope |", "|---|" + "---:|" * (len(sizes) + 1)]
+    rows = []
+    for label, found in by_learner.items():
+        cells = [_cell(found.get(classes), cost, digits) for classes in sizes]
+        slope = _slope({classes: cost(record) for classes, record in found.items()}) if digits == 1 else None
+        told = "" if slope is None else f"K^{slope:.2f}"
+        rows.append((slope is None, slope or 0.0, label, f"| `{label}` | {' | '.join(cells)} | {told} |"))
+    return lines + [row[-1] for row in sorted(rows)]
+
+
+def _cell(record: Record | None, cost: Callable[[Record], float | None], digits: int) -> str:
+    if record is None:
+        return ""
+    if record.status != "ok":
+        return "-" if record.message.startswith("not run") else f"out of {OF_ENDS.get(record.status, record.status)}"
+    value = cost(record)
+    return "" if value is None else f"{value:,.{digits}f}"
+
+
+def _slope(costs: dict[int, float | None]) -> float | None:
+    """The exponent of the straight line through the logarithms, for three sizes or more."""
+    known = {classes: value for classes, value in costs.items() if value}
+    if len(known) < 3:
+        return None
+    return float(np.polyfit(np.log(list(known)), np.log(list(known.values())), 1)[0])
+
+
+if __name__ == "__main__":
+    main()
