@@ -155,3 +155,14 @@ def test_a_matrix_that_pays_is_used_and_ranks_alike(monkeypatch):
 )
 def test_classes_are_many_by_their_number_or_by_their_numbers(classes, many):
     assert ranking.are_many(classes) is many
+
+
+@pytest.mark.parametrize("features", [[0], [1, 3], [0, 1, 2]])
+def test_sums_of_equal_terms_rank_by_the_rounding_of_the_order_of_the_features(features):
+    rng = np.random.default_rng(0)
+    orders = np.array([rng.permutation(5) for _ in range(60)])
+    weights = 10.0 ** rng.uniform(-4, 0, 5)  # so far apart that sums of their products are rounded
+    W = weights[orders].T.astype(np.float32)  # each class has the same ones, in another order
+    instances = as_instances(np.full((1, 5), 0.1, np.float32))
+    expected = rank_by_index(index_of(W), instances, np.zeros(60), 6)
+    assert_array_equal(rank_bounded(index_of(W), np.array(features), instances, np.zeros(60), 6), expected)
