@@ -27,6 +27,8 @@ def show_rows(
     rows: Sequence[Mapping[str, object]], folded: Mapping[str, int], spare: Sequence[str] = (), elsewhere: str = ""
 ) -> None:
     """Print a list; what found no room is named, with where it is told."""
+    if not rows:
+        return
     fitted = fit_rows(rows, folded, spare)
     click.echo(fitted.text)
     if fitted.left_out:

@@ -15,7 +15,7 @@ from harness_representations.plugin import harness_representations
 
 NO_FLAGS = dict.fromkeys(
     ["learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads"]
-) | {"timeout": None, "memory": None, "settings": (), "curves": None, "tune": ()}
+) | {"timeout": None, "memory": None, "settings": (), "curves": None, "tune": (), "give_up": None, "on": None}
 OWN = Origin("mine", "dist", "1.0")
 DEFAULTS = {"C": 1.0, "passes": 5, "far": Source("float('inf')"), "random_state": None}
 

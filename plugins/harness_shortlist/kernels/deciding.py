@@ -118,7 +118,7 @@ def value_of(tables: Tables, z: Any, instances: Instances, i: int, read: Array) 
     return -short * short
 
 
-@kernel(void(TABLES, INSTANCES, reads(int32, 2), JUDGING, writes(float64, 2)), nogil=True, **LEAN)
+@kernel(void(TABLES, INSTANCES, reads(int32, 2), JUDGING, writes(float64, 2)), **LEAN)
 def judge(tables: Tables, instances: Instances, candidates: Array, judging: Judging, values: Array) -> None:
     """What each candidate of each instance is worth; -inf for what is none."""
     for i in range(candidates.shape[0]):
@@ -137,7 +137,7 @@ def judge(tables: Tables, instances: Instances, candidates: Array, judging: Judg
             values[i, p] = value
 
 
-@kernel(void(reads(int32, 2), reads(float64, 2), writes(int32, 2)), nogil=True, **LEAN)
+@kernel(void(reads(int32, 2), reads(float64, 2), writes(int32, 2)), **LEAN)
 def fill_ranks(candidates: Array, values: Array, ranked: Array) -> None:
     """The best candidates of each instance, best first, the one proposed first where they tie; -1 pads."""
     for i in range(ranked.shape[0]):

@@ -181,7 +181,7 @@ def store(instances: Instances, rows: Array, goal: Goal, space: Training, found:
     return fits
 
 
-@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, TRAINING, FOUND, int64, int64), nogil=True, **LEAN)
+@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, TRAINING, FOUND, int64, int64), **LEAN)
 def train_machines(
     instances: Instances,
     squares: Array,

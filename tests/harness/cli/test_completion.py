@@ -63,7 +63,7 @@ def test_a_data_set_may_also_be_a_file_or_a_folder(complete, tmp_path):
     (tmp_path / "digraphs").mkdir()
     (tmp_path / "digest.csv").touch()
     (tmp_path / "digest").touch()  # bare, it would be the name of a data set
-    assert values(complete("run", "--data", "di")) == ["digits", "digest.csv", "digraphs/"]
+    assert values(complete("run", "--data", "di")) == ["directory", "digits", "digest.csv", "digraphs/"]
     assert values(complete("run", "--data", "icd10cm,dige")) == ["icd10cm,digest.csv"]
     assert complete("run", "--data", "tit").stdout.splitlines() == ["file,tit"]  # the shell looks for itself
 

@@ -232,14 +232,14 @@ def test_what_every_trial_imports_starts_no_thread_and_is_warm(marked, folder, n
 
 
 def test_groups_share_nothing_that_is_imported_ahead(marked, folder, nothing_left):
-    preload = {"one": ("csv",), "two": ("wave",)}
+    preload = {"one": ("colorsys",), "two": ("wave",)}
     with LocalExecutor(Workplace(preload, path=(str(folder),))) as executor:
         found = {}
         for group in ("one", "two", ""):
-            job = Job("jobs:tell_modules", {"names": ["csv", "wave"]}, group=group)
+            job = Job("jobs:tell_modules", {"names": ["colorsys", "wave"]}, group=group)
             ((_, end),) = executor.run([job])
             found[group] = end.answer
-        assert found == {"one": ["csv"], "two": ["wave"], "": []}
+        assert found == {"one": ["colorsys"], "two": ["wave"], "": []}
         assert len(executor.server_pids()) == 3
 
 

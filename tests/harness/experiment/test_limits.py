@@ -8,7 +8,6 @@ from harness.api import Request, Session
 from harness.api.request import read_request
 from harness.api.running import read_experiment
 from harness.errors import DataError, HarnessError, SpecError
-from harness.executors.local import LONGEST_WAIT
 from harness.experiment.building import build, read_file
 from harness.experiment.file_formats import find_file_format
 from harness.experiment.units import parse_duration, parse_memory
@@ -80,5 +79,5 @@ def test_a_pipe_is_refused_at_once(tmp_path):
 
 
 def test_limits_that_are_large_are_taken():
-    assert parse_duration("9" * 15) > LONGEST_WAIT
+    assert parse_duration("9" * 15) == 10**15 - 1
     assert parse_memory("1" + "0" * 8 + "GB") == 10**17

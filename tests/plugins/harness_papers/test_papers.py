@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.experiment.building import build, quick_version, read_file
+from harness.experiment.learner_groups import without_absent
 from harness.experiment.learner_ref import label_of
 from harness.experiment.resolve import resolve
 from harness.experiment.schema import dataset_groups, kept_datasets
@@ -29,7 +30,8 @@ def path_of(resource):
 
 
 def experiment_of(name):
-    return build(read_file(path_of(SPECS[name].resource)), name)
+    catalog = discover()
+    return build(without_absent(read_file(path_of(SPECS[name].resource)), catalog), name, catalog)
 
 
 def datasets_of(experiment):
@@ -48,8 +50,8 @@ def test_an_experiment_names_only_what_there_is(name, catalog):
 
 @pytest.mark.parametrize("name", [name for name in SPECS if name != "pa-steps"])
 def test_every_papers_experiment_has_a_smaller_quick_version_and_says_how_long_it_takes(name, catalog):
-    raw = read_file(path_of(SPECS[name].resource))
-    whole, quick = build(raw, name), build(quick_version(raw, name), name)
+    raw = without_absent(read_file(path_of(SPECS[name].resource)), catalog)
+    whole, quick = build(raw, name, catalog), build(quick_version(raw, name), name, catalog)
     resolve(quick, catalog)
     assert quick.trials * len(datasets_of(quick)) < whole.trials * len(datasets_of(whole))
     assert whole.minutes
