@@ -32,7 +32,7 @@ COMMANDS = {
         "harness.cli.reproduce:reproduce",
         "Run an experiment of a paper and put the published numbers beside ours.",
     ),
-    "suggest": ("harness.cli.suggest:suggest", "Propose three learners for some data, with what to expect of them and the command that tries them."),
+    "suggest": ("harness.cli.suggest:suggest", "Propose three learners for some data, and say what they will cost."),
     "fit": ("harness.cli.fit:fit", "Train a learner on all rows of some data and keep it as a model."),
     "predict": ("harness.cli.predict:predict", "Say the class of a text, or of every row of a file, by a model."),
     "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics, experiments or representations."),

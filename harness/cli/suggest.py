@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @plugin_options
 def suggest(data: str, as_json: bool, session: Session, debug: bool) -> None:
-    """Propose three learners for some data, with what to expect of them and the command that tries them."""
+    """Propose three learners for some data, and say what they will cost."""
     found = api.suggest_for(data, session)
     if as_json:
         click.echo(json.dumps(asdict(found) | {"command": found.command}, indent=2))

@@ -1,4 +1,4 @@
-"""Registers the experiments of the papers and a few of our own, with their published numbers, by name; reads none of them."""
+"""Registers the experiments of the papers, and some of our own, with published numbers, by name; reads none of them."""
 
 from collections.abc import Iterable
 
