@@ -129,7 +129,7 @@ def test_a_scheduler_that_is_killed_ends_the_run_with_words(fresh, own_client, m
     with pytest.raises(HarnessError, match=r"scheduler at tcp://.* does not answer any more: what is done is kept"):
         run_all()
     assert ended == ["jobs:answer"]
-    wait_until(lambda: not any("harness.executors" in what for what in marked.alive().values()), "jobs to end", 10)
+    wait_until(lambda: not any("harness.executors" in what for what in marked.alive().values()), "jobs to end")
 
 
 def test_a_worker_that_answers_nonsense_costs_one_job_and_is_named(client, make_executor, monkeypatch):
