@@ -27,6 +27,7 @@ class ClassSums(Classifier):
     coef_ : the sums, classes x features.
     """
 
+    takes_several = True
     learned = "coef_"
     coef_: NDArray[np.float64]
 
@@ -58,9 +59,9 @@ class ClassSums(Classifier):
         return float(self.classes_.size) if self._known(X).nnz else 0.0
 
     def _add(self, rows: csr_array, labels: Labels) -> None:
-        n_rows = rows.shape[0]
-        members = csr_array((np.ones(n_rows), (labels.indices, np.arange(n_rows))), shape=(self.classes_.size, n_rows))
-        self.coef_ += (members @ rows).toarray()
+        shape = (rows.shape[0], self.classes_.size)
+        members = csr_array((np.ones(labels.indices.size), labels.indices, labels.indptr), shape=shape)
+        self.coef_ += (members.T @ rows).toarray()
 
     def _rank(self, X: csr_array, k: int) -> NDArray[np.int32]:
         order = np.argsort(-(X @ self.coef_.T), axis=1, kind="stable")[:, :k]

@@ -1,4 +1,4 @@
-"""Learners built round any other: committees, sparsified ones, and ones that see rare classes more often.
+"""Learners built round any other: committees, sparsified ones, trained in batches, with rare classes seen more often.
 
 The classes are loaded when they are asked for; until then this package costs nothing.
 """
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 from harness.sdk import lazy_names
 
 if TYPE_CHECKING:
+    from harness_committee.batches import Batches
     from harness_committee.committee import Committee
     from harness_committee.oversample import Oversample
     from harness_committee.sparsify import Sparsify
 
-__all__ = ["Committee", "Oversample", "Sparsify"]
+__all__ = ["Batches", "Committee", "Oversample", "Sparsify"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "Batches": "harness_committee.batches",
         "Committee": "harness_committee.committee",
         "Oversample": "harness_committee.oversample",
         "Sparsify": "harness_committee.sparsify",
