@@ -131,7 +131,22 @@ def planning() -> float:
     """Resolving and planning many trials, the data sets' headers at hand."""
     experiment = build({"learners": "pa,b=pa(C=2)", "datasets": "digits,topics", "trials": MANY // 4}, "benchmark")
     catalog = discover()
-    facts = Header("", "f", 1797, 64, 10, 1, 0, False, False, 180, None, {}, "")
+    facts = Header(
+        folder="",
+        fingerprint="d",
+        rows=1797,
+        features=64,
+        classes=10,
+        nonzeros=1,
+        text_bytes=None,
+        empty_rows=0,
+        negative=False,
+        multilabel=False,
+        largest_class=180,
+        taxonomy_depth=None,
+        splits={},
+        found="",
+    )
     headers = {"digits": facts, "topics": replace(facts, fingerprint="t")}
 
     def call() -> None:
