@@ -2,8 +2,9 @@
 
 Trials go in rounds, the first of every learner on every data set before the second of any, from the smallest data set
 (rows times classes) to the largest. A learner that reached a limit of time or memory is not asked again on that data
-set, nor on a larger one. Trials beyond the number that everybody gets are run on data sets where every trial was quick.
-A round begins while there is time, and is then run whole. All is decided from records, so a resumed run decides alike.
+set, nor on a larger one: it is given up there (`harness.api.giving_up`). Trials beyond the number that everybody gets
+are run on data sets where every trial was quick. A round begins while there is time, and is then run whole. All is
+decided from records, so a resumed run decides alike.
 """
 
 from __future__ import annotations
@@ -15,9 +16,6 @@ from itertools import groupby
 from harness.experiment.budget_table import BudgetTable
 from harness.record import Record
 from harness.trials.trial import Trial
-
-LIMITS = ("timeout", "memory")
-"""How a trial ends that wanted more than it may have."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +33,21 @@ class Budgeted:
         for _, group in groupby(in_order, key=self._turn):
             if self.budget.hours is not None and self._hours_spent(records) >= self.budget.hours:
                 return
-            yield [trial for trial in group if not self._why_not(trial, records)]
+            yield [trial for trial in group if self._is_due(trial, records)]
+
+    def is_beyond(self, trial: Trial, other: Trial) -> bool:
+        """Whether who ran out of time or memory in the other trial is not asked in this one."""
+        return trial.dataset == other.dataset or self.sizes[trial.dataset] > self.sizes[other.dataset]
 
     def tell_left_out(self, records: Mapping[str, Record]) -> list[str]:
-        """A line for each learner that never met some of the data sets, with the reason."""
+        """A line for each learner that never met some of the data sets, since the hours were spent."""
         met = {(record.label, record.dataset) for record in self._own(records)}
-        left_out: dict[tuple[str, str], dict[str, None]] = {}
+        left_out: dict[str, dict[str, None]] = {}
         for trial in self.trials:
             if (trial.label, trial.dataset) not in met:
-                why = self._why_not(trial, records) or "the hours of the budget were spent"
-                left_out.setdefault((trial.label, why), {})[trial.dataset] = None
-        return [f"{label!r} was not run on {', '.join(where)}: {why}" for (label, why), where in left_out.items()]
+                left_out.setdefault(trial.label, {})[trial.dataset] = None
+        why = "the hours of the budget were spent"
+        return [f"{label!r} was not run on {', '.join(where)}: {why}" for label, where in left_out.items()]
 
     def _turn(self, trial: Trial) -> tuple[int, int, str]:
         return trial.number, self.sizes[trial.dataset], trial.dataset
@@ -56,17 +58,9 @@ class Budgeted:
     def _hours_spent(self, records: Mapping[str, Record]) -> float:
         return sum(record.total_seconds or 0.0 for record in self._own(records)) / 3600
 
-    def _why_not(self, trial: Trial, records: Mapping[str, Record]) -> str:
-        """Why a trial is not worth its time; nothing where it is."""
-        own = self._own(records)
-        for record in own:
-            if record.label == trial.label and record.status in LIMITS:
-                if record.dataset == trial.dataset:
-                    return f"it reached a limit there ({record.status})"
-                if self.sizes[record.dataset] < self.sizes[trial.dataset]:
-                    return f"it reached a limit on {record.dataset} ({record.status}), which is smaller"
+    def _is_due(self, trial: Trial, records: Mapping[str, Record]) -> bool:
+        """Whether it is among the trials that everybody gets, or every trial on its data set was quick."""
         if trial.number < self.budget.trials:
-            return ""
-        there = [record.total_seconds for record in own if record.dataset == trial.dataset]
-        slowest = max((seconds or 0.0 for seconds in there), default=0.0)
-        return f"a trial there took {slowest:.0f} s" if slowest > self.budget.quick_seconds else ""
+            return True
+        there = [record.total_seconds or 0.0 for record in self._own(records) if record.dataset == trial.dataset]
+        return max(there, default=0.0) <= self.budget.quick_seconds

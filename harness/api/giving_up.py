@@ -1,12 +1,13 @@
-"""Trials that are not worth their time: a learner that ran out of it is not run on larger data of the same making.
+"""Trials that are not worth their time: a learner that ran out of it is not run on larger data.
 
-One rule for all learners. What is larger is decided by the data alone: at least as many rows and as many classes, from
-the same source. Every trial that is left out has a record that says why, and `--retry-failed` runs it after all.
+One rule for all learners, and by the data alone. With `give_up`, what is larger has at least as many rows and as many
+classes, and is from the same source; under a budget, rows times classes decide (`harness.budget`). Every trial that is
+left out has a record that says why, and `--retry-failed` runs it after all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +23,9 @@ from harness.trials.trial import Trial
 LACKED: dict[Status, str] = {"timeout": "time", "memory": "memory"}
 """What a trial had not enough of, by how it ended."""
 
+Rule = Callable[[Trial, Trial], bool]
+"""Whether a learner that ran out of time or memory in the second trial is not to be asked in the first."""
+
 
 @dataclass(frozen=True)
 class Exhausted:
@@ -29,42 +33,52 @@ class Exhausted:
 
     trial: Trial
     status: Status
-    smaller: str
+    where: str
     """The data that was too large already."""
+
+    def tell(self) -> str:
+        """Why it is not run."""
+        again = "already" if self.where == self.trial.dataset else f"on {self.where}, which is smaller"
+        return f"not run: out of {LACKED[self.status]} {again}"
 
 
 def find_exhausted(
-    group: Sequence[Trial], planned: Iterable[Trial], records: Mapping[str, Record]
+    group: Sequence[Trial], planned: Iterable[Trial], records: Mapping[str, Record], rule: Rule
 ) -> dict[str, Exhausted]:
-    """By key, the trials of a group whose learner ran out of time or memory on less."""
-    ended = [trial for trial in planned if trial.key in records and records[trial.key].status in LACKED]
+    """By key, the trials of a group whose learner, as set up, ran out of time or memory on less."""
+    ended: dict[tuple[str, str], list[Trial]] = {}
+    for trial in planned:
+        if trial.key in records and records[trial.key].status in LACKED:
+            ended.setdefault(_set_up(trial), []).append(trial)
     found = {}
     for trial in group:
-        smaller = next((other for other in ended if _is_larger(trial, other)), None)
-        if smaller is not None:
-            found[trial.key] = Exhausted(trial, records[smaller.key].status, smaller.dataset)
+        less = next((other for other in ended.get(_set_up(trial), ()) if rule(trial, other)), None)
+        if less is not None:
+            found[trial.key] = Exhausted(trial, records[less.key].status, less.dataset)
     return found
 
 
 def leave_out(hopeless: Mapping[str, Exhausted], conditions: Conditions, store: Store, progress: Progress) -> None:
     """Keep a record of each that says why it was not run."""
     for one in hopeless.values():
-        message = f"not run: out of {LACKED[one.status]} on {one.smaller}, which is smaller"
         now = datetime.now(UTC).isoformat(timespec="seconds")
         circumstances = replace(common_circumstances(conditions), started=now)
-        record = make_record(plain_names(one.trial), Measured(status=one.status, message=message), circumstances)
+        record = make_record(plain_names(one.trial), Measured(status=one.status, message=one.tell()), circumstances)
         store.append(record, None)
         progress.on_record(record)
 
 
-def _is_larger(trial: Trial, other: Trial) -> bool:
-    """Whether this is the same learner, as set up, on larger data from the same source."""
-    alike = trial.label == other.label and trial.representation == other.representation
-    if not alike or trial.dataset_source != other.dataset_source or trial.dataset == other.dataset:
+def is_larger_of_its_kind(trial: Trial, other: Trial) -> bool:
+    """Whether the one is on larger data than the other, from the same source."""
+    if trial.dataset_source != other.dataset_source or trial.dataset == other.dataset:
         return False
     rows, classes = _size(trial)
     fewer_rows, fewer_classes = _size(other)
     return rows >= fewer_rows and classes >= fewer_classes
+
+
+def _set_up(trial: Trial) -> tuple[str, str]:
+    return trial.label, trial.representation
 
 
 def _size(trial: Trial) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.describing import experiment_file, write_experiment
-from harness.api.giving_up import find_exhausted, leave_out
+from harness.api.giving_up import Rule, find_exhausted, is_larger_of_its_kind, leave_out
 from harness.api.leaking import tell_leaks
 from harness.api.placing import trial_executor
 from harness.api.readying import ready_for_data, ready_for_trials
@@ -203,16 +203,23 @@ def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options
         )
     with trial_executor(work, place, allow_differences=options.allow_differences) as executor:
         at_once = conditions.jobs if place is None else MANY
-        give_up = work.resolved.experiment.give_up
-        groups = groups_of(todo, 1 if give_up else at_once)
+        rule = _rule_of_giving_up(work)
+        groups = groups_of(todo, 1 if rule else at_once)
         if work.budgeted is not None:
             groups = work.budgeted.rounds(work.store.records, todo)
         for group in groups:
-            hopeless = find_exhausted(group, work.trials, work.store.records) if give_up else {}
+            hopeless = find_exhausted(group, work.trials, work.store.records, rule) if rule else {}
             leave_out(hopeless, conditions, work.store, work.progress)
             worthwhile = [trial for trial in group if trial.key not in hopeless]
             represent_shared(worthwhile, work.executor, work.progress, conditions.jobs)
             run_trials(worthwhile, metrics, conditions, executor, work.store, work.progress, noticed)
+
+
+def _rule_of_giving_up(work: Work) -> Rule | None:
+    """By what a learner that ran out of time or memory is not asked again; None where it always is."""
+    if work.budgeted is not None:
+        return work.budgeted.is_beyond
+    return is_larger_of_its_kind if work.resolved.experiment.give_up else None
 
 
 def _read_data(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.api.giving_up import find_exhausted
 from harness.budget import Budgeted
 from harness.errors import SpecError
 from harness.experiment.budget_table import BudgetTable
@@ -26,13 +27,19 @@ def record_of(trial, status="ok", seconds=1.0):
     return replace(trial, status=status, total_seconds=seconds)
 
 
-def run_all(budgeted, end):
-    """What is run, in its order, where `end` says how a trial ends."""
-    records, ran = {}, []
-    for group in budgeted.rounds(records, budgeted.trials):
+def run_all(budgeted, end, records=None):
+    """What is run, in its order, where `end` says how a trial ends; and all records."""
+    records, ran = dict(records or {}), []
+    todo = [trial for trial in budgeted.trials if trial.key not in records]
+    for group in budgeted.rounds(records, todo):
+        exhausted = find_exhausted(group, budgeted.trials, records, budgeted.is_beyond)
         for trial in group:
-            records[trial.key] = end(trial)
-            ran.append((trial.label, trial.dataset, trial.number))
+            if trial.key in exhausted:
+                one = exhausted[trial.key]
+                records[trial.key] = replace(trial, status=one.status, message=one.tell(), total_seconds=None)
+            else:
+                records[trial.key] = end(trial)
+                ran.append((trial.label, trial.dataset, trial.number))
     return ran, records
 
 
@@ -48,8 +55,10 @@ def test_who_reached_a_limit_is_not_asked_again_there_nor_on_larger_data(status)
     ran, records = run_all(budgeted, lambda trial: record_of(trial, status if trial.label == "pa" else "ok"))
     assert [one for one in ran if one[0] == "pa"] == [("pa", "other", 0)]
     assert sum(label == "ooz" for label, _, _ in ran) == 6
-    (line,) = budgeted.tell_left_out(records)
-    assert line == f"'pa' was not run on data: it reached a limit on other ({status}), which is smaller"
+    lacked = {"timeout": "time", "memory": "memory"}[status]
+    assert records["padata0"].message == f"not run: out of {lacked} on other, which is smaller"
+    assert records["paother1"].message == f"not run: out of {lacked} already"
+    assert budgeted.tell_left_out(records) == []
 
 
 def test_a_limit_on_large_data_says_nothing_of_smaller_and_an_error_nothing_at_all():
@@ -82,13 +91,10 @@ def test_a_round_that_has_begun_is_run_whole_and_no_further_one_begins():
 def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(data):
     ends = {trial.key: data.draw(st.sampled_from(["ok", "timeout", "error"])) for trial in TRIALS}
     budgeted = Budgeted(TRIALS, SIZES, BudgetTable(trials=2))
-    ran, records = run_all(budgeted, lambda trial: record_of(trial, ends[trial.key]))
-    stop = data.draw(st.integers(0, len(ran)))
+    _, records = run_all(budgeted, lambda trial: record_of(trial, ends[trial.key]))
+    stop = data.draw(st.integers(0, len(records)))
     kept = dict(list(records.items())[:stop])
-    todo = [trial for trial in TRIALS if trial.key not in kept]
-    for group in budgeted.rounds(kept, todo):
-        kept |= {trial.key: record_of(trial, ends[trial.key]) for trial in group}
-    assert kept == records
+    assert run_all(budgeted, lambda trial: record_of(trial, ends[trial.key]), kept)[1] == records
 
 
 def test_a_wrong_budget_is_told_by_table_and_key():
