@@ -3,10 +3,9 @@
     pip install -r benchmarks/requirements-peers.txt
     python benchmarks/label_trees.py SOURCE... [--times 3] [--pecos PYTHON]
 
-SOURCE is a CSV of short texts, each with its class (see svm_speed.py), a .npz as `harness run --data` takes it, with
-rows of its own to test on, or the name of a data set that is at hand (icd10cm, newsgroups, eurlex4k). One thread;
-processor time, which other work on the machine disturbs least. PECOS (libpecos) needs numpy<2: PYTHON is that of an
-environment that has it. A source that was measured before keeps its lines until it is measured again.
+SOURCE is as sources.py has it. One thread; processor time, which other work on the machine disturbs least. PECOS
+(libpecos) needs numpy<2: PYTHON is that of an environment that has it. A source that was measured before keeps its
+lines until it is measured again.
 """
 
 from __future__ import annotations
@@ -23,18 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from label_trees_peers import as_pairs, measure_pecos, rank_omikuji, train_omikuji, write_rows
-from represented import represented
-from scipy.sparse import csr_array, issparse
-from svm_speed import ONE_THREAD, Parts, read_titles
+from scipy.sparse import issparse
+from sources import name_of, read_source
+from svm_speed import ONE_THREAD, Parts
 
-from harness.api.preparing import preparer
-from harness.api.session import Session
-from harness.data.arrays import open_dataset
-from harness.experiment.dataset_ref import parse_dataset
-from harness.experiment.resolve import resolve_dataset
 from harness.machine import describe_machine
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
 from harness_shortlist import Shortlist
 from harness_svm.label_tree import LabelTree
 
@@ -76,8 +68,8 @@ def main() -> None:
         os.execv(sys.executable, [sys.executable, *sys.argv])
     known = read_lines()
     for source in chosen.sources:
-        name = Path(source).name.partition(".")[0]
-        known[name] = compare(name, read(source), chosen.times, chosen.pecos)
+        name = name_of(source)
+        known[name] = compare(name, read_source(source), chosen.times, chosen.pecos)
         print("\n".join(known[name]), flush=True)
         write_page(known)
 
@@ -158,45 +150,6 @@ def measure_omikuji(parts: Parts, times: int) -> Measured:
         file = Path(folder) / "train.txt"
         write_rows(file, parts)
         return measure(parts, times, partial(train_omikuji, file), partial(rank_omikuji, rows=rows, depth=DEPTH))
-
-
-# -- data ------------------------------------------------------------------------------------------------------------
-
-
-def read(source: str) -> Parts:
-    if source.endswith(".npz"):
-        return read_arrays(Path(source))
-    return read_titles(Path(source)) if "/" in source else read_named(source)
-
-
-def read_arrays(file: Path) -> Parts:
-    """Rows of an archive, those of `train` and of `test`."""
-    held = np.load(file)
-    X = csr_array((held["X_data"], held["X_indices"], held["X_indptr"]), shape=tuple(held["X_shape"]))
-    y, train, test = held["y"], held["train"], held["test"]
-    return numbered(X[train], y[train], X[test], y[test])
-
-
-def read_named(name: str) -> Parts:
-    """A data set by its own split, or a fifth held out, as tf-idf where it has counts or texts."""
-    session = Session()
-    dataset = resolve_dataset(parse_dataset(name), session.catalog)
-    data = open_dataset(Path(preparer(session)(dataset).folder))
-    split = f"given:{next(iter(data.splits))}" if data.splits else "holdout:0.2"
-    train, test = draw_split(parse_split(split), data.rows, 0, data.splits, data.y)
-    X, X_test = represented(data, "tfidf", train, test)
-    return numbered(X, data.y[train], X_test, data.y[test])
-
-
-def numbered(X: csr_array, y: Any, X_test: csr_array, y_test: Any) -> Parts:
-    """Classes without a training row are left out of both parts, and the others numbered."""
-    if issparse(y):
-        y, y_test = csr_array(y), csr_array(y_test)
-        seen = np.flatnonzero(y.sum(axis=0))
-        return Parts(X, csr_array(y[:, seen]), X_test, csr_array(y_test[:, seen]), None)
-    seen, places = np.unique(y, return_inverse=True)
-    known = np.where(np.isin(y_test, seen), np.searchsorted(seen, y_test), -1)
-    return Parts(X, places, X_test, known, None)
 
 
 if __name__ == "__main__":
