@@ -79,6 +79,8 @@ def propose(facts: Facts, measured: Sequence[Measurement]) -> list[Proposal]:
     near = nearest_datasets(facts, measured)
     if not near:
         raise HarnessError("no comparison that was measured has a learner for this data")
+    while not _learners_on(near, measured):  # those that met the nearest may all have failed on the furthest
+        near = near[:-1]
     expected = [_Expected(learner, _of(learner, near, measured)) for learner in _learners_on(near, measured)]
     best = max(expected, key=lambda one: one.merit)
     chosen = [_proposal(best, facts, "the most accurate")]

@@ -20,6 +20,7 @@ from harness.data.arrays import Header
 from harness.errors import HarnessError, SpecError
 from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.resolve import resolve_dataset
+from harness.expression import parse
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,12 @@ class Suggestions:
 
     @property
     def command(self) -> str:
-        """What tries them."""
+        """What tries them; texts are read as whatever serves each of them better, as they were in the comparison."""
         learners = ",".join(proposal.learner for proposal in self.proposals)
-        return f'harness run --learners {learners} --data "{self.data}"'
+        command = f'harness run --learners "{learners}" --data "{self.data}"'
+        if self.facts.letters is None:
+            return command
+        return f'{command} --tune "representation=[words,chars]"'
 
 
 def suggest(
@@ -58,7 +62,7 @@ def suggest_for(data: str, session: Session) -> Suggestions:
     """Three learners for a data set as it is written."""
     header = preparer(session)(resolve_dataset(parse_dataset(data), session.catalog))
     able = {entry.spec.name for entry in session.catalog.learners if _can_take(entry.spec, header)}
-    measured = [one for one in read_measured(session.catalog) if one.learner in able]
+    measured = [one for one in read_measured(session.catalog) if parse(one.learner).name in able]
     if not measured:
         raise HarnessError("no installed plugin brings measurements of learners that can take this data")
     facts = facts_of(header)

@@ -70,6 +70,13 @@ def test_who_was_not_measured_on_one_of_the_nearest_is_not_proposed():
     assert [proposal.learner for proposal in propose(TITLES, known)] == ["both"]
 
 
+def test_data_on_which_all_of_them_failed_has_no_say():
+    far = replace(TITLES, rows=5000)
+    known = [measured("here", 0.8), measured("there", 0.9, dataset="far", facts=far)]
+    assert [proposal.learner for proposal in propose(TITLES, known)] == ["here"]
+    assert [proposal.learner for proposal in propose(far, known)] == ["there"]
+
+
 def test_the_nearest_data_counts_most():
     far = replace(TITLES, rows=5000)
     known = []
