@@ -18,8 +18,8 @@ from harness.store import read_records
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "results"
-QUOTE = re.compile(r"<!-- ([^|>]+)\|([^|>]+)\|([^|>]+)\|([^|>]+) -->(\d*\.?\d+)(%|k|M| µs)?")
-SCALES = {"": 1.0, "%": 100.0, "k": 1e-3, "M": 1e-6, " µs": 1e6}
+QUOTE = re.compile(r"<!-- ([^|>]+)\|([^|>]+)\|([^|>]+)\|([^|>]+) -->(\d*\.?\d+)(%|k|M| µs| min)?")
+SCALES = {"": 1.0, "%": 100.0, "k": 1e-3, "M": 1e-6, " µs": 1e6, " min": 1 / 60}
 
 
 def pages() -> Iterator[Path]:
