@@ -1,11 +1,10 @@
-"""`label-tree` and `shortlist` beside the label trees of omikuji and PECOS, in one run; writes docs/label-trees.md.
+"""`label-tree` and `shortlist` beside the label trees of other tools, in one run; writes docs/label-trees.md.
 
-    pip install -r benchmarks/requirements-peers.txt
-    python benchmarks/label_trees.py SOURCE... [--times 3] [--pecos PYTHON]
+    python benchmarks/label_trees.py SOURCE... [--times 3] [--peers omikuji,PECOS,napkinXC]
 
-SOURCE is as sources.py has it. One thread; processor time, which other work on the machine disturbs least. PECOS
-(libpecos) needs numpy<2: PYTHON is that of an environment that has it. A source that was measured before keeps its
-lines until it is measured again.
+SOURCE is as sources.py has it. One thread; processor time, which other work on the machine disturbs least. Other tools
+run in the environments that `harness env build` makes. A source that was measured before keeps its lines until it is
+measured again.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from label_trees_peers import as_pairs, measure_pecos, rank_omikuji, train_omikuji, write_rows
+from label_trees_peers import PEERS, measure_peer
 from scipy.sparse import issparse
 from sources import name_of, read_source
 from svm_speed import ONE_THREAD, Parts
@@ -41,9 +39,9 @@ training with defaults, ranking {DEPTH} deep. R1 and R5: the share of test rows 
 and among the first five. Ratios: the time of the fastest other tool over ours, so that above 1 it takes longer.
 Aims, at no lower R1 and R5: `label-tree` 1.5 for training and 3 for ranking, `shortlist` 2 and 5.
 
-omikuji is its Parabel with one tree, asked row by row: its interface has no other way. The bar that it draws while it
-trains is sent nowhere, but drawing it is in its time. PECOS is XR-Linear with its defaults, a beam of 10, asked for all
-rows at once.
+omikuji is its Parabel with one tree, asked row by row: its interface has no other way. PECOS is XR-Linear, napkinXC its
+probabilistic label tree, both with the tool's defaults. Rows in the form that a tool wants are made before the clock
+runs.
 
 """
 
@@ -61,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", nargs="+")
     parser.add_argument("--times", type=int, default=3, help="the best of so many runs counts")
-    parser.add_argument("--pecos", help="the Python of an environment with libpecos")
+    parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s")
     chosen = parser.parse_args()
     if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
         os.environ.update(ONE_THREAD)
@@ -69,7 +67,7 @@ def main() -> None:
     known = read_lines()
     for source in chosen.sources:
         name = name_of(source)
-        known[name] = compare(name, read_source(source), chosen.times, chosen.pecos)
+        known[name] = compare(name, read_source(source), chosen.times, chosen.peers.split(","))
         print("\n".join(known[name]), flush=True)
         write_page(known)
 
@@ -93,15 +91,13 @@ def write_page(known: dict[str, list[str]]) -> None:
     PAGE.write_text(HEAD + "\n".join(lines) + "\n")
 
 
-def compare(name: str, parts: Parts, times: int, pecos: str | None) -> list[str]:
+def compare(name: str, parts: Parts, times: int, peers: list[str]) -> list[str]:
     """A line for each learner of ours, with ratios, and one for each other tool."""
     ours = {}
     for own, kind in OURS.items():
         kind().fit(parts.X[:200], parts.y[:200]).rank(parts.X[:2], DEPTH)  # whatever is made on first use
         ours[own] = measure(parts, times, partial(fit, kind, parts), partial(kind.rank, X=parts.X_test, k=DEPTH))
-    theirs = {"omikuji": measure_omikuji(parts, times)}
-    if pecos:
-        theirs["PECOS"] = judge(parts, *measure_pecos(parts, times, pecos, DEPTH))
+    theirs = {peer: judge(parts, *measure_peer(parts, times, peer, DEPTH)) for peer in peers}
     train = min(found.train_seconds for found in theirs.values())
     a_row = min(found.rank_microseconds for found in theirs.values())
     classes = parts.y.shape[1] if issparse(parts.y) else int(parts.y.max()) + 1
@@ -141,15 +137,6 @@ def judge(parts: Parts, train_seconds: float, rank_seconds: float, ranked: np.nd
         hits = (ranked == parts.y_test[:, np.newaxis]) & (ranked >= 0)
     microseconds = rank_seconds / ranked.shape[0] * 1e6
     return Measured(train_seconds, microseconds, float(hits[:, 0].mean()), float(hits.any(axis=1).mean()))
-
-
-def measure_omikuji(parts: Parts, times: int) -> Measured:
-    """It reads its rows from a file, which is written before the clock runs."""
-    rows = as_pairs(parts.X_test)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "train.txt"
-        write_rows(file, parts)
-        return measure(parts, times, partial(train_omikuji, file), partial(rank_omikuji, rows=rows, depth=DEPTH))
 
 
 if __name__ == "__main__":
