@@ -55,7 +55,7 @@ def measure_peer(parts: Parts, times: int, peer: str, depth: int) -> tuple[float
         for file, matrix in (("X", parts.X), ("Y", indicator(parts.y)), ("X_test", parts.X_test)):
             save_npz(Path(folder) / f"{file}.npz", csr_array(matrix).astype(np.float32))
         words = [str(python), "-c", CHILD, folder, str(target), json.dumps(params), str(times), str(depth)]
-        subprocess.run(words, check=True)
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # tools draw bars
         found = np.load(Path(folder) / "found.npz")
         return float(found["train"]), float(found["rank"]), found["ranked"]
 
