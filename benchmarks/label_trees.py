@@ -88,7 +88,17 @@ def write_page(known: dict[str, list[str]]) -> None:
     lines += [COLUMNS, "|---|---:|---:|---|---:|---:|---:|---:|---:|---:|"]
     for own in known.values():
         lines += own
+    lines += ["", "Who is ahead:", "", *(tell_best(name, own) for name, own in known.items())]
     PAGE.write_text(HEAD + "\n".join(lines) + "\n")
+
+
+def tell_best(name: str, lines: list[str]) -> str:
+    """Who has the highest R1 on a data set, and who the highest R5, whoever made it."""
+    told = []
+    for heading, place in (("R1", 6), ("R5", 7)):
+        cells = max((line.split(" | ") for line in lines), key=lambda cells: float(cells[place]))
+        told.append(f"{heading} {cells[3]} ({cells[place]})")
+    return f"- {name}: {', '.join(told)}"
 
 
 def compare(name: str, parts: Parts, times: int, peers: list[str]) -> list[str]:
