@@ -53,6 +53,10 @@ under 20 µs, trains 100,000 classes x 450,000 rows in under 2 minutes and ranks
 row); `pa` makes a pass at 12,000 classes in under 20 s and answers in under 100 µs, a pass at 100,000 classes in under
 5 minutes. On short texts `lomtree` was to be three times as fast as 4.1 s (noc2016-titles, R1 .759) and 2.9 s
 (naics2017-index, R1 .612), which were measured on another machine.
+
+What limits them: an answer of `lomtree` reads a weight for each feature and each decision, here and there in a table
+that is larger than any cache, and a ranking reads three times as many. `pa` knows most classes by most features; bounds
+spare it the reading of nine edges in ten, and what is left lies all over memory too.
 """
 
 
