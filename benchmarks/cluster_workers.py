@@ -1,4 +1,4 @@
-"""Workers for benchmarks/cluster.py that run no trial: they sleep, and answer with what one real trial gave.
+"""Workers for benchmarks/cluster_many.py that run no trial: they sleep, and answer with what one real trial gave.
 
     python benchmarks/cluster_workers.py SCHEDULER NUMBER
 

@@ -30,6 +30,8 @@ class Attempt:
     member: Member
     order: Order
     future: Future | None
+    has_begun: bool = False
+    """Whether it is taken to run there: until then it waits behind another."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Attempts:
     def __init__(self, client: Client, tell: Callable[[Heard], None]) -> None:
         self._client, self._tell = client, tell
         self.by_key: dict[str, Attempt] = {}
+        self.has_begun_any = False
+        """Whether a worker ever got one."""
         # Events of this topic are dropped by the scheduler once this client has gone.
         client.subscribe_topic(client.id, self._on_event)
 
@@ -60,23 +64,25 @@ class Attempts:
         future = self._client.submit(
             run_order, content, key=key, workers=[member.address], allow_other_workers=False, pure=False, retries=0
         )
-        member.busy.add(key)
+        member.line.append(key)
+        self.has_begun_any = True
         self.by_key[key] = Attempt(task, member, order, future)
         self._client.loop.add_callback(self._collect, key, future)
 
-    def end(self, key: str) -> None:
+    def end(self, key: str) -> Attempt:
         """Nobody waits for this attempt any more: what still comes of it is not heard."""
         attempt = self.by_key.pop(key)
-        attempt.member.busy.discard(key)
+        attempt.member.line.remove(key)
         if attempt.future is not None and attempt.future.status == "pending":
             self._cancel([attempt.future])
         attempt.future = None  # and with it goes what the worker keeps of it
+        return attempt
 
     def end_all(self) -> None:
         """Have every worker end what it runs."""
         futures = [attempt.future for attempt in self.by_key.values() if attempt.future is not None]
         for attempt in self.by_key.values():
-            attempt.member.busy.clear()
+            attempt.member.line.clear()
         self.by_key.clear()
         self._cancel(futures)
 

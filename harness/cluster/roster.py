@@ -43,8 +43,10 @@ class Member:
     hello: Hello
     differing: Mapping[str, str] = field(default_factory=dict)
     """Digests of code that differs from the host's, where that was allowed."""
-    busy: set[str] = field(default_factory=set)
-    """Attempts that it has."""
+    line: list[str] = field(default_factory=list)
+    """Attempts that it has, in the order in which it got them: as many as it takes at once run, the others wait."""
+    has_ended_one: bool = False
+    """Whether it has run a trial to its end."""
 
     @property
     def name(self) -> str:

@@ -34,6 +34,8 @@ class Waiting:
         self._groups: dict[Group, deque[Task]] = {}
         self._kinds: dict[Group, str] = {}
         self._held = 0
+        self.n_lost = 0
+        """Of those that wait, how many were lost with a worker before."""
         self._is_exhausted = False
 
     def is_empty(self) -> bool:
@@ -58,14 +60,19 @@ class Waiting:
         self._kinds[chosen] = kind
         task = self._groups[chosen].popleft()
         self._held -= 1
+        self.n_lost -= bool(task.lost_on)
         if not self._groups[chosen]:
             del self._groups[chosen]
         return task
 
     def put_back(self, task: Task) -> None:
-        """Have a job wait again, before the others of its group."""
-        self._groups.setdefault(_group_of(task.job), deque()).appendleft(task)
+        """Have a job wait again, before all others of its group, and its group before those that come later."""
+        group = _group_of(task.job)
+        if group not in self._groups:
+            self._groups = {group: deque(), **self._groups}
+        self._groups[group].appendleft(task)
         self._held += 1
+        self.n_lost += bool(task.lost_on)
 
     def _look_ahead(self) -> None:
         while self._held < LOOK_AHEAD and not self._is_exhausted:

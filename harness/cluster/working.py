@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ LOOK_SECONDS = 0.2
 """How often it is looked whether anybody still waits for a trial, and whether it has come to another phase."""
 RESOURCE = "trial"
 """What a worker offers that takes several trials at once: dask worker --resources "trial=2"."""
+GONE = "nobody waits for it, or the worker is leaving"
 AT_WORK = (Status.running, Status.paused, Status.closing_gracefully)
 """What a worker is that still does what it was given."""
 
@@ -39,7 +39,19 @@ def run_order(content: bytes) -> bytes:
     """The task that a worker is given: run one trial, through the local executor, and tell what came of it."""
     worker = get_worker()
     watch = _Watch(worker, worker.get_current_task())
-    order = read_order(content)
+    stations = stations_of(worker.id, slots_of(worker))
+    station = None
+    while station is None and watch.is_wanted():
+        station = stations.take(LOOK_SECONDS)
+    if station is None:
+        return pack_answer("gone", message=GONE)
+    try:  # from here on no other trial is timed at this place: what has to be read or built disturbs nobody
+        return _run_at(station, read_order(content), watch)
+    finally:
+        stations.free.put(station)
+
+
+def _run_at(station: Station, order: Order, watch: _Watch) -> bytes:
     found = {parcel: find(parcel) for parcel in (*order.parcels, *order.code)}
     lacking = [parcel.name for parcel, folder in found.items() if folder is None]
     if lacking:
@@ -57,9 +69,10 @@ def run_order(content: bytes) -> bytes:
     )
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     load = os.getloadavg()[0]
-    end = _run_watched(_moved(order.job, folders), workplace, watch, order)
+    running = station.start(_moved(order.job, folders), workplace, watch.say_later)
+    end = _follow(running, station, watch, order)
     if end is None:
-        return pack_answer("gone", message="nobody waits for it, or the worker is leaving")
+        return pack_answer("gone", message=GONE)
     own = environments.get(order.job.group)
     return pack_end(end, started=begun, load=load, packages=dict(own.packages) if own else {})
 
@@ -79,24 +92,8 @@ def _moved(job: Job, folders: dict[Parcel, Path]) -> Job:
     return replace(job, payload=replace(payload, trial=trial))
 
 
-def _run_watched(job: Job, workplace: Workplace, watch: _Watch, order: Order) -> JobEnd | None:
-    """How the job ended; None where it was given up."""
-    stations = stations_of(watch.worker.id, slots_of(watch.worker))
-    station = None
-    while station is None:
-        station = stations.take(LOOK_SECONDS)
-        if not watch.is_wanted():
-            if station is not None:
-                stations.free.put(station)
-            return None
-    try:
-        running = station.start(job, workplace, watch.say_later)
-        return _follow(running, station, watch, order)
-    finally:
-        stations.free.put(station)
-
-
 def _follow(running: Future[JobEnd], station: Station, watch: _Watch, order: Order) -> JobEnd | None:
+    """How the job ended; None where it was given up."""
     given_up = False
     while True:
         try:
@@ -135,6 +132,3 @@ class _Watch:
         if self.phase != self.told:
             self.told = self.phase
             self.worker.log_event(order.topic, {"attempt": order.attempt, "phase": self.phase})
-
-
-Say = Callable[[str], None]

@@ -113,7 +113,7 @@ def test_what_comes_twice_or_too_late_of_one_attempt_is_heard_once(client, make_
 
 
 def test_a_scheduler_that_is_killed_ends_the_run_with_words(fresh, own_client, make_executor, marked, monkeypatch):
-    monkeypatch.setattr("harness.cluster.executor.PATIENCE_SECONDS", 2.0)
+    monkeypatch.setattr("harness.cluster.lookout.PATIENCE_SECONDS", 2.0)
     fresh.start("one")
     executor = make_executor(own_client)
     ended = []
