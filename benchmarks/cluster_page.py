@@ -95,15 +95,17 @@ def tell_simulated(title: str) -> Callable[[Found], list[str]]:
     def tell(found: Found) -> list[str]:
         rows = [f"| {done:,} | {host:.0f} | {scheduler:.0f} |" for done, host, scheduler in found["memory_mb"]]
         each = 1000 / found["trials"]
+        rate = found["trials"] / found["seconds"]
         return [
             f"## {title}",
             "",
             f"{found['trials']:,} trials planned, given to {found['workers']:,} workers and stored in "
-            f"{found['seconds']:.0f} s, {found['trials'] / found['seconds']:.0f} a second; {found['kept']:,} records "
+            f"{found['seconds']:.0f} s, {rate:.0f} a second; {found['kept']:,} records "
             f"kept. The workers answer with what one real trial gave, after {found['seconds_each']:g} s. A trial took "
             f"{each * found['host_seconds']:.1f} ms of the host's processor time, planning, checking and storing "
             f"included, {each * found['scheduler_seconds']:.1f} ms of the scheduler's and "
-            f"{each * found['workers_seconds']:.1f} ms of the workers'.",
+            f"{each * found['workers_seconds']:.1f} ms of the workers'. At that rate one host keeps "
+            f"{60 * rate:,.0f} workers busy whose trials last a minute.",
             "",
             "| trials stored | host, MB | scheduler, MB |",
             "|---:|---:|---:|",

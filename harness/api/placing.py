@@ -18,7 +18,7 @@ from harness.experiment.resolve import Resolved, code_group, environment_of
 from harness.signature import locate
 
 if TYPE_CHECKING:
-    from harness.cluster.messages import Wanted
+    from harness.cluster.messages import WantedEnvironment
     from harness.cluster.parcels import Parcel
 
 MOST_CODE_BYTES = 50 * 10**6
@@ -71,9 +71,9 @@ def _code_in(resolved: Resolved) -> Iterator[tuple[str, str, Entry[Any]]]:
                 yield f"representation {entry.spec.name}", entry.spec.load, entry
 
 
-def _environments(resolved: Resolved) -> dict[str, Wanted]:
+def _environments(resolved: Resolved) -> dict[str, WantedEnvironment]:
     """By group of trials, the environment that they need, which a worker builds for itself."""
-    from harness.cluster.messages import Wanted  # noqa: PLC0415 (only where there is a cluster)
+    from harness.cluster.messages import WantedEnvironment  # noqa: PLC0415 (only where there is a cluster)
 
     found = {}
     for learner in resolved.learners:
@@ -81,7 +81,7 @@ def _environments(resolved: Resolved) -> dict[str, Wanted]:
             environment = environment_of(chain)
             if environment is not None:
                 ready = resolved.environments[environment.name]
-                found[code_group(chain)] = Wanted(environment.asked, dict(ready.packages))
+                found[code_group(chain)] = WantedEnvironment(environment.asked, dict(ready.packages))
     return found
 
 

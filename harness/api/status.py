@@ -1,6 +1,7 @@
 """What a run does now, for whoever looks from elsewhere: kept in its results folder while it goes on.
 
-The file is replaced once a second at most, and is gone when the run has ended; one that was killed leaves it behind.
+The file is replaced once a second at most, the last time after the last that happened. It is gone when the run has
+ended; one that was killed leaves it behind.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -78,6 +80,10 @@ class StatusProgress:
         self._began = time.time()
         self._running: dict[str, RunningTrial] = {}
         self._written = 0.0
+        self._writing = threading.Lock()
+        self._later: threading.Timer | None = None
+        """Writes what happened since it was last written; None where nothing did."""
+        self._is_over = False
 
     def say(self, text: str) -> None:
         self._others.say(text)
@@ -106,13 +112,31 @@ class StatusProgress:
 
     def end(self) -> None:
         self._others.end()
-        with contextlib.suppress(OSError):
+        with self._writing, contextlib.suppress(OSError):
+            self._is_over = True
+            if self._later is not None:
+                self._later.cancel()
             self._path.unlink(missing_ok=True)
 
     def _write(self, *, at_once: bool = False) -> None:
+        """Write now, or when a second has passed: a trial that hangs may be the last that is heard of."""
+        with self._writing:
+            early = self._written + WRITE_SECONDS - time.time()
+            if at_once or early <= 0:
+                self._replace()
+            elif self._later is None:
+                self._later = threading.Timer(early, self._write_late)
+                self._later.daemon = True
+                self._later.start()
+
+    def _write_late(self) -> None:
+        with self._writing:
+            self._later = None
+            if not self._is_over:
+                self._replace()
+
+    def _replace(self) -> None:
         now = time.time()
-        if not at_once and now - self._written < WRITE_SECONDS:
-            return
         self._written = now
         status = RunStatus(
             total=self._total,

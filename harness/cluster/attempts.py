@@ -35,15 +35,37 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What was heard of an attempt: a phase, an answer's bytes, an error; none of them where it was taken back."""
+class InPhase:
+    """A trial has come to its next phase, as its worker tells."""
 
     attempt: str
-    content: object = None
-    error: BaseException | None = None
-    phase: str = ""
-    is_delivered: bool = False
-    """Whether what its worker lacked was sent there, or could not be, which the error says."""
+    phase: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a worker gave back, as it came."""
+
+    attempt: str
+    content: object
+
+
+@dataclass(frozen=True)
+class Failed:
+    """An attempt that no answer comes of, and why."""
+
+    attempt: str
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """An attempt that the scheduler does not know any more: it was away meanwhile."""
+
+    attempt: str
+
+
+Heard = InPhase | Answered | Failed | Forgotten
 
 
 class Attempts:
@@ -57,7 +79,7 @@ class Attempts:
         # Events of this topic are dropped by the scheduler once this client has gone.
         client.subscribe_topic(client.id, self._on_event)
 
-    def begin(self, task: Task, member: Member, order: Order) -> None:
+    def begin(self, task: Task, member: Member, order: Order) -> Attempt:
         """Bind a task to a worker: nobody else will run it."""
         key = f"harness-trial-{secrets.token_hex(16)}"
         content = _packed(replace(order, attempt=key))
@@ -68,6 +90,7 @@ class Attempts:
         self.has_begun_any = True
         self.by_key[key] = Attempt(task, member, order, future)
         self._client.loop.add_callback(self._collect, key, future)
+        return self.by_key[key]
 
     def end(self, key: str) -> Attempt:
         """Nobody waits for this attempt any more: what still comes of it is not heard."""
@@ -101,17 +124,17 @@ class Attempts:
         """Wait for an answer inside of the client's loop, where waiting for thousands costs no thread."""
         try:
             (content,) = await self._client.gather([future], asynchronous=True)
-            self._tell(Heard(key, content=content))
+            self._tell(Answered(key, content))
         except (asyncio.CancelledError, concurrent.futures.CancelledError):
-            self._tell(Heard(key))
+            self._tell(Forgotten(key))
         except Exception as error:
-            self._tell(Heard(key, error=error))
+            self._tell(Failed(key, error))
 
     async def _on_event(self, event: tuple[float, Any]) -> None:
         """A phase that a worker tells; whatever else comes under this topic is dask's own."""
         _, told = event
         if isinstance(told, dict) and isinstance(told.get("phase"), str) and isinstance(told.get("attempt"), str):
-            self._tell(Heard(told["attempt"], phase=in_a_line(told["phase"], PHASE_LENGTH)))
+            self._tell(InPhase(told["attempt"], in_a_line(told["phase"], PHASE_LENGTH)))
 
 
 def _packed(order: Order) -> bytes:

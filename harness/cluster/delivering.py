@@ -5,10 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from harness.cluster.calling import Caller
 from harness.cluster.parcels import Parcel
 from harness.cluster.sending import send_parcel
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """What an attempt's worker lacked was sent there; or could not be, which the error says."""
+
+    attempt: str
+    error: Exception | None = None
 
 
 class Deliveries:

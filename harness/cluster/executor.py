@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from harness.cluster.attempts import Attempt, Attempts, Heard
+from harness.cluster.attempts import Answered, Attempt, Attempts, Failed, Forgotten, Heard, InPhase
 from harness.cluster.calling import Caller, WorkerGone
 from harness.cluster.connecting import Connection
-from harness.cluster.delivering import Deliveries
+from harness.cluster.delivering import Delivered, Deliveries
 from harness.cluster.handing import Handing
 from harness.cluster.lookout import Lookout, Present
 from harness.cluster.messages import Answer, Order, end_of, read_answer
@@ -40,7 +40,7 @@ class ClusterExecutor:
         self._connection, self._luggage, self._say = connection, luggage, say
         self.client = connection.client
         self._workplace = Workplace()
-        self._events: queue.SimpleQueue[Present | Welcomed | Heard] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Present | Welcomed | Heard | Delivered] = queue.SimpleQueue()
         caller = Caller(self.client)
         self.deliveries = Deliveries(caller)
         self.roster = Roster(caller, self.deliveries, luggage, self._events.put)
@@ -133,20 +133,21 @@ class ClusterExecutor:
         for line in lines:
             self._say(f"warning: gets no trials: {line}")
 
-    def _on_heard(self, heard: Heard, attempt: Attempt, handing: Handing, on_phase: OnPhase) -> None:
+    def _on_heard(self, heard: Heard | Delivered, attempt: Attempt, handing: Handing, on_phase: OnPhase) -> None:
         handing.begin(attempt)
-        if heard.phase:
-            on_phase(attempt.task.job, heard.phase, attempt.member.name)
-        elif heard.is_delivered:
-            self._on_delivered(heard, handing)
-        elif heard.content is not None:
-            self._on_answer(heard, attempt, handing, on_phase)
-        elif heard.error is not None:
-            self._lose(heard.attempt, handing, in_a_line(f"{type(heard.error).__name__}: {heard.error}", 200))
-        else:  # the scheduler was away, and has forgotten it
-            handing.put_back(heard.attempt)
+        match heard:
+            case InPhase():
+                on_phase(attempt.task.job, heard.phase, attempt.member.name)
+            case Answered():
+                self._on_answer(heard, attempt, handing, on_phase)
+            case Delivered():
+                self._on_delivered(heard, attempt, handing)
+            case Failed(key, error):
+                self._lose(key, handing, in_a_line(f"{type(error).__name__}: {error}", 200))
+            case Forgotten(key):
+                handing.put_back(key)
 
-    def _on_answer(self, heard: Heard, attempt: Attempt, handing: Handing, on_phase: OnPhase) -> None:
+    def _on_answer(self, heard: Answered, attempt: Attempt, handing: Handing, on_phase: OnPhase) -> None:
         job, member = attempt.task.job, attempt.member
         try:
             answer, blob = read_answer(heard.content, job.blob_bytes)
@@ -182,19 +183,19 @@ class ClusterExecutor:
         def deliver() -> None:
             try:
                 self.deliveries.deliver(member.hello.home, member.address, wanted)
-                self._events.put(Heard(key, is_delivered=True))
+                self._events.put(Delivered(key))
             except Exception as error:
-                self._events.put(Heard(key, error=error, is_delivered=True))
+                self._events.put(Delivered(key, error))
 
         self._senders.submit(deliver)
 
-    def _on_delivered(self, heard: Heard, handing: Handing) -> None:
-        if isinstance(heard.error, WorkerGone):
-            self._lose(heard.attempt, handing, "while it was sent data")
-        elif heard.error is not None:
-            self._put_aside(self._attempts.by_key[heard.attempt].member, str(heard.error), handing)
+    def _on_delivered(self, delivered: Delivered, attempt: Attempt, handing: Handing) -> None:
+        if isinstance(delivered.error, WorkerGone):
+            self._lose(delivered.attempt, handing, "while it was sent data")
+        elif delivered.error is not None:
+            self._put_aside(attempt.member, str(delivered.error), handing)
         else:
-            handing.give_again(heard.attempt)
+            handing.give_again(delivered.attempt)
 
     def _put_aside(self, member: Member, reason: str, handing: Handing) -> None:
         """Give a worker that cannot run trials no more of them; HarnessError where it was the last."""

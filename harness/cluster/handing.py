@@ -56,8 +56,9 @@ class Handing:
 
     def give_again(self, key: str) -> None:
         """Give a worker once more what it has not begun, as it lacked something then."""
-        attempt = self._attempts.end(key)
-        self._attempts.begin(attempt.task, attempt.member, attempt.order)
+        before = self._attempts.end(key)
+        attempt = self._attempts.begin(before.task, before.member, before.order)
+        attempt.has_begun = before.has_begun
 
     def put_back(self, key: str) -> None:
         """Have a worker's trial wait for the next that is free."""

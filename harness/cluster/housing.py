@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 from collections.abc import Callable, Iterator
 
-from harness.cluster.messages import Order, Wanted
+from harness.cluster.messages import Order, WantedEnvironment
 from harness.environments.building import build_environment
 from harness.environments.environment import Environment, ReadyEnvironment, environment_for
 from harness.errors import HarnessError
@@ -34,7 +34,7 @@ def have_environments(order: Order, say: Callable[[str], None]) -> dict[str, Rea
     return {order.job.group: ready}
 
 
-def _differences(wanted: Wanted, ready: ReadyEnvironment) -> list[str]:
+def _differences(wanted: WantedEnvironment, ready: ReadyEnvironment) -> list[str]:
     differing = []
     for package, version in wanted.packages.items():
         found = ready.packages.get(package, "absent")

@@ -15,6 +15,8 @@ LOOK_SECONDS = 0.5
 """How often it is looked who is there."""
 PATIENCE_SECONDS = 10.0
 """How long a scheduler may be away that has been there."""
+SILENCE_SECONDS = 60.0
+"""How long one may say nothing whose connection stands: its machine may be busy, or it imports what it was sent."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class Lookout:
 
     def check(self) -> None:
         """HarnessError where the scheduler has gone."""
-        away = time.monotonic() - self._last_there
-        if self._client.status in ("closing", "closed") or away > PATIENCE_SECONDS:
+        status = self._client.status
+        patience = SILENCE_SECONDS if status == "running" else PATIENCE_SECONDS
+        if status in ("closing", "closed") or time.monotonic() - self._last_there > patience:
             raise HarnessError(
                 f"the scheduler at {self._connection.address} does not answer any more",
                 culprit="--on",
@@ -60,7 +63,7 @@ class Lookout:
     async def _look(self, turn: int) -> None:
         while turn == self._turn:
             try:
-                there = await asyncio.wait_for(self._client.scheduler.ncores(), PATIENCE_SECONDS)
+                there = await asyncio.wait_for(self._client.scheduler.ncores(), SILENCE_SECONDS)
                 if turn == self._turn:
                     self._tell(Present(frozenset(there)))
             except (TimeoutError, OSError, AttributeError):  # no scheduler any more, or none yet: `check` counts

@@ -22,7 +22,7 @@ from harness.machine import Machine, read_machine
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedEnvironment:
     """An environment that trials of a group run in: what it is asked to have, and the versions that the host has."""
 
     asked: tuple[str, ...]
@@ -43,7 +43,7 @@ class Order:
     """Folders to import from."""
     preload: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     threads: int = 1
-    environments: Mapping[str, Wanted] = field(default_factory=dict)
+    environments: Mapping[str, WantedEnvironment] = field(default_factory=dict)
     """By group."""
     allow_differences: bool = False
 

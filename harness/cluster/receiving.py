@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -50,7 +51,7 @@ async def take_parcel(delivery: str, parcel: Parcel, n_bytes: int, dask_worker: 
     """Make a place for a parcel; gives what is wrong, or nothing."""
     if dask_worker is not None:
         dask_worker.handlers[PIECE_OP] = take_piece
-    return await asyncio.to_thread(told, begin_parcel, delivery, parcel, n_bytes)
+    return await asyncio.to_thread(trouble_of, begin_parcel, delivery, parcel, n_bytes)
 
 
 async def take_piece(delivery: str, name: str, offset: int, piece: bytes | memoryview) -> str:
@@ -59,23 +60,27 @@ async def take_piece(delivery: str, name: str, offset: int, piece: bytes | memor
     It answers a call of its own, and is no function that is sent: so a piece comes as it lay on the wire, without being
     pickled and copied on the way.
     """
-    return await asyncio.to_thread(told, _write, delivery, name, offset, piece)
+    return await asyncio.to_thread(trouble_of, _write, delivery, name, offset, piece)
 
 
 async def finish_parcel(delivery: str, checksums: Checksums) -> str:
     """Compare with what was sent and move it into place; gives what is wrong, or nothing."""
-    return await asyncio.to_thread(told, _finish, delivery, checksums)
+    return await asyncio.to_thread(trouble_of, _finish, delivery, checksums)
 
 
-def told(step: object, delivery: str, *rest: object) -> str:
+def trouble_of(step: Callable[..., None], delivery: str, *rest: object) -> str:
     """Take a step; what goes wrong ends the delivery and becomes words, since the host unpickles nothing."""
     try:
-        step(delivery, *rest)  # type: ignore[operator]  # the three steps take what their callers above give
-    except (HarnessError, OSError, KeyError) as error:
-        told = not_writable(error) if isinstance(error, OSError) else error
-        _drop(delivery)
-        return in_a_line(f"{told}" if not isinstance(error, KeyError) else "broken off", MESSAGE_LENGTH)
-    return ""
+        step(delivery, *rest)
+        return ""
+    except KeyError:  # nothing is known of this delivery any more
+        trouble = "broken off"
+    except OSError as error:
+        trouble = str(not_writable(error))
+    except HarnessError as error:
+        trouble = str(error)
+    _drop(delivery)
+    return in_a_line(trouble, MESSAGE_LENGTH)
 
 
 def begin_parcel(delivery: str, parcel: Parcel, n_bytes: int) -> None:
@@ -93,7 +98,7 @@ def begin_parcel(delivery: str, parcel: Parcel, n_bytes: int) -> None:
         raise DataError(f"{place.parent} has {free / 1e9:.2g} GB free, and {n_bytes / 1e9:.2g} GB are to come")
 
 
-def folder_of(delivery: str, name: str) -> Path:
+def file_of(delivery: str, name: str) -> Path:
     """Where a file of a delivery is to be written; DataError for one that would lie elsewhere."""
     coming = _coming[delivery]
     coming.heard = time.monotonic()
@@ -106,7 +111,7 @@ def folder_of(delivery: str, name: str) -> Path:
 
 
 def _write(delivery: str, name: str, offset: int, piece: bytes | memoryview) -> None:
-    handle = os.open(folder_of(delivery, name), os.O_WRONLY | os.O_CREAT, 0o644)
+    handle = os.open(file_of(delivery, name), os.O_WRONLY | os.O_CREAT, 0o644)
     try:
         view, at = memoryview(piece), offset
         while view:

@@ -13,7 +13,7 @@ from typing import Any
 from harness.cluster.calling import Caller, WorkerGone
 from harness.cluster.delivering import Deliveries
 from harness.cluster.describing import CodeTarget, Reference, describe_code, describe_worker, differences
-from harness.cluster.messages import Hello, Wanted, read_hello
+from harness.cluster.messages import Hello, WantedEnvironment, read_hello
 from harness.cluster.parcels import Parcel
 from harness.errors import HarnessError
 from harness.executors.base import Site
@@ -25,7 +25,7 @@ class Luggage:
     """What goes with every trial of a run, and what workers are compared by."""
 
     code: tuple[Parcel, ...] = ()
-    environments: Mapping[str, Wanted] = field(default_factory=dict)
+    environments: Mapping[str, WantedEnvironment] = field(default_factory=dict)
     targets: Mapping[str, CodeTarget] = field(default_factory=dict)
     allow_differences: bool = False
 

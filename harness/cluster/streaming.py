@@ -20,7 +20,7 @@ from distributed import Client, Worker
 from distributed.comm import get_address_host
 
 from harness.cluster.parcels import Parcel, checksum_of, files_of
-from harness.cluster.receiving import begin_parcel, end_parcel, folder_of, told
+from harness.cluster.receiving import begin_parcel, end_parcel, file_of, trouble_of
 from harness.errors import DataError
 from harness.executors import frames
 
@@ -42,7 +42,7 @@ class NoStream(Exception):
 async def open_stream(delivery: str, parcel: Parcel, n_bytes: int, dask_worker: Worker | None = None) -> bytes:
     """Make a place for a parcel and listen for it; gives where, and the word to bring, or what is wrong, as JSON."""
     assert dask_worker is not None  # dask gives it to functions that ask for it
-    trouble = await asyncio.to_thread(told, begin_parcel, delivery, parcel, n_bytes)
+    trouble = await asyncio.to_thread(trouble_of, begin_parcel, delivery, parcel, n_bytes)
     if trouble:
         return json.dumps({"trouble": trouble}).encode()
     listener = socket.create_server((get_address_host(dask_worker.address), 0))
@@ -62,7 +62,7 @@ def _take(listener: socket.socket, context: ssl.SSLContext | None, word: str, de
         with context.wrap_socket(plain, server_side=True) if context else plain as channel:
             brought = _word(channel)
             if secrets.compare_digest(brought, word.encode()):
-                trouble = told(_receive, delivery, channel)
+                trouble = trouble_of(_receive, delivery, channel)
                 channel.sendall(frames.pack_json(frames.RESULT, trouble))
 
 
@@ -81,7 +81,7 @@ def _receive(delivery: str, channel: socket.socket) -> None:
         if head["name"] == END:
             end_parcel(delivery, {(name, 0): value for name, value in head["checksums"].items()}, checksums)
             return
-        file = folder_of(delivery, head["name"])
+        file = file_of(delivery, head["name"])
         checksum, left = 0, head["n_bytes"]
         with open(file, "wb", buffering=0) as out:
             while left:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -115,8 +114,7 @@ class _Watch:
 
     def __init__(self, worker: Worker, key: Any) -> None:
         self.worker, self.key = worker, key
-        self.phase = self.told = ""
-        self.since = time.monotonic()
+        self.phase = self.told = "start"  # the host takes it to have begun
 
     def is_wanted(self) -> bool:
         """Whether the scheduler still wants the result: a host that ends, or is killed, takes its tasks back."""

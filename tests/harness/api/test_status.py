@@ -2,6 +2,7 @@
 
 import pytest
 
+from clusters import wait_until
 from harness.api.status import STATUS, StatusProgress, keeping_status, read_status
 from harness.cli.status import tell_seconds, tell_status
 from harness.errors import StoreError
@@ -37,6 +38,23 @@ def test_a_run_is_told_with_its_workers_and_an_estimate(tmp_path, records, monke
         assert "12 s" in told
     assert not (tmp_path / STATUS).exists()
     assert tell_status(read_status(tmp_path), 0.0) == [f"{tmp_path}: 1 record kept; no run is at work"]
+
+
+def phases_in(folder):
+    return [trial.phase for trial in read_status(folder).run.running]
+
+
+def test_what_happens_last_is_told_though_nothing_happens_after_it(tmp_path, records):
+    with open_store(tmp_path) as store, keeping_status(Silence(), tmp_path) as progress:
+        store.append(records[0])
+        progress.begin(3)
+        progress.on_phase(records[1], "start")
+        progress.on_phase(records[1], "fit")
+        wait_until(
+            lambda: [trial.phase for trial in read_status(tmp_path).run.running] == ["fit"], "the last phase", 10
+        )
+        progress.on_phase(records[1], "rank")
+    assert not (tmp_path / STATUS).exists()
 
 
 def test_a_run_that_was_killed_is_told_apart(tmp_path, records):

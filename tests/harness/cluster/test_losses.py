@@ -57,50 +57,59 @@ def test_a_killed_workers_job_goes_to_one_that_joins_late(fresh, own_client, mak
     assert killed[0].startswith("first")
 
 
-def test_a_job_that_takes_three_workers_along_is_a_crash_that_names_them(fresh, own_client, make_executor):
+def test_a_job_that_takes_three_workers_along_is_a_crash_that_names_them_and_no_other_is(
+    fresh, own_client, make_executor
+):
     names = ["one", "two", "three", "four"]
     fresh.start(*names)
     own_client.wait_for_workers(4, timeout=60)
     executor = make_executor(own_client)
     tried = []
 
-    def on_phase(_, phase, worker):
-        if phase == "start":
+    def on_phase(one, phase, worker):
+        if phase == "start" and one.target == "jobs:hang":
             tried.append(worker.partition(" ")[0])
             later(0.3, fresh.kill, tried[-1])
 
-    ((_, end),) = executor.run([job("hang", timeout=None)], on_phase=on_phase)
-    assert end.status == "crash"
-    assert end.message.startswith("3 workers were lost with it: ")
+    others = [job("sleep", seconds=0.1) for _ in range(20)]
+    ended = list(executor.run([*others[:8], job("hang", timeout=None), *others[8:]], on_phase=on_phase))
+    (crash,) = [end for one, end in ended if one.target == "jobs:hang"]
+    assert crash.status == "crash"
+    assert crash.message.startswith("3 workers were lost with it: ")
     assert len(set(tried)) == 3
-    assert all(name in end.message for name in tried)
-    assert end.site.machine.id
+    assert all(name in crash.message for name in tried)
+    assert crash.site.machine.id
+    assert [end.status for _, end in ended].count("ok") == len(others)
 
 
-def test_a_stopped_worker_gives_one_result_when_it_goes_on(fresh, own_client, make_executor):
+def test_a_stopped_worker_gives_one_result_and_what_it_has_not_begun_goes_elsewhere(fresh, own_client, make_executor):
     fresh.start("one", "two")
     own_client.wait_for_workers(2, timeout=60)
     executor = make_executor(own_client)
     stopped = []
+    started = []
 
     def on_phase(_, phase, worker):
-        if phase == "start" and not stopped:
-            stopped.append(worker.partition(" ")[0])
-            later(0.3, fresh.workers[stopped[0]].signal, signal.SIGSTOP)
-            later(6, fresh.workers[stopped[0]].signal, signal.SIGCONT)
+        if phase == "start":
+            started.append(worker.partition(" ")[0])
+            if started.count("one") == 2 and not stopped:
+                stopped.append(len(started))
+                later(0.2, fresh.workers["one"].signal, signal.SIGSTOP)
+                later(4, fresh.workers["one"].signal, signal.SIGCONT)
 
-    jobs = [job("sleep", seconds=1, number=number) for number in range(5)]
+    jobs = [job("sleep", seconds=0.5, number=number) for number in range(8)]
     ended = list(executor.run(jobs, on_phase=on_phase))
-    assert sorted(one.payload["number"] for one, _ in ended) == list(range(5))
+    assert sorted(one.payload["number"] for one, _ in ended) == list(range(8))
     assert {end.status for _, end in ended} == {"ok"}
-    assert len({name_of(end.site) for _, end in ended}) == 2
+    assert stopped
+    assert [name_of(end.site) for _, end in ended].count("one") == 2
 
 
 def test_what_comes_twice_or_too_late_of_one_attempt_is_heard_once(client, make_executor, monkeypatch):
     collect = attempts.Attempts._collect
 
     async def twice(self, key, future):
-        self._tell(attempts.Heard("nobody's", content=b"of another run"))
+        self._tell(attempts.Answered("nobody's", b"of another run"))
         await collect(self, key, future)
         await collect(self, key, future)
 
