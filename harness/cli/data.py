@@ -88,9 +88,9 @@ def info(name: str, read: bool, session: Session, debug: bool) -> None:
         _show_content(default_form(entry), entry.spec.facts)
         return
     dataset = resolve_dataset(parse_dataset(name), catalog)
-    show_spec(dataset.entry)
     with loading_executor(session.folders) as executor:
         header = prepare_dataset(dataset, executor)
+    show_spec(dataset.entry)  # what is in the data home by now counts
     _show_content(header, dataset.entry.spec.facts if is_registered else {})
 
 

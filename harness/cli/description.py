@@ -18,8 +18,8 @@ from harness.tables.fit_width import wrap_lines
 from harness.wording import counted, in_a_line
 
 KEY_WIDTH = 16
-COUNTS = ("rows", "features", "classes", "nonzeros", "empty_rows", "largest_class", "taxonomy_depth")
-"""What a header says of a data set in numbers, in the order in which it is told."""
+COUNTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
+"""What a header says of a data set in numbers, in the order in which it is told; the rest is the profile's to tell."""
 
 
 def show_spec(entry: Entry[DatasetSpec]) -> None:
@@ -60,6 +60,8 @@ def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
     _say("found", header.found)
     for name in COUNTS:
         value = getattr(header, name)
+        if value is None and name not in facts:
+            continue  # texts have no features before they are counted
         shown = "none" if value is None else f"{value:,}"
         if name in facts:
             shown += f" (described as {facts[name]:,})"

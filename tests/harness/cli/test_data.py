@@ -207,6 +207,8 @@ def test_a_file_of_the_users_own_is_told_about(harness, tmp_path, home):
     assert "repeated texts  4 rows (66.7%)" in told
     assert "highest R1      1.0000" in told
     assert "largest         apple, 3 rows" in told
+    assert "features" not in told  # texts have none before they are counted
+    assert "0 bytes in the data home" not in told  # it is there by the time it is told about
 
 
 def test_a_changed_byte_makes_verify_fail(here, laid):
