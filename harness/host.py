@@ -22,6 +22,7 @@ import pluggy
 
 from harness import hooks
 from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport, PluginStatus
+from harness.code import HOST_DISTRIBUTION
 from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import HarnessError, UnknownName
 from harness.spec_fields import Fields
@@ -50,7 +51,7 @@ class _Candidate:
 
 
 def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Catalog:
-    """Load every plugin found, sorted by distribution; never raises for a broken one unless asked to be strict."""
+    """Load every plugin found, the host's own first, then by distribution; never raises for a broken one unless asked to be strict."""
     blocked = set(disabled)
     entries: dict[str, list[Any]] = {hook: [] for hook in SPEC_OF_HOOK}
     reports: list[PluginReport] = []
@@ -92,7 +93,13 @@ def _check_disabled(blocked: set[str], reports: Iterable[PluginReport]) -> None:
 
 def _from_entry_points() -> list[_Candidate]:
     candidates = [_Candidate(_origin(point), point.load) for point in entry_points(group=GROUP)]
-    return sorted(candidates, key=lambda candidate: (candidate.origin.distribution, candidate.origin.plugin))
+    return sorted(candidates, key=_place)
+
+
+def _place(candidate: _Candidate) -> tuple[bool, str, str]:
+    """What comes with the host comes first: R1 is the first column of a table, whatever else is installed."""
+    origin = candidate.origin
+    return origin.distribution != HOST_DISTRIBUTION, origin.distribution, origin.plugin
 
 
 def _origin(point: EntryPoint) -> Origin:

@@ -3,7 +3,16 @@
 import pytest
 
 from discovered import BUILT_IN, GOOD, names, report_of
+from harness.api.columns import choose_columns
 from harness.host import discover
+
+METRIC = """
+from harness import MetricSpec, hookimpl
+
+@hookimpl
+def harness_metrics():
+    return [MetricSpec(name="accord", compute="accord_module:none", title="accord", unit="share", direction="higher")]
+"""
 
 
 def test_the_built_in_plugins_come_in_by_the_same_door():
@@ -24,11 +33,21 @@ def test_an_installed_plugin_brings_its_learner_with_its_origin(install):
     assert report_of(catalog, "far-away").status == "ok"
 
 
-def test_plugins_are_sorted_by_distribution(install):
+def test_plugins_are_sorted_by_distribution_the_hosts_own_first(install):
     for name in ("zebra", "alpaca", "monkey"):
         install(name, GOOD.format(name=name))
     distributions = [report.origin.distribution for report in discover().plugins]
-    assert distributions == sorted(distributions)
+    others = [distribution for distribution in distributions if distribution != BUILT_IN]
+    assert others == sorted(others)
+    assert others
+    assert distributions == [BUILT_IN] * (len(distributions) - len(others)) + others
+
+
+def test_metrics_of_others_come_behind_the_hosts_own(install):
+    install("accord", METRIC)
+    shown = [metric.name for metric in choose_columns(discover(), None)]
+    assert shown[0] == "r1"
+    assert shown[-1] == "accord"
 
 
 BROKEN = {
