@@ -73,9 +73,9 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
     lines += ["", _parameter_table(spec, told), ""]
     if spec.paper_params:
         lines.append("`paper` has the values of its paper; the defaults are chosen on data, see docs/defaults.md.")
-    inside = f"{spec.name}(pa)" if spec.wraps else spec.name
-    # What is run on by default has a class tree; the digits, which are quicker, have none.
-    data = "" if "taxonomy" in spec.needs else " --datasets digits"
+    inside = f'"{spec.name}(pa)"' if spec.wraps else spec.name  # quoted: to a shell, brackets are its own
+    # What is run on by default has texts and a class tree; the digits, which are quicker, have neither.
+    data = "" if spec.needs & {"taxonomy", "text"} else " --datasets digits"
     return [*lines, f"From {entry.origin}.", f"Try it: harness run --learners {inside}{data}"]
 
 

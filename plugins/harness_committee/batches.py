@@ -24,10 +24,6 @@ class Batches(OneInside):
     -----------
     More rows than memory holds.
 
-    References
-    ----------
-    Bottou, Curtis, Nocedal, Optimization methods for large-scale machine learning, SIAM Review 60(2), 2018.
-
     Parameters
     ----------
     learner : any learner with `partial_fit`; scikit-learn's perceptron where none is given.

@@ -28,13 +28,15 @@ def _members_learn_in_batches(committee: Committee) -> bool:
 class Committee(Wrapper):
     """Each model votes for the class it ranks first; one that ranks none does not vote.
 
+    Ranks behind the first follow the number of votes, then the sum of 1/rank over the models.
+
     When to use
     -----------
     A little more accuracy from any learner for several times its cost.
 
     References
     ----------
-    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
+    Madani and Huang, Large-scale many-class prediction via flat techniques, 2010.
 
     Parameters
     ----------
@@ -45,8 +47,6 @@ class Committee(Wrapper):
     vote : "majority" the class with the most votes, the lowest position on ties; "minfreq" among the classes voted for
         the one with the fewest training rows, then the most votes, then the lowest position.
     random_state : seed of the members' seeds.
-
-    Ranks behind the first follow the number of votes, then the sum of 1/rank over the models.
 
     Attributes
     ----------

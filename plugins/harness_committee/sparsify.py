@@ -26,7 +26,7 @@ class Sparsify(OneInside):
 
     References
     ----------
-    Madani and Huang, On updates that constrain the features' connections during learning, KDD 2008.
+    Madani and Huang, Large-scale many-class prediction via flat techniques, 2010.
 
     Parameters
     ----------
