@@ -95,7 +95,7 @@ def plugins(as_json: bool, session: Session, debug: bool) -> None:
         click.echo(json.dumps(rows, indent=2))
         return
     shown = [{**row, "seconds": f"{row['seconds']:.2f}"} for row in rows]
-    show_rows(shown, {"reason": 36}, ("seconds", "version"), "--json has all.")
+    show_rows(shown, {"distribution": 12, "reason": 24}, ("seconds", "version"), "--json has all.")
     for report in session.catalog.plugins:
         if report.seconds > SLOW_SECONDS:
             click.echo(

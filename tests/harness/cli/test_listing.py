@@ -116,6 +116,8 @@ def test_plugins_of_a_folder_are_listed_with_the_broken_ones_and_their_reason(ha
     assert plugins["broken"]["distribution"] == "broken.py"
     assert 0.6 <= plugins["slow"]["seconds"] < 60
     told = harness("plugins", "--plugins-dir", folder)
+    narrow = harness("plugins", "--plugins-dir", folder, env={"COLUMNS": "80"}).stdout
+    assert max(map(len, narrow.splitlines())) <= 80
     assert "plugin 'slow' of slow.py " in told.stderr
     assert "plugin 'working'" not in told.stderr
     unknown = harness("run", "--learners", "its-learner", "--plugins-dir", folder)
