@@ -61,7 +61,8 @@ def plot(
 
     curve: by pass (run with --curves). sweep: by a parameter. scaling: by the size of the data, with the slope.
     pareto: score against cost. cd: mean ranks over data sets and their critical difference. bar: side by side.
-    coverage: accuracy on the share of rows that a learner is surest of.
+    coverage: accuracy on the share of rows that a learner is surest of. frequency: by how many training rows a class
+    has. levels: by level of the class tree.
     """
     opened = api.read_results(results, session)
     drawing = opened.plot(kind, metric=metric, x=across, datasets=datasets, learners=learners)

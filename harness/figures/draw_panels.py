@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from harness.figures.drawing import Panel, Series
 
 PALE = "0.85"
+MOST_MARKERS = 40
+"""Of a line with more points only some are marked."""
+SOME_MARKERS = 10
 MOST_BANDS = 5
 """More bands than this in one panel hide each other, and the lines."""
 Looks = Mapping[str, Look]
@@ -153,8 +156,11 @@ def _draw_point(axis: Axes, series: Series, looks: Looks, style: FigureStyle) ->
 
 
 def _draw_line(axis: Axes, series: Series, looks: Looks, style: FigureStyle) -> None:
-    """A line through the means."""
+    """A line through the means; with many points only some have a marker, or there would be no line to see."""
     marks = _marks_of(series, looks)
+    if len(series.x) > MOST_MARKERS:
+        last = len(series.x) - 1
+        marks["markevery"] = sorted(range(last, -1, -(last // SOME_MARKERS)))  # the last one among them
     dash = looks[series.label].dash
     axis.plot(
         series.x, series.y, linestyle=dash, linewidth=style.line_width, markersize=0.75 * style.marker_size, **marks

@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.figures.kinds import FIGURE_KINDS
 from harness.machine import Machine
 from harness.store import open_store
 
@@ -20,6 +21,12 @@ def results(tmp_path, make_record):
                 for seed in (0, 1):
                     store.append(make_record(label, seed, params={"C": C}, curve=curve, **scores, **place))
     return folder
+
+
+def test_the_help_tells_what_each_kind_draws(harness):
+    told = harness("plot", "--help").stdout
+    for kind in FIGURE_KINDS:
+        assert f"{kind}: " in told, kind
 
 
 @pytest.mark.parametrize("kind", ["curve", "sweep", "scaling", "pareto", "cd", "bar"])

@@ -258,6 +258,16 @@ def test_few_lines_have_bands_that_end_where_a_share_does_and_many_have_none():
     assert "so many lines show no spread" in crowded.get_supxlabel()
 
 
+def test_a_line_of_many_points_has_few_markers_and_one_at_its_end():
+    shares = tuple(n / 100 for n in range(1, 101))
+    long = replace(LINE, x=shares, y=shares, spread=(0.0,) * 100)
+    (axis,) = draw(replace(PANEL, series=(long, TREE))).axes
+    many, few = (line.get_markevery() for line in axis.lines[:2])
+    assert few is None
+    assert 5 <= len(many) <= 20
+    assert many[-1] == 99
+
+
 def test_what_leads_to_a_name_ends_at_its_near_side():
     (axis,) = draw(replace(PANEL, series=many_lines(9))).axes
     for name in axis.texts:
