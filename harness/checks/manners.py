@@ -29,10 +29,14 @@ def check_takes_read_only_input(subject: Subject) -> None:
         try:
             ranks_by(subject.fitted(mapped), mapped.X)
         except ValueError as error:
+            ranks_by(subject.fitted(problem), problem.X)  # what fails here as well has another cause, and tells it
             raise CheckFailed(f"refuses data mapped from a file, read-only: work on a copy ({error})") from error
 
 
 def _mapped_rows(X: Any, folder: str) -> Any:
+    if not issparse(X) and X.dtype.hasobject:
+        X.setflags(write=False)  # texts, which no file can be mapped to as they are
+        return X
     if not issparse(X):
         return _mapped(X, folder, "X")
     parts = [_mapped(getattr(X, name), folder, name) for name in ("data", "indices", "indptr")]

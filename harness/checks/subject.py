@@ -12,13 +12,16 @@ from scipy.sparse import csr_array
 
 from harness.checks.inside import ClassSums
 from harness.contract import LearnerSpec, Taxonomy
+from harness.sdk.texts import Texts
 from harness.signature import import_parameters, import_target, read_parameters
 from harness.trials.blueprint import Blueprint, build_estimator
 from harness.trials.ranking import as_classes, rank_positions
+from harness.trials.represent import as_text_array
 
 N_ROWS, N_CLASSES = 240, 6
 FEATURES_A_CLASS = 10
 """Each class has so many features of its own."""
+WORD = "word{}"
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Problem:
     """Rows, the class of each, and a tree of the classes."""
 
     X: Any
-    """A `csr_array`, or dense where the learner needs that."""
+    """A `csr_array`; dense, or an array of texts, where the learner needs that."""
     y: Any
     """Class positions, or whatever else a check puts there."""
     taxonomy: Taxonomy
@@ -79,7 +82,13 @@ class Subject:
         X = csr_array(dense.astype(np.float32))
         parent = np.array([-1, 0, 0, *(1 + (np.arange(N_CLASSES) % 2))])
         taxonomy = Taxonomy(parent, 3 + np.arange(N_CLASSES))
-        return Problem(X.toarray() if "dense" in self.spec.needs else X, y, taxonomy)
+        return Problem(self._as_needed(X), y, taxonomy)
+
+    def _as_needed(self, X: csr_array) -> Any:
+        """The rows as a trial would hand them to the learner; in a text each feature is a word."""
+        if "text" in self.spec.needs:
+            return as_text_array(Texts.of(" ".join(map(WORD.format, row.nonzero()[0])) for row in X.toarray()))
+        return X.toarray() if "dense" in self.spec.needs else X
 
     def fitted(self, problem: Problem, **extra: Any) -> Any:
         """A new learner, trained on the problem; `extra` goes to its `fit`."""

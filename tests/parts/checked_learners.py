@@ -4,8 +4,11 @@ import itertools
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
 
 from harness.sdk import archive
 
@@ -243,6 +246,26 @@ class OnlyDense(Good):
     def rank(self, X, k):
         assert isinstance(X, np.ndarray)
         return super().rank(X, k)
+
+
+class ReadsTexts(ClassifierMixin, BaseEstimator):
+    """Counts the words of texts, and takes nothing else."""
+
+    def fit(self, X, y):
+        assert X.dtype == object
+        assert all(isinstance(text, str) for text in X)
+        self.inner_ = make_pipeline(CountVectorizer(), MultinomialNB()).fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+class WritesOverTexts(ReadsTexts):
+    def fit(self, X, y):
+        X[:] = [text.upper() for text in X]
+        return super().fit(X, y)
 
 
 class WantsTree(Good):

@@ -89,6 +89,13 @@ def test_a_learner_gets_the_data_in_the_form_it_needs():
     assert failed(learner_checks(learner("WantsTree", needs=frozenset({"taxonomy"})))) == set()
 
 
+def test_a_learner_that_needs_texts_is_checked_with_texts():
+    texts = {"supports": frozenset(), "needs": frozenset({"text"})}
+    assert failed(learner_checks(replace(learner("ReadsTexts"), **texts))) == set()
+    rude_one = learner_checks(replace(learner("WritesOverTexts"), **texts))
+    assert failed(rude_one) == {"leaves_its_input_alone", "takes_read_only_input"}
+
+
 def test_a_check_that_does_not_apply_says_so_in_the_way_that_test_runners_show_as_skipped():
     plain = replace(learner("Good"), supports=frozenset())
     (check,) = [check for check in learner_checks(plain) if check.name == "takes_several_labels_if_it_says_so"]

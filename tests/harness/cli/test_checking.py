@@ -129,6 +129,12 @@ def test_one_cause_is_one_failure_and_the_rest_are_named_as_following_from_it(ch
     assert "in check_ranks_in_the_promised_shape" in whole
 
 
+def test_a_value_that_a_learner_refuses_is_one_cause_also_where_data_is_mapped(check):
+    lines = lines_of(check("pa(C=-1)"))
+    told = "FAIL  ranks in the promised shape: ValueError: C=-1: must be a finite number above 0"
+    assert [line for line in lines if line.startswith("FAIL")] == [told]
+
+
 def test_a_learner_that_crashes_fails_and_the_suite_goes_on(check):
     ended = check("crashing")
     assert ended.returncode == 1
