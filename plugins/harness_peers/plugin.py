@@ -13,6 +13,7 @@ LIGHTGBM = ("lightgbm>=4.6",)
 NAPKINXC = ("napkinxc>=0.7",)
 OMIKUJI = ("omikuji>=0.5",)
 PECOS = ("libpecos>=1.2", "numpy<2")
+TRANSFORMERS = ("transformers>=4.50", "torch>=2.5")
 VOWPAL = ("vowpalwabbit>=9.10",)
 XGBOOST = ("xgboost-cpu>=3",)
 SEVERAL: frozenset[Ability] = frozenset({"multilabel"})
@@ -22,7 +23,7 @@ TEXTS_TOO: frozenset[Ability] = frozenset({"multilabel", "text"})
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
     several_tools = [*_fasttext(), *_libmultilabel(), *_napkinxc(), *_omikuji(), *_pecos(), *_vowpal()]
-    return [*_presets(), *_liblinear(), *_boosting(), _hiclass(), *several_tools]
+    return [*_presets(), *_liblinear(), *_boosting(), _hiclass(), *several_tools, _transformer()]
 
 
 def _presets() -> list[LearnerSpec]:
@@ -278,3 +279,15 @@ def _boosting() -> list[LearnerSpec]:
             environment=XGBOOST,
         ),
     ]
+
+
+def _transformer() -> LearnerSpec:
+    return LearnerSpec(
+        name="transformer",
+        load="harness_peers.transformer:Transformer",
+        kind="flat",
+        summary="a pretrained transformer from a folder, fine-tuned on the texts",
+        needs=frozenset({"text"}),
+        preload=("harness_peers.transformer",),
+        environment=TRANSFORMERS,
+    )

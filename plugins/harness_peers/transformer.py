@@ -1,0 +1,226 @@
+"""A pretrained transformer from a folder of the user's, fine-tuned on texts; nothing is asked of the network."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from harness.sdk.threads import allowed_threads
+from harness_peers.peer import Staged, bytes_saved
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when the packages below are imported
+os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads are not among those that a trial allows
+
+import torch  # noqa: E402  # below the settings that it is imported with
+import transformers  # noqa: E402
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer  # noqa: E402
+
+WEIGHT_FILES = (".safetensors", ".bin")
+OWN_PLACES = 2
+"""Of a model's positions, those that some kinds (RoBERTa) do not use for tokens."""
+ROWS_ASKED = 64
+"""Scored at a time."""
+
+transformers.logging.set_verbosity_error()  # that the classes' weights are new is what fine-tuning means
+transformers.logging.disable_progress_bar()
+
+
+class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A pretrained language model from a local folder, fine-tuned: a linear layer over its classes, and all its weights.
+
+    AdamW with steps that shrink to nothing by a straight line, batches drawn anew in each pass. Texts are cut into
+    the model's own tokens before the clock of training starts. What decides is the model: a trial's key knows its
+    folder by name only, so another model belongs in another folder.
+
+    When to use
+    -----------
+    Few rows a class and texts whose words say it in many ways, where minutes or hours of training are no matter.
+
+    References
+    ----------
+    Devlin, Chang, Lee, Toutanova, BERT: pre-training of deep bidirectional transformers for language understanding,
+    NAACL 2019.
+
+    Parameters
+    ----------
+    folder : where the model is, as `save_pretrained` writes it: config.json, weights, tokenizer.
+    epochs : passes over the texts.
+    batch : texts a step.
+    learning_rate : the first step's length.
+    max_length : tokens of a text that are read; what follows is cut off.
+    random_state : seed of the new weights, of the order of texts and of dropout.
+    """
+
+    classes_: NDArray[Any]
+    tokenizer_: Any
+    model_: Any
+
+    def __init__(
+        self,
+        *,
+        folder: str = "",
+        epochs: int = 3,
+        batch: int = 32,
+        learning_rate: float = 5e-5,
+        max_length: int = 64,
+        random_state: int | None = None,
+    ) -> None:
+        self.folder = folder
+        self.epochs = epochs
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.max_length = max_length
+        self.random_state = random_state
+
+    def check_params(self) -> None:
+        """ValueError where a value is out of range, or the folder holds no model."""
+        for name in ("epochs", "batch", "max_length"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name}={value!r}: expected a whole number of 1 or more")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate={self.learning_rate!r}: expected a number above 0")
+        _check_folder(self.folder)
+
+    def stage(self, X: Any, y: Any) -> Staged:
+        """The texts as lists of tokens, with the position of each one's class."""
+        self.check_params()
+        tokenizer = _read(AutoTokenizer, self.folder)
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token  # models that continue texts have no padding of their own
+        classes, positions = np.unique(np.asarray(y), return_inverse=True)
+        tokens = self._tokens_of(X, tokenizer)
+        if set().union(*tokens) <= set(tokenizer.all_special_ids):
+            warnings.warn(f"the tokenizer in {self.folder!r} knows no word of the training texts", stacklevel=2)
+        return Staged(classes, 0, (tokens, positions.ravel(), tokenizer))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        staged: Staged | None = None,
+        after_pass: Callable[[int], None] | None = None,
+    ) -> Self:
+        """Fine-tune on the texts, or on what `stage` made of them; `after_pass(n)` is called after each pass."""
+        ready = self.stage(X, y) if staged is None else staged
+        tokens, positions, self.tokenizer_ = ready.rows
+        self.classes_ = ready.classes
+        torch.set_num_threads(allowed_threads())
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.random_state or 0)
+            self.model_ = self._new_model()
+            steps = self._steps(len(tokens))
+            for number in range(1, self.epochs + 1):
+                self.model_.train()
+                for rows in _batches(len(tokens), self.batch):
+                    self._step(steps, [tokens[row] for row in rows], positions[rows])
+                self.model_.eval()
+                if after_pass is not None:
+                    after_pass(number)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float32]:
+        """Rows x classes: what the last layer gives for each class."""
+        torch.set_num_threads(allowed_threads())
+        tokens = self._tokens_of(X, self.tokenizer_)
+        scores = np.empty((len(tokens), self.classes_.size), np.float32)
+        with torch.inference_mode():
+            for start in range(0, len(tokens), ROWS_ASKED):
+                rows = slice(start, start + ROWS_ASKED)
+                scores[rows] = self._logits(tokens[rows]).numpy()
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of highest score of each row."""
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
+
+    @property
+    def index_size_(self) -> int:
+        """All weights that are not zero, the pretrained ones among them."""
+        return sum(int(weights.count_nonzero()) for weights in self.model_.parameters())
+
+    @property
+    def index_bytes_(self) -> int:
+        """The bytes of the fine-tuned model and its tokenizer, as they are saved."""
+        return bytes_saved(self.model_.save_pretrained) + bytes_saved(self.tokenizer_.save_pretrained)
+
+    def _new_model(self) -> Any:
+        """The pretrained model with new weights for the classes, in 32 bits whatever it was saved in."""
+        labels = {"num_labels": self.classes_.size, "ignore_mismatched_sizes": True}
+        model = _read(AutoModelForSequenceClassification, self.folder, **labels)
+        model.config.pad_token_id = self.tokenizer_.pad_token_id
+        return model.float()
+
+    def _tokens_of(self, X: Any, tokenizer: Any) -> list[list[int]]:
+        """The tokens of each text, at least one: some tokenizers give none for an empty text."""
+        texts = [str(text) for text in X]
+        if not texts:
+            return []
+        places = getattr(_read(AutoConfig, self.folder), "max_position_embeddings", None)
+        most = min(self.max_length, tokenizer.model_max_length, (places or 2**31) - OWN_PLACES)
+        found = tokenizer(texts, truncation=True, max_length=most, return_attention_mask=False)["input_ids"]
+        return [tokens or [tokenizer.pad_token_id] for tokens in found]
+
+    def _steps(self, n_rows: int) -> tuple[Any, Any]:
+        """The optimiser, and how its steps shrink over all passes."""
+        total = self.epochs * -(-n_rows // self.batch)
+        optimizer = torch.optim.AdamW(self.model_.parameters(), lr=self.learning_rate)
+        return optimizer, torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=total)
+
+    def _step(self, steps: tuple[Any, Any], tokens: Sequence[list[int]], positions: NDArray[np.int64]) -> None:
+        optimizer, schedule = steps
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(self._logits(tokens), torch.from_numpy(positions))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model_.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+
+    def _logits(self, tokens: Sequence[list[int]]) -> Any:
+        """The model's last layer for texts of several lengths, padded to the longest."""
+        longest = max(map(len, tokens))
+        ids = torch.full((len(tokens), longest), self.tokenizer_.pad_token_id)
+        mask = torch.zeros((len(tokens), longest), dtype=torch.int64)
+        for row, found in enumerate(tokens):
+            ids[row, : len(found)] = torch.tensor(found)
+            mask[row, : len(found)] = 1
+        return self.model_(input_ids=ids, attention_mask=mask).logits
+
+
+def _check_folder(folder: str) -> None:
+    """ValueError where there is no model in the folder, with what is missing there."""
+    expected = "expected a folder as save_pretrained writes it, with config.json, weights and a tokenizer"
+    if not folder:
+        raise ValueError(f"folder is not told: {expected}; set it as transformer(folder=PATH)")
+    place = Path(folder)
+    if not place.is_dir():
+        raise ValueError(f"folder {folder!r} is not there: {expected}")
+    if not (place / "config.json").is_file():
+        raise ValueError(f"folder {folder!r} is no model, config.json is missing: {expected}")
+    if not any(file.suffix in WEIGHT_FILES for file in place.iterdir()):
+        raise ValueError(f"folder {folder!r} has no weights, no file ends in {' or '.join(WEIGHT_FILES)}: {expected}")
+    _read(AutoConfig, folder)
+    _read(AutoTokenizer, folder)
+
+
+def _read(kind: Any, folder: str, **settings: Any) -> Any:
+    """What one of the library's readers finds in the folder; ValueError where it cannot read it."""
+    try:
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **settings)
+    except Exception as error:  # whatever its parsers raise: JSON, archives and vocabularies have errors of their own
+        raise ValueError(f"folder {folder!r}: {kind.__name__} cannot read it ({error})") from error
+
+
+def _batches(n_rows: int, size: int) -> Iterator[NDArray[np.int64]]:
+    """All rows once, in an order drawn by torch's chance, some at a time."""
+    order = torch.randperm(n_rows).numpy()
+    for start in range(0, n_rows, size):
+        yield order[start : start + size]
