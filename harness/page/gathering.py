@@ -18,6 +18,7 @@ from harness.page.details import facts_of, failures_of, notices_on, tunings_of
 from harness.page.figures import figures_of, ranks_of_learners
 from harness.page.rounding import rounded_or_none, shortened
 from harness.page.verdicts import tell_verdict
+from harness.tables.foot import tell_failures
 from harness.tables.grid import Grid
 from harness.tables.table import Cell, Row, Table, make_table
 from harness.tables.words import heading_of
@@ -68,10 +69,16 @@ def make_part(asked: PartRequest) -> Part:
         lines=tuple(_page_lines(table, by_group, asked)),
         figures=tuple(figures_of(lines, shown, asked.find_metric, asked.read_answers)),
         ranks=tuple(ranks_of_learners(lines, shown)),
-        notes=table.foot,
+        notes=_notes_of(table, lines),
         published=tuple(map(_page_grid, asked.published)),
         unread=tell_unread(lines, asked.read_answers),
     )
+
+
+def _notes_of(table: Table, lines: Sequence[Line]) -> tuple[str, ...]:
+    """What stands below the table, less what failed: a page tells that in a place of its own, with tracebacks."""
+    told = set(tell_failures(lines))
+    return tuple(note for note in table.foot if note not in told)
 
 
 def _page_metric(metric: MetricSpec) -> PageMetric:

@@ -50,7 +50,7 @@ def tell_verdict(
     sentences = [_tell_quality(standing)]
     for cost in costs:
         if standing.means:
-            sentences.append(_tell_cost(standing.first, _standing_of(rivals, cost, test)))
+            sentences.append(_tell_cost([standing.first, *standing.level], _standing_of(rivals, cost, test)))
     sentences += map(_tell_failed, rivals)
     return tuple(filter(None, sentences))
 
@@ -103,16 +103,21 @@ def _tell_untested(standing: _Standing, name: str) -> str:
     return f"The best mean {name} is that of {leaders} ({standing.said(first)}); {trials} too few to test that."
 
 
-def _tell_cost(best: str, standing: _Standing) -> str:
-    """Who costs least, beside what the best costs; nothing where that cannot be said or is not worth it."""
-    if len(standing.means) < 2 or best not in standing.means or standing.column.unshared:
+def _tell_cost(leaders: Sequence[str], standing: _Standing) -> str:
+    """Who costs least, beside what the best costs; nothing where that cannot be said or is not worth it.
+
+    Of several that are best alike, the one that costs least of them is compared.
+    """
+    costs = [title for title in standing.means if title in leaders]
+    if len(standing.means) < 2 or not costs or standing.column.unshared:
         return ""
-    name, cheapest = heading_of(standing.metric), standing.first
+    name, cheapest, best = heading_of(standing.metric), standing.first, costs[0]
     factor = _factor(standing.means[best], standing.means[cheapest])
     if best not in standing.beaten or factor < WORTH_TELLING:
         return ""
     told = f"By {name}, {cheapest} ({standing.said(cheapest)}) is {factor:.3g} times better than {best}"
-    told += f" ({standing.said(best)})"
+    told += f" ({standing.said(best)}"
+    told += ", the least of these)" if len(leaders) > 1 else ")"
     if not standing.column.tested:
         told += ", judged by means alone"
     return f"{told}."

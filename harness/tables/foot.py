@@ -197,9 +197,13 @@ def _labels_by_source(seen: _Seen, source: str) -> str:
 
 
 def _tell_messages(seen: _Seen) -> list[str]:
-    """What trials said, each message once, and not without end."""
+    return tell_failures(seen.lines)
+
+
+def tell_failures(lines: Sequence[Line]) -> list[str]:
+    """What trials said that failed, each message once, and not without end."""
     told = set()
-    for line in seen.lines:
+    for line in lines:
         for record in line.records:
             if record.message:
                 told.add(f"{record.label} on {record.dataset}: {_one_line(record.message)}")

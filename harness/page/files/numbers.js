@@ -2,6 +2,12 @@
 
 let scales = {};
 
+/** Those of axes, in steps of a thousand: what is round in seconds would not be so in minutes. */
+const tickScales = {
+  seconds: [[1, " s"], [1e-3, " ms"], [1e-6, " µs"], [1e-9, " ns"]],
+  bytes: [[1e9, " GB"], [1e6, " MB"], [1e3, " kB"], [1, " bytes"]],
+};
+
 function scaleOf(size, unit) {
   const known = scales[unit] ?? [[1, ""]];
   return known.find(([scale]) => size >= scale) ?? known[known.length - 1];
@@ -38,11 +44,16 @@ function roundTickWords(unit) {
   return `indexof([1, 2, 5], ${digit}) >= 0 ? (${tickWords(unit)}) : ''`;
 }
 
+/** One scale of a unit as a part of such an expression; the last one is for all that is smaller, and nothing for 0. */
+function scaledTick([scale, suffix], place, scales) {
+  const words = `format(datum.value / ${scale}, ',.4~r') + '${suffix}'`;
+  if (place < scales.length - 1) return `datum.value >= ${scale} ? ${words} : `;
+  return `datum.value > 0 ? ${words} : '0'`;
+}
+
 /** How an axis writes its ticks, as an expression of Vega. */
 function tickWords(unit) {
-  if (unit === "seconds")
-    return "datum.value >= 1 ? format(datum.value, ',~f') + ' s' : format(datum.value, '~s') + 's'";
-  if (unit === "bytes") return "format(datum.value, '~s') + 'B'";
+  if (unit in tickScales) return tickScales[unit].map(scaledTick).join("");
   if (unit === "count") return "datum.value < 1 ? format(datum.value, '~g') : format(datum.value, '~s')";
   return "format(datum.value, '~g')";
 }

@@ -266,6 +266,12 @@ def test_any_two_metrics_can_be_set_against_each_other(page):
     page.wait(lambda: {"|I|", "train"} <= set(page.texts("#chart svg text")))
 
 
+def test_ticks_have_a_space_before_their_unit_in_every_scale(page):
+    page.open("figure=pareto&x=train&y=r1")
+    page.wait(lambda: "10 s" in page.texts("#chart svg text"))
+    assert "500 ms" in page.texts("#chart svg text")
+
+
 # -- sharing, colours, paper, phone, keyboard ------------------------------------------------------------------------
 
 

@@ -36,7 +36,8 @@ def part(part_of, records):
 
 def test_rows_marks_and_notes_are_those_of_the_text_table(part, records):
     table = make_table(group_records(records), [R1, TRAIN, INDEX], machines=MACHINES)
-    assert part.notes == table.foot
+    (failure,) = (note for note in table.foot if note == "bad on large: no <b>room</b>")
+    assert part.notes == tuple(note for note in table.foot if note != failure)  # failures have a place of their own
     expected = []
     for group in table.groups:
         for row in group.rows:

@@ -75,6 +75,14 @@ def test_the_cheaper_one_is_told_with_its_factor(trials_of):
     assert verdict(records, TRAIN)[1] == "By train, tree (1.04 s) is 4 times better than pa (4.18 s)."
 
 
+def test_of_several_that_are_best_the_one_that_costs_least_is_compared(trials_of):
+    records = [*trials_of("pa", 0.9, 9.0), *trials_of("svm", 0.9, 4.0), *trials_of("tree", 0.5, 1.0)]
+    told = verdict(records, TRAIN)[1]
+    assert told == "By train, tree (1.04 s) is 4 times better than svm (4.18 s, the least of these)."
+    records = [*trials_of("pa", 0.9, 9.0), *trials_of("svm", 0.9, 1.0), *trials_of("tree", 0.5, 1.0)]
+    assert len(verdict(records, TRAIN)) == 1  # one of the best is as cheap as any
+
+
 def test_a_cost_that_no_test_supports_is_said_to_rest_on_means(trials_of):
     records = [*trials_of("pa", 0.9, 3.0, n=2), *trials_of("tree", 0.5, 1.0, n=2)]
     assert verdict(records, TRAIN)[1].endswith(", judged by means alone.")
