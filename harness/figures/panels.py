@@ -89,17 +89,34 @@ def _missing_curve(lines: Sequence[Line], metric: MetricSpec, x: MetricSpec | No
 
 
 def scaling_panels(lines: Sequence[Line], metric: MetricSpec, size: str = "classes") -> list[Panel]:
-    """How a metric grows with the size of the data, over all data sets, and how steeply."""
+    """How a metric grows with the size of the data, and how steeply.
+
+    A panel for each data set that was run in several sizes; where there is none such, one over all data sets.
+    """
     if size not in SIZES:
         raise HarnessError(f"expected one of {', '.join(SIZES)}", culprit=f"--x {size}")
     measure = SIZES[size]
+    families: dict[str, list[Line]] = {}
+    for line in lines:
+        families.setdefault(line.dataset_family, []).append(line)
+    grown = [family for family in families.values() if len({line.dataset for line in family}) > 1]
+    panels = []
+    for together in grown or [lines]:
+        panels += _scaling_panel(together, metric, measure)
+    if not panels:
+        raise nothing_to_draw(f"no learner was run on data of several sizes ({measure.title})")
+    return panels
+
+
+def _scaling_panel(lines: Sequence[Line], metric: MetricSpec, measure: Size) -> list[Panel]:
+    """The panel of these lines; none where no learner met several sizes."""
     series = []
     for title, members in _over_data_sets(lines).items():
         one = series_of(title, members[0].kind, _sized_points(members, metric, measure))
         if one is not None and len(one.x) > 1:
             series.append(replace(one, note=slope_note(one.x, one.y)))
     if not series:
-        raise nothing_to_draw(f"no learner was run on data of several sizes ({measure.title})")
+        return []
     y_scale: Scale = "linear" if metric.unit == "share" else "log"
     title = _tell_datasets(lines)
     return [Panel(title, measure.title, title_of(metric), tuple(series), "log", y_scale, y_unit=metric.unit)]

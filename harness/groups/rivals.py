@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
@@ -64,4 +64,15 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     try:
         return average_ranks(means, higher=metric.direction == "higher", families=families)
     except ValueError as error:
-        raise HarnessError(f"{metric.name}: no average ranks: {error}") from None
+        raise HarnessError(f"{metric.name}: no average ranks: {error}{_tell_lacking(means)}") from None
+
+
+def _tell_lacking(means: Mapping[str, Mapping[str, float]]) -> str:
+    """Who has no value on a data set that another one has one on, and so takes it from all."""
+    everywhere: set[str] = set()
+    for on_data in means.values():
+        everywhere.update(on_data)
+    lacking = [title for title, on_data in means.items() if len(on_data) < len(everywhere)]
+    if not lacking:
+        return ""
+    return f"; not on all data sets: {', '.join(lacking)} (--learners names those to rank)"

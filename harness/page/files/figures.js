@@ -5,7 +5,7 @@ const FIGURES = {
   bars: { title: "bars", draw: drawBars, onData: true },
   curve: { title: "by pass", draw: drawSeries, onData: true },
   sweep: { title: "by a parameter", draw: drawSeries, onData: true },
-  scaling: { title: "by the size of the data", draw: drawSeries },
+  scaling: { title: "by the size of the data", draw: drawSeries, onData: true },
   coverage: { title: "accuracy on the surest rows", draw: drawSeries, onData: true },
   frequency: { title: "R1 by class frequency", draw: drawSeries, onData: true },
   levels: { title: "by level of the class tree", draw: drawSeries, onData: true },

@@ -109,6 +109,18 @@ def test_scaling_goes_over_data_sets_and_tells_the_slope(make_record):
     assert (panel.x_scale, panel.y_scale) == ("log", "log")
 
 
+def test_data_that_was_run_in_several_sizes_scales_by_itself(make_record):
+    sizes = {"part": (20, 60), "other": (10,), "third": (500,)}
+    records = []
+    for family, numbers in sizes.items():
+        for n in numbers:
+            place = {"dataset": f"{family}{n}", "dataset_family": family, "fingerprint": f"{family}{n}", "n_classes": n}
+            records.append(make_record("pa", 0, train=2.0 * n, **place))
+    (panel,) = scaling_panels(group_records(records), TRAIN)
+    assert panel.title == "part"
+    assert panel.series[0].x == (20, 60)
+
+
 def test_one_size_is_no_scaling(make_record):
     with pytest.raises(HarnessError, match="several sizes"):
         scaling_panels(group_records([make_record("pa", 0, train=1.0)]), TRAIN)

@@ -73,6 +73,13 @@ def test_average_ranks_are_those_of_the_means(lines):
     assert "over 3 data sets" in grid.foot[0]
 
 
+def test_who_takes_all_common_data_sets_away_is_named(make_record):
+    records = [make_record(name, 0, dataset=data, r1=0.5) for name in ("a", "b") for data in ("one", "two")]
+    records += [make_record("bad", 0, dataset=data, status="error", message="no") for data in ("one", "two")]
+    with pytest.raises(HarnessError, match=r"3 learners on 0 common .* not on all data sets: bad \(--learners"):
+        rank_learners(group_records(records), R1)
+
+
 def test_one_data_set_is_too_few_to_rank(lines):
     with pytest.raises(HarnessError, match="r1: no average ranks: 2 learners on 1 common data set:"):
         ranks_grid(lines({"a": [1], "b": [0]}), R1)
