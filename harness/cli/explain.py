@@ -11,7 +11,7 @@ from harness.cli.options import OneName, plugin_options
 from harness.docstring import Docstring, parse_docstring
 from harness.environments.environment import environment_for, tell_state
 from harness.errors import UnknownName
-from harness.signature import parameters_of, read_docstring
+from harness.signature import REQUIRED, parameters_of, read_docstring
 
 if TYPE_CHECKING:
     from harness.api import Session
@@ -73,10 +73,18 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
     lines += ["", _parameter_table(spec, told), ""]
     if spec.paper_params:
         lines.append("`paper` has the values of its paper; the defaults are chosen on data, see docs/defaults.md.")
-    inside = f'"{spec.name}(pa)"' if spec.wraps else spec.name  # quoted: to a shell, brackets are its own
+    inside = _example_of(spec)
     # What is run on by default has texts and a class tree; the digits, which are quicker, have neither.
     data = "" if spec.needs & {"taxonomy", "text"} else " --datasets digits"
     return [*lines, f"From {entry.origin}.", f"Try it: harness run --learners {inside}{data}"]
+
+
+def _example_of(spec: LearnerSpec) -> str:
+    """The learner as a command names it, with what it cannot do without; quoted, since a shell reads brackets itself."""
+    if spec.wraps:
+        return f'"{spec.name}(pa)"'
+    needed = [f"{name}=..." for name, default in parameters_of(spec).items() if default is REQUIRED]
+    return f'"{spec.name}({", ".join(needed)})"' if needed else spec.name
 
 
 def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:

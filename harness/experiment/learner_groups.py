@@ -11,6 +11,7 @@ from harness.contract import KINDS, LearnerSpec
 from harness.environments.environment import environment_for
 from harness.errors import SpecError, UnknownName
 from harness.expression import parse, split_list
+from harness.signature import REQUIRED, read_parameters
 
 ALL = "all"
 
@@ -85,8 +86,8 @@ def _is_group(item: str) -> bool:
 
 
 def _belongs(spec: LearnerSpec, group: str) -> bool:
-    if spec.wraps:
-        return False
+    if spec.wraps or REQUIRED in (spec.parameters or read_parameters(spec.load) or {}).values():
+        return False  # it cannot run by its name alone
     return group in (ALL, spec.kind) or fnmatchcase(spec.name, group)
 
 

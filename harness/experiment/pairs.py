@@ -158,6 +158,6 @@ def _check_complete(learner: ResolvedLearner, params: Params) -> None:
     label, spec = learner.ref.label, learner.entry.spec
     for name, default in learner.defaults.items():
         if default is REQUIRED and name not in params:
-            raise SpecError(f"learner {label!r} needs a value for {name!r}: --set NAME.{name}=VALUE")
+            raise SpecError(f"learner {label!r} needs a value for {name!r}: --set {spec.name}.{name}=VALUE")
     if spec.wraps and params.get(spec.wraps) is None:
         raise SpecError(f"learner {label!r} is built round another: say which, as in {spec.name}(NAME)")

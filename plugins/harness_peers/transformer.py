@@ -65,7 +65,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
     def __init__(
         self,
         *,
-        folder: str = "",
+        folder: str,
         epochs: int = 3,
         batch: int = 32,
         learning_rate: float = 5e-5,
@@ -198,10 +198,8 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 def _check_folder(folder: str) -> None:
     """ValueError where there is no model in the folder, with what is missing there."""
     expected = "expected a folder as save_pretrained writes it, with config.json, weights and a tokenizer"
-    if not folder:
-        raise ValueError(f"folder is not told: {expected}; set it as transformer(folder=PATH)")
     place = Path(folder)
-    if not place.is_dir():
+    if not folder or not place.is_dir():
         raise ValueError(f"folder {folder!r} is not there: {expected}")
     if not (place / "config.json").is_file():
         raise ValueError(f"folder {folder!r} is no model, config.json is missing: {expected}")

@@ -129,7 +129,7 @@ def spoiled(bert, tmp_path, *, without=(), config=None):
 
 
 BAD_FOLDERS = {
-    "none": (lambda bert, tmp_path: "", "folder is not told"),
+    "none": (lambda bert, tmp_path: "", "folder '' is not there"),
     "missing": (lambda bert, tmp_path: tmp_path / "nowhere", "is not there"),
     "a name on the Hub": (lambda bert, tmp_path: "bert-base-uncased", "is not there"),
     "no config": (lambda *places: spoiled(*places, without=["config.json"]), "config.json is missing"),
@@ -145,6 +145,11 @@ def test_a_folder_that_is_no_model_is_refused_before_anything_trains(case, bert,
     with pytest.raises(SpecError, match=words):
         trained(transformer(make(bert, tmp_path)))
     assert not (tmp_path / "out" / "records.jsonl").exists()
+
+
+def test_its_folder_must_be_told(trained):
+    with pytest.raises(SpecError, match="'transformer' needs a value for 'folder': --set transformer.folder=VALUE"):
+        trained("transformer")
 
 
 @pytest.mark.parametrize("setting", ["epochs=0", "batch=0", "learning_rate=0", "max_length=0"])

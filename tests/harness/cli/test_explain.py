@@ -60,7 +60,7 @@ def test_what_to_try_is_a_command_that_a_shell_takes_and_the_data_fits():
     last = {entry.spec.name: explain_learner(entry)[-1] for entry in discover().learners}
     assert last["batches"] == 'Try it: harness run --learners "batches(pa)" --datasets digits'
     assert last["hsvm"] == "Try it: harness run --learners hsvm"
-    assert last["transformer"] == "Try it: harness run --learners transformer"
+    assert last["transformer"] == 'Try it: harness run --learners "transformer(folder=...)"'
 
 
 NOBODYS = {"batches"}

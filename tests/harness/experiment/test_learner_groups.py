@@ -15,6 +15,7 @@ SPECS = [
     LearnerSpec(name="top-pa", load="a:B", kind="tree"),
     LearnerSpec(name="new", load="a:B"),
     LearnerSpec(name="bag", load="a:B", kind="flat", wraps="base"),
+    LearnerSpec(name="needy-pa", load="sklearn.multiclass:OneVsRestClassifier", kind="flat"),
 ]
 
 

@@ -130,7 +130,7 @@ def test_a_bare_name_of_something_that_lies_here_is_told_how_to_be_written(heade
 def test_a_parameter_without_a_default_must_be_given(header, module_of):
     name = module_of("class Needs:\n    def __init__(self, inner, C=1): ...\n")
     catalog = catalog_of((learner("needy", load=f"{name}:Needs", parameters=None),))
-    with pytest.raises(SpecError, match=r"learner 'needy' needs a value for 'inner': --set NAME.inner=VALUE"):
+    with pytest.raises(SpecError, match=r"learner 'needy' needs a value for 'inner': --set needy.inner=VALUE"):
         trials_of(header, catalog=catalog, learners="needy")
     assert trials_of(header, catalog=catalog, learners="needy(inner=2)")[0].params == {"inner": 2}
 
