@@ -1,6 +1,8 @@
 """Data on its way to a worker, beside a copy by a plain socket: a part of docs/cluster-figures.md.
 
-python benchmarks/cluster_data.py [--gigabytes 2] [--rounds 3]
+    python benchmarks/cluster_data.py [--gigabytes 2] [--rounds 3]
+
+Both copies are taken in turn, over this machine's own network.
 """
 
 from __future__ import annotations

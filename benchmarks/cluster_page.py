@@ -47,8 +47,8 @@ def page_of(kept: dict[str, Found]) -> str:
         "",
         "Written by `python benchmarks/cluster_page.py` from what `benchmarks/cluster_*.py` measured; do not edit by",
         "hand. All processes of a part were on one machine. Where others used it too, as the load of each part shows,",
-        "compare what stands in one table, not seconds between them. [clusters.md](clusters.md) tells how a cluster is",
-        "used.",
+        "compare what stands in one table, not seconds between them: with few cores for many processes, a part mostly",
+        "waits for its turn. [clusters.md](clusters.md) tells how a cluster is used.",
         "",
     ]
     for part, tell in TELLING.items():
