@@ -263,7 +263,7 @@ def damage_kernels(folder: Path, chance: random.Random) -> Row:
     return Row("cached kernels emptied, cut, flipped", len(files), "compiled again, same result", int(not is_same))
 
 
-def r1_of(folder: Path) -> dict[tuple[str, int], float]:
+def r1_of(folder: Path) -> dict[tuple[str, int], float | None]:
     return {(record.label, record.number): record.scores["r1"] for record in read_records(folder)}
 
 

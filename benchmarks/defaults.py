@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 import resource
-import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -29,6 +27,7 @@ from defaults_page import Measurement, read_measurements, write_page
 from numpy.typing import NDArray
 from represented import represented
 from scipy.sparse import csr_array, issparse
+from timing import take_one_thread
 
 from harness.api.preparing import preparer
 from harness.api.session import Session
@@ -44,7 +43,6 @@ Params = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
 PLAN = ROOT / "benchmarks" / "defaults.toml"
 RECORDS = ROOT / "results" / "defaults" / "records.jsonl"
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 MOST_ROWS = 15_000
 """Training rows of a set that are used; of larger sets a random part."""
 JUDGING = "holdout:0.2"
@@ -94,9 +92,7 @@ def main() -> None:
     parser.add_argument("--learners", help="some of them, with commas between")
     parser.add_argument("--page-only", action="store_true", help="write the page from what has been measured")
     options = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     plan = tomllib.loads(PLAN.read_text())
     names = list(plan["learners"])
     if options.learners:

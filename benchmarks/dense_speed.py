@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from represented import represented
 from scipy.sparse import csr_array
+from timing import take_one_thread
 
 from harness.machine import describe_machine
 from harness.split import parse_split
@@ -31,7 +32,6 @@ from harness_tree import OAA
 from harness_vectors.digits import load_digit_images
 from harness_vectors.isolet import load_isolet
 
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "dense-speed.md"
 PARTS = ("embeddings", "isolet", "digits", "memory")
 LEARNERS = (PA, Perceptron, MMP, OAA, SVM)
@@ -100,9 +100,7 @@ def main() -> None:
     parser.add_argument("--isolet", help="a folder with the files of Isolet; without it that part is left out")
     parser.add_argument("--parts", default=",".join(PARTS), help="default: %(default)s")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     sections: dict[str, Callable[[], list[str]]] = {
         "embeddings": lambda: measure(f"Made-up embeddings, {CLASSES} classes", make_embeddings(chosen.rows)),
         "digits": lambda: measure("`digits`", kept_parts(load_digit_images())),

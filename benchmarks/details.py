@@ -201,7 +201,7 @@ def _dense_rows(rng: np.random.Generator, n_features: int, n_relevant: int) -> R
     """Half of all features are active; a row is true where any of a few relevant ones is: a disjunction."""
     X = (rng.random((600, n_features)) < 0.5).astype(np.float64)
     X[rng.random(600) < 0.5, :n_relevant] = 0
-    y = X[:, :n_relevant].any(axis=1)
+    y = np.asarray(X[:, :n_relevant].any(axis=1))
     # Novikoff with the separator w = 1 on relevant features, threshold 1/2, taken in as a feature of value 1.
     most_active = X.sum(axis=1).max() + 1
     margin = 0.5 / math.sqrt(n_relevant + 0.25)

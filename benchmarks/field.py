@@ -7,6 +7,7 @@ Needs the data sets at hand, for how many rows, classes and letters they have. T
 
 from __future__ import annotations
 
+import argparse
 import csv
 from pathlib import Path
 from statistics import fmean
@@ -31,6 +32,7 @@ COLUMNS = (
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     session = Session()
     lines = [line for line in group_records(read_records(RESULTS)) if line.finished]
     known: dict[str, Facts] = {}

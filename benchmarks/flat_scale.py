@@ -12,14 +12,15 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from flat_speed import ONE_THREAD, Parts, prepare, read_sections, shape, write_page
+from flat_speed import PAGE, Parts, prepare, shape, write_page
+from sections import read_sections
+from timing import take_one_thread
 
 from harness.signature import import_target
 
@@ -37,9 +38,7 @@ def main() -> None:
     parser.add_argument("--learners", default="pa,perceptron", help="those measured at 12,000 classes")
     parser.add_argument("--rows", type=int, default=120_000, help="of `directory`, a sixth of them for testing")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     parts: dict[str, Callable[[], list[str]]] = {
         "directory": lambda: measure_directory(chosen.learners.split(","), chosen.rows),
         "zipf": measure_zipf,
@@ -47,7 +46,7 @@ def main() -> None:
     for name in chosen.parts.split(","):
         title, *lines = parts[name]()
         lines += ["", f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."]
-        write_page({**read_sections(), title: "\n".join(lines).strip()})
+        write_page({**read_sections(PAGE), title: "\n".join(lines).strip()})
 
 
 def measure_directory(learners: list[str], rows: int) -> list[str]:

@@ -14,25 +14,24 @@ import argparse
 import gc
 import os
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from represented import represented
 from scipy.sparse import csr_array
+from sections import read_sections
+from timing import REPEATS, best_seconds, import_seconds, take_one_thread
 
 from harness.machine import describe_machine
 from harness.signature import import_target
 from harness.split import parse_split
 from harness.trials.splitting import draw_split
 
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-NEWLINE = "\n"
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "flat-speed.md"
 
 
@@ -69,9 +68,7 @@ def main() -> None:
     parser.add_argument("--raw", type=Path, help="the folder that holds 20newsgroups/")
     parser.add_argument("--parts", default="scoring,news,zipf,challenge,compile")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     parts: dict[str, Callable[[], list[str]]] = {
         "scoring": measure_scoring,
         "news": lambda: measure_news(chosen.raw),
@@ -82,15 +79,7 @@ def main() -> None:
     for name in chosen.parts.split(","):
         title, *lines = parts[name]()
         lines += ["", f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."]
-        write_page({**read_sections(), title: "\n".join(lines).strip()})  # after each part: the last ones take long
-
-
-def read_sections() -> dict[str, str]:
-    """What earlier runs measured, by heading: a part that is measured again replaces its own section only."""
-    if not PAGE.exists():
-        return {}
-    _, *found = PAGE.read_text().split("\n## ")
-    return {f"## {part.partition(NEWLINE)[0]}": part.partition(NEWLINE)[2].strip() for part in found}
+        write_page({**read_sections(PAGE), title: "\n".join(lines).strip()})  # after each part: the last ones take long
 
 
 def write_page(sections: dict[str, str]) -> None:
@@ -104,19 +93,6 @@ def write_page(sections: dict[str, str]) -> None:
 
 
 # -- what is measured ------------------------------------------------------------------------------------------------
-
-
-REPEATS, PATIENCE_SECONDS = 5, 10.0
-
-
-def best_seconds(call: Callable[[], Any]) -> float:
-    """CPU seconds of the shortest of some calls, fewer of those that take long: nearly what an idle machine takes."""
-    spans: list[float] = []
-    while len(spans) < REPEATS and sum(spans) < PATIENCE_SECONDS:
-        start = time.process_time()
-        call()
-        spans.append(time.process_time() - start)
-    return min(spans)
 
 
 def measure_scoring() -> list[str]:
@@ -365,21 +341,13 @@ def index_table(fitted: list[tuple[Timing, Any]], parts: Parts) -> list[str]:
     for timing, learner in fitted:
         rows, size = learner.rows_, learner.index_size_
         if learner.ranks_untouched:
-            seconds = best_seconds(lambda rows=rows: rank_by_index(rows, instances, np.zeros(n_classes), 1))
+            seconds = best_seconds(partial(rank_by_index, rows, instances, np.zeros(n_classes), 1))
         else:
-            seconds = best_seconds(lambda rows=rows: rank_touched(rows, instances, np.empty(0), 1, n_classes=n_classes))
+            seconds = best_seconds(partial(rank_touched, rows, instances, np.empty(0), 1, n_classes=n_classes))
         own = (rows.classes.nbytes + rows.weights.nbytes) / size
         rate = f"{parts.X.shape[0] / seconds:,.0f}"
         lines.append(f"| {timing.name} | {rate} | {size:,} | {own:.1f} | {learner.index_bytes_ / size:.1f} |")
     return lines
-
-
-def import_seconds(modules: str, environment: dict[str, str]) -> float:
-    code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment
-    )
-    return float(ended.stdout)
 
 
 if __name__ == "__main__":

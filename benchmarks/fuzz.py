@@ -10,6 +10,7 @@ cases or more the table goes into SECURITY.md.
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import re
@@ -339,8 +340,11 @@ def write_table(lines: list[str]) -> None:
 
 def main() -> int:
     """Print the table, and write it down where all cases were tried; 1 where a case ended otherwise than it may."""
-    given = list(map(int, sys.argv[1:]))
-    cases, seed = [*given, *(CASES, 0)[len(given) :]]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=int, nargs="?", default=CASES)
+    parser.add_argument("seed", type=int, nargs="?", default=0)
+    given = parser.parse_args()
+    cases, seed = given.cases, given.seed
     with tempfile.TemporaryDirectory() as folder:
         tallies = fuzz(cases, seed, Path(folder))
     table = ["| input | cases | taken | refused | slowest | ended otherwise |", "|---|---:|---:|---:|---:|---:|"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +21,8 @@ import numpy as np
 from label_trees_peers import PEERS, measure_peer
 from scipy.sparse import issparse
 from sources import name_of, read_source
-from svm_speed import ONE_THREAD, Parts
+from svm_speed import Parts
+from timing import take_one_thread
 
 from harness.machine import describe_machine
 from harness_shortlist import Shortlist
@@ -61,9 +61,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3, help="the best of so many runs counts")
     parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     known = read_lines()
     for source in chosen.sources:
         name = name_of(source)

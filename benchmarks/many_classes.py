@@ -13,14 +13,14 @@ import argparse
 import json
 import os
 import resource
-import sys
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sources import name_of, read_source
-from svm_speed import ONE_THREAD, Parts
+from svm_speed import Parts
+from timing import take_one_thread
 
 from harness.machine import describe_machine
 from harness.signature import import_target
@@ -86,9 +86,7 @@ def main() -> None:
     parser.add_argument("--learners", default="ff;pa, one pass;lomtree, one pass", help="names, parted by ;")
     parser.add_argument("--rows", type=int, default=5_000, help="how many test rows are asked about at most")
     asked = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     for source in asked.sources:
         parts = read_source(source)

@@ -12,15 +12,16 @@ import argparse
 import csv
 import random
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from timing import cpu_seconds
 
 import harness
 from harness.api.predicting import PredictionRequest, predict_rows
+from harness.groups import Line
 from harness.machine import describe_machine
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "model-figures.md"
@@ -102,12 +103,12 @@ def measure_speed(texts: list[str], labels: list[str], folder: Path) -> Iterator
         kept = folder / f"{representation}.model"
         harness.fit("pa", (texts, labels), representation=representation, out=kept)
         model = harness.load_model(kept)  # imports what it needs
-        open_seconds = min(cpu_seconds(lambda kept=kept: harness.load_model(kept)) for _ in range(5))
+        open_seconds = min(cpu_seconds(partial(harness.load_model, kept)) for _ in range(5))
         new = folder / "new.csv"
         write_titles(new, texts, n_rows)
         request = PredictionRequest(source=str(new), text="title", out=folder / "coded.csv")
-        seconds = cpu_seconds(lambda model=model, request=request: predict_rows(model, request, lambda *_: None))
-        copying = cpu_seconds(lambda new=new: copy_rows(new, folder / "copy.csv"))
+        seconds = cpu_seconds(partial(predict_rows, model, request, lambda *_: None))
+        copying = cpu_seconds(partial(copy_rows, new, folder / "copy.csv"))
         rate = f"{n_rows / seconds:,.0f} | {RATE_AIM:,} | {seconds / copying:.1f} times"
         n_bytes = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
         opened = f"{open_seconds:.3f} s | {n_bytes / 1e6:.1f} MB | {OPEN_AIM} s"
@@ -117,7 +118,7 @@ def measure_speed(texts: list[str], labels: list[str], folder: Path) -> Iterator
 def weights_read(model: harness.Model, texts: list[str]) -> float:
     """How many weights of the index are read for a text."""
     seen = model.representation.transform(texts)
-    return float(model.classifier.learner.edges_touched(seen)) * seen.nnz / len(texts)
+    return float(model.classifier.learner.edges_touched(seen) * seen.nnz / len(texts))
 
 
 def write_titles(path: Path, texts: list[str], n_rows: int) -> None:
@@ -131,12 +132,6 @@ def write_titles(path: Path, texts: list[str], n_rows: int) -> None:
 def copy_rows(source: Path, target: Path) -> None:
     with source.open(newline="", encoding="utf-8") as read, target.open("w", newline="", encoding="utf-8") as written:
         csv.writer(written).writerows(csv.reader(read))
-
-
-def cpu_seconds(work: Callable[[], Any]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 # -- confidence ------------------------------------------------------------------------------------------------------
@@ -165,8 +160,14 @@ def measure_automatic(folder: Path) -> Iterator[str]:
         LEARNERS, "icd10cm", representation="words", metrics=metrics, trials=1, out=folder / "icd10cm", progress=False
     )
     for line in results.lines():
-        r1, at_95, at_99, aurc, ece = (line.summary(name).mean for name in metrics)
+        r1, at_95, at_99, aurc, ece = (mean_of(line, name) for name in metrics)
         yield f"| `{line.title}` | {r1:.3f} | {at_95:.1%} | {at_99:.1%} | {aurc:.4f} | {ece:.4f} |"
+
+
+def mean_of(line: Line, metric: str) -> float:
+    summary = line.summary(metric)
+    assert summary is not None, metric
+    return summary.mean
 
 
 if __name__ == "__main__":

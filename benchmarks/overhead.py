@@ -8,6 +8,7 @@ the machine may be shared: compare ratios between runs, not seconds.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
@@ -15,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+from timing import median_seconds
 
 from harness.data.arrays import Header
 from harness.experiment.building import build
@@ -32,6 +34,7 @@ MANY = 10_000
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     yardstick = median_seconds(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 7)
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(Path(folder))
@@ -85,15 +88,6 @@ def harness(*words: str, **environment: str) -> None:
     )
 
 
-def median_seconds(call: Callable[[], object], times: int) -> float:
-    def once() -> float:
-        start = time.perf_counter()
-        call()
-        return time.perf_counter() - start
-
-    return statistics.median(once() for _ in range(times))
-
-
 def start_to_first_trial(out: Path, environment: dict[str, str]) -> float:
     """Seconds from the command's start to the start of its first trial's process."""
     command = [sys.executable, "-m", "harness", "run", "--learners", "pa", "--datasets", "digits", "--trials", "1"]
@@ -124,7 +118,7 @@ def trial_overhead(out: Path) -> float:
     """Median of what a trial's process takes beyond fit and rank."""
     harness("run", "--learners", "pa", "--datasets", "digits", "--trials", "20", "--out", str(out))
     records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
-    return statistics.median(r["total_seconds"] - r["fit_seconds"] - r["rank_seconds"] for r in records)
+    return float(statistics.median(r["total_seconds"] - r["fit_seconds"] - r["rank_seconds"] for r in records))
 
 
 def planning() -> float:
@@ -166,8 +160,8 @@ def tabling(folder: Path) -> float:
             learner, dataset, trial = i % learners, i // learners % 5, i // (learners * 5)
             assert trial < trials
             scores = {name: (value or 0.0) * (1 + (i * 7919 % 101) / 1000) for name, value in first.scores.items()}
-            changes = {"key": str(i), "label": f"learner{learner}", "dataset": f"data{dataset}", "seed": trial}
-            file.write(to_line(replace(first, **changes, number=trial, params={"C": learner}, scores=scores)))
+            trial_of = replace(first, key=str(i), label=f"learner{learner}", dataset=f"data{dataset}")
+            file.write(to_line(replace(trial_of, seed=trial, number=trial, params={"C": learner}, scores=scores)))
     return median_seconds(lambda: harness("table", str(many)), 5)
 
 

@@ -5,38 +5,47 @@ prints what took how long, by the clock and by what the browser's processes work
 much. Seconds are of this machine; the size is not.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from harness import MetricSpec
+from harness.api.paging import make_page
+from harness.api.results import Results
+from harness.api.session import Session
+from harness.record import Record
+from harness.split import parse_split
 
 ROOT = Path(__file__).resolve().parents[1]
 LEARNERS, DATASETS, TRIALS = 200, 20, 10
 TIMES_OPENED = 5
 
 
-def made_up_records(metrics):
+def made_up_records(metrics: Sequence[MetricSpec]) -> list[Record]:
     """Records of trials that nobody ran, with numbers as various as real ones."""
-    from harness.record import Record
-    from harness.split import parse_split
-
     split, chance = parse_split("holdout:0.1"), random.Random(0)
     records = []
     for dataset in range(DATASETS):
         for learner in range(LEARNERS):
             for seed in range(TRIALS):
                 scores = {metric.name: made_up_value(metric, learner, chance) for metric in metrics}
-                names = {"label": f"learner-{learner}", "family": f"learner-{learner}", "learner": f"learner-{learner}"}
-                data = {"dataset": f"data-{dataset}", "dataset_family": f"data-{dataset}", "fingerprint": f"{dataset}"}
                 records.append(
                     Record(
                         key=f"{dataset}-{learner}-{seed}",
-                        **names,
-                        **data,
-                        learner_kind=("flat", "tree")[learner % 2],
+                        label=f"learner-{learner}",
+                        family=f"learner-{learner}",
+                        learner=f"learner-{learner}",
+                        dataset=f"data-{dataset}",
+                        dataset_family=f"data-{dataset}",
+                        fingerprint=f"{dataset}",
+                        learner_kind="tree" if learner % 2 else "flat",
                         learner_distribution="made-up",
                         learner_version="1",
                         params={"C": learner},
@@ -59,19 +68,15 @@ def made_up_records(metrics):
     return records
 
 
-def made_up_value(metric, learner, chance):
+def made_up_value(metric: MetricSpec, learner: int, chance: random.Random) -> float:
     if metric.unit == "share":
         return 0.5 + 0.4 * learner / LEARNERS + chance.gauss(0, 0.01)
     size = {"seconds": 1.0, "bytes": 1e8, "count": 1e5}[metric.unit]
     return size * (1 + learner) * abs(1 + chance.gauss(0, 0.1))
 
 
-def make_the_page(folder):
+def make_the_page(folder: Path) -> tuple[Path, int, float]:
     """The file, and what making it took."""
-    from harness.api.paging import make_page
-    from harness.api.results import Results
-    from harness.api.session import Session
-
     session = Session()
     metrics = [entry.spec for entry in session.catalog.metrics if entry.spec.always]
     records = tuple(made_up_records(metrics))
@@ -82,7 +87,7 @@ def make_the_page(folder):
     return path, len(metrics), time.process_time() - start
 
 
-def look_at(path):
+def look_at(path: Path) -> dict[str, tuple[float, float]]:
     """Seconds to open, and to answer some presses, by the clock and of work, the best of several each."""
     sys.path.insert(0, str(ROOT / "tests" / "parts"))
     from browser import Opened, start_browser
@@ -90,35 +95,36 @@ def look_at(path):
     driver = start_browser()
     page = Opened(driver, path)
 
-    def open_whole():
+    def open_whole() -> None:
         page.open()
         page.wait(lambda: page.all("#chart svg"))
 
-    done = {
+    done: dict[str, Callable[[], object]] = {
         "open, the figure drawn": open_whole,
         "sort": lambda: page.press("R1"),
         "filter by data set": lambda: page.choose("filters", "data set", "data-7"),
     }
-    taken = {what: [] for what in done}
+    taken: dict[str, list[tuple[float, float]]] = {what: [] for what in done}
     try:
         for _ in range(TIMES_OPENED):
             for what, do in done.items():
                 taken[what].append(seconds_of(do, driver.service.process.pid))
     finally:
         driver.quit()
-    return {what: tuple(map(min, zip(*seconds, strict=True))) for what, seconds in taken.items()}
+    return {what: (min(a for a, _ in seconds), min(b for _, b in seconds)) for what, seconds in taken.items()}
 
 
-def seconds_of(do, browser):
+def seconds_of(do: Callable[[], object], browser: int) -> tuple[float, float]:
     """Seconds by the clock, and of work by the browser and all processes that it started."""
     start, worked = time.perf_counter(), work_of(browser)
     do()
     return time.perf_counter() - start, work_of(browser) - worked
 
 
-def work_of(root):
+def work_of(root: int) -> float:
     """Processor seconds of a process and all below it, as Linux counts them."""
-    parents, ticks = {}, {}
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
@@ -135,7 +141,7 @@ def work_of(root):
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def tell(path, n_metrics, making, seen):
+def tell(path: Path, n_metrics: int, making: float, seen: dict[str, tuple[float, float]]) -> str:
     size = path.stat().st_size / 1e6
     told = (
         f"{LEARNERS} learners on {DATASETS} data sets, {TRIALS} trials each, {n_metrics} metrics: "
@@ -153,7 +159,7 @@ def tell(path, n_metrics, making, seen):
     return "\n".join(lines) + "\n"
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="Write the page of docs.")
     given = parser.parse_args()

@@ -3,6 +3,8 @@
 `python benchmarks/picture.py` opens results/index.html in Chromium and writes docs/page.png.
 """
 
+from __future__ import annotations
+
 import argparse
 import io
 import sys
@@ -13,7 +15,7 @@ PART, DATASET = "kdd2008-table1", "newsgroups"
 WIDTH, COLOURS = 1200, 64
 
 
-def take(path):
+def take(path: Path) -> bytes:
     """What a reader sees of one table of the papers, from the summary down to the figure, as PNG."""
     sys.path.insert(0, str(ROOT / "tests" / "parts"))
     from browser import Opened, start_browser
@@ -28,12 +30,12 @@ def take(path):
         height = page.run("return document.querySelector('figure').getBoundingClientRect().bottom + scrollY")
         size = {"width": WIDTH, "height": int(height), "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        return driver.get_screenshot_as_png()
+        return bytes(driver.get_screenshot_as_png())
     finally:
         driver.quit()
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "page.png")
     given = parser.parse_args()

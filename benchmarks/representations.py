@@ -8,17 +8,18 @@ figures are processor seconds of one run, ours and theirs in turn; ratios are of
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
-import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
+from timing import best_seconds, cpu_seconds
 
 from harness.data.represented import keep_represented, open_represented
 from harness.machine import describe_machine
@@ -35,7 +36,9 @@ ROWS, LEARNERS, REPEATS = 60_000, 10, 3
 
 
 def main() -> None:
-    texts = read_titles(sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    texts = read_titles(parser.parse_args().files)
     lines = ["# What representations cost", "", f"{describe_machine().processor}; {len(texts):,} titles. Written by"]
     lines += ["`benchmarks/representations.py`; processor seconds, the best of three, ours and theirs in one run.", ""]
     lines += [*beside_scikit_learn(texts), "", *shared(texts)]
@@ -44,10 +47,10 @@ def main() -> None:
     PAGE.write_text(text)
 
 
-def read_titles(files: list[str]) -> list[str]:
+def read_titles(files: list[Path]) -> list[str]:
     titles: list[str] = []
     for file in files:
-        with open_raw(Path(file)) as stream:
+        with open_raw(file) as stream:
             lines = (line.decode() for line in stream)
             titles += [row["title"] for row in csv.DictReader(lines)]
     return titles[:ROWS]
@@ -70,11 +73,15 @@ def beside_scikit_learn(texts: list[str]) -> list[str]:
     Chars().fit(texts[:100])  # what is compiled or loaded at first use is no part of it
     for name, ours, theirs in pairs:
         columns = ours().fit_transform(kept).shape[1]
-        seconds = best_seconds(lambda made=ours: made().fit_transform(kept), REPEATS)
-        their_seconds = best_seconds(lambda made=theirs: made().fit_transform(texts), REPEATS)
+        seconds = best_seconds(partial(fit_anew, ours, kept), REPEATS)
+        their_seconds = best_seconds(partial(fit_anew, theirs, texts), REPEATS)
         ratio = seconds / their_seconds
         lines.append(f"| `{name}` | {columns:,} | {seconds:.2f} s | {their_seconds:.2f} s | {ratio:.2f} |")
     return lines
+
+
+def fit_anew(make: Callable[[], Any], texts: Any) -> None:
+    make().fit_transform(texts)
 
 
 def shared(texts: list[str]) -> list[str]:
@@ -86,9 +93,7 @@ def shared(texts: list[str]) -> list[str]:
     with tempfile.TemporaryDirectory() as home:
         os.environ["HARNESS_DATA_HOME"] = home
         folder = Path(home) / "represented" / "titles-0"
-        begun = process_time()
-        keep_represented(represent(blueprint, train, y, test), folder)
-        once = process_time() - begun
+        once = cpu_seconds(lambda: keep_represented(represent(blueprint, train, y, test), folder))
         mapped = best_seconds(lambda: open_represented(folder), REPEATS)
     each, together = LEARNERS * alone, once + LEARNERS * mapped
     return [
@@ -96,16 +101,6 @@ def shared(texts: list[str]) -> list[str]:
         f"where it is done once, kept ({once:.2f} s) and mapped and checked by each ({mapped:.3f} s): "
         f"{together / each:.2f} of the time.",
     ]
-
-
-def best_seconds(work: Callable[[], Any], repeats: int) -> float:
-    """The least processor time that some work takes."""
-    times = []
-    for _ in range(repeats):
-        begun = process_time()
-        work()
-        times.append(process_time() - begun)
-    return min(times)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Runs nothing: the words before the mark are written by hand, the tables behind i
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ OF_ENDS = {"timeout": "time", "memory": "memory"}
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     by_learner: dict[str, dict[int, Record]] = {}
     for record in read_records(RESULTS):
         classes = int(record.dataset_params["classes"])

@@ -8,15 +8,15 @@ Processor seconds, since the machine may be shared.
 
 from __future__ import annotations
 
-import os
+import argparse
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+from timing import all_cpu_seconds, median_seconds
 
 from harness import MetricSpec
 from harness.groups import group_records
@@ -34,14 +34,17 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "stats-speed.md"
 LEARNERS, DATASETS, TRIALS = 20, 5, 100
 AIM_SECONDS = 3.0
 
+cpu_median = partial(median_seconds, clock=all_cpu_seconds)
+
 
 def main() -> None:
-    yardstick = median_seconds(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 7)
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    yardstick = cpu_median(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 7)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder)
         rows = [
-            ("reading the records", median_seconds(lambda: read_records(folder), 5)),
+            ("reading the records", cpu_median(lambda: read_records(folder), 5)),
             *parts(read_records(folder)),
             ("**everything: reading, and a table with every test, matrix and ranks**", whole(folder)),
             *[
@@ -121,11 +124,12 @@ def parts(records: list[Record]) -> list[tuple[str, float]]:
     r1, lines = shown[0], group_records(records)
     found = []
     for test in TESTS:
-        found.append(
-            (f"a table by the {test} test, rendered", median_seconds(partial(tabled, records, shown, test), 5))
-        )
-        found.append((f"the matrix of R1 by the {test} test", median_seconds(partial(matrix_grid, lines, r1, test), 5)))
-    return [*found, ("average ranks of R1, Friedman and Nemenyi", median_seconds(partial(ranks_grid, lines, r1), 5))]
+        found.append((f"a table by the {test} test, rendered", cpu_median(partial(tabled, records, shown, test), 5)))
+        found.append((f"the matrix of R1 by the {test} test", cpu_median(partial(matrix_grid, lines, r1, test), 5)))
+    return [
+        *found,
+        ("average ranks of R1, Friedman and Nemenyi", cpu_median(partial(ranks_grid, lines, r1), 5)),
+    ]
 
 
 def tabled(records: list[Record], shown: list[MetricSpec], test: str) -> str:
@@ -141,24 +145,13 @@ def whole(folder: Path) -> float:
             matrix_grid(lines, shown[0], test).render()
         ranks_grid(lines, shown[0]).render()
 
-    return median_seconds(call, 5)
+    return cpu_median(call, 5)
 
 
 def command(folder: Path, words: str) -> float:
     """The whole command, from the start of the interpreter."""
     line = [sys.executable, "-m", "harness", "table", str(folder), *f"--{words}".split()]
-    return median_seconds(lambda: subprocess.run(line, check=True, capture_output=True), 5)
-
-
-def median_seconds(call: Callable[[], object], times: int) -> float:
-    """Processor seconds, those of processes that were waited for included."""
-
-    def once() -> float:
-        before = os.times()
-        call()
-        return sum(os.times()[:4]) - sum(before[:4])
-
-    return statistics.median(once() for _ in range(times))
+    return cpu_median(lambda: subprocess.run(line, check=True, capture_output=True), 5)
 
 
 if __name__ == "__main__":

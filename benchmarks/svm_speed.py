@@ -27,8 +27,10 @@ import numpy as np
 import pandas as pd
 from represented import represented
 from scipy.sparse import csr_array
+from sections import read_sections
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import LinearSVC
+from timing import import_seconds, take_one_thread
 
 from harness.machine import describe_machine
 from harness.sdk.kernels.edges import as_edges
@@ -36,18 +38,16 @@ from harness.signature import import_target
 from harness.split import parse_split
 from harness.trials.splitting import draw_split
 
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"
-NEWLINE = "\n"
 
 
 class Parts(NamedTuple):
-    """Training and test rows, represented, and the class tree where there is one."""
+    """Training and test rows, represented; classes, or an indicator of several; the class tree where there is one."""
 
     X: csr_array
-    y: np.ndarray
+    y: Any
     X_test: csr_array
-    y_test: np.ndarray
+    y_test: Any
     taxonomy: Any
 
 
@@ -92,9 +92,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=40_000)
     parser.add_argument("--times", type=int, default=3, help="the best of so many fits counts")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     parts: dict[str, Callable[[], list[str]]] = {
         "news": lambda: measure_news(chosen.times),
         "titles": lambda: measure_titles(chosen.titles, chosen.times),
@@ -102,19 +100,11 @@ def main() -> None:
         "compile": measure_compiling,
         "large": measure_large,
     }
-    sections = read_sections()
+    sections = read_sections(PAGE)
     for name in chosen.parts.split(","):
         title, *lines = parts[name]()
         sections[title] = "\n".join(lines).strip()
         write_page(sections)
-
-
-def read_sections() -> dict[str, str]:
-    """What earlier runs measured, by heading: a part that is measured again replaces its own section only."""
-    if not PAGE.exists():
-        return {}
-    _, *found = PAGE.read_text().split("\n## ")
-    return {f"## {part.partition(NEWLINE)[0]}": part.partition(NEWLINE)[2].strip() for part in found}
 
 
 def write_page(sections: dict[str, str]) -> None:
@@ -212,14 +202,6 @@ def measure_compiling() -> list[str]:
     return lines
 
 
-def import_seconds(modules: str, environment: dict[str, str]) -> float:
-    code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment
-    )
-    return float(ended.stdout)
-
-
 def measure_large() -> list[str]:
     """Peak memory where a matrix of all weights would take 17 to 34 GB, each learner in a process of its own."""
     rows, classes, features = LARGE
@@ -291,7 +273,7 @@ def best(build: Callable[[], Any], parts: Parts, times: int, objective: Callable
 def matrix_of(learner: Any) -> np.ndarray:
     indptr, classes, weights = as_edges(learner.rows_)
     found = (weights.astype(np.float64), classes.astype(np.int64), indptr)
-    return csr_array(found, shape=(learner.n_features_in_, learner.classes_.size)).toarray()
+    return np.asarray(csr_array(found, shape=(learner.n_features_in_, learner.classes_.size)).toarray())
 
 
 def ovr_loss(parts: Parts, W: np.ndarray, bias: np.ndarray) -> float:

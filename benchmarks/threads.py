@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from represented import catalog, represented
+from timing import take_one_thread
 
 from harness import LearnerSpec
 from harness.checks.subject import Subject
@@ -33,7 +33,6 @@ from harness_synthetic.zipf import make_zipf
 from harness_vectors.isolet import load_isolet
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "threads.md"
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 TRAINS = ("svm", "label-tree", "topdown-svm", "topdown-perceptron", "oaa", "shortlist")
 """Learners that share out their training."""
 DEFAULT_INSIDE = ("shortlist",)
@@ -71,9 +70,7 @@ def main() -> None:
     parser.add_argument("--isolet", help="a folder with the files of Isolet; without it that part is left out")
     parser.add_argument("--learners", default="", help="some of them, with commas; default: all")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     warnings.simplefilter("ignore")
     specs = [spec for spec in own_learners() if not chosen.learners or spec.name in chosen.learners.split(",")]
     made = make_zipf(classes=chosen.classes, rows=chosen.rows)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,9 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from flat_speed import ONE_THREAD, Parts, best_seconds, import_seconds, prepare, shape, write_vw
+from flat_speed import Parts, prepare, shape, write_vw
 from represented import represented
 from scipy.sparse import csr_array
+from sections import read_sections
+from timing import best_seconds, import_seconds, take_one_thread
 
 from harness.machine import describe_machine
 from harness.signature import import_target
@@ -48,29 +49,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default="news,zipf,growth,compile", help="default: %(default)s")
     chosen = parser.parse_args()
-    if not os.environ.items() >= ONE_THREAD.items():  # libraries read them when they are loaded: start again
-        os.environ.update(ONE_THREAD)
-        os.execv(sys.executable, [sys.executable, *sys.argv])
+    take_one_thread()
     parts: dict[str, Callable[[], list[str]]] = {
         "news": measure_news,
         "zipf": measure_zipf,
         "growth": measure_growth,
         "compile": measure_compiling,
     }
-    sections = read_sections()
+    sections = read_sections(PAGE)
     for name in chosen.parts.split(","):
         title, *lines = parts[name]()
         load = f"Load average while measuring: {os.getloadavg()[0]:.1f}."
         sections[title] = "\n".join([*lines, "", load]).strip()
         write_page(sections)  # after each part: the last ones take long
-
-
-def read_sections() -> dict[str, str]:
-    """What earlier runs measured, by heading: a part that is measured again replaces its own section only."""
-    if not PAGE.exists():
-        return {}
-    _, *found = PAGE.read_text().split("\n## ")
-    return {f"## {title}": text.strip() for title, _, text in (part.partition("\n") for part in found)}
 
 
 def write_page(sections: dict[str, str]) -> None:
