@@ -1,6 +1,7 @@
 """What all tests share: a data home of their own, away from the user's, and properties without a clock."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -10,6 +11,33 @@ settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HARNESS_TEST_PROFILE", "house"))
 
 
+TESTS = Path(__file__).resolve().parent
+LONG_ONES = (
+    "house/test_docs.py",
+    "plugins/test_learners.py",
+    "house/test_rules.py",
+    "harness/cluster",
+    "harness/executors",
+    "harness/cli",
+    "harness/environments",
+    "harness/api",
+)
+"""Files and folders that take long, the longest first."""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Where several processes share the files, the long ones begin first: else one would run alone in the end."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: place_in_line(item.path))
+
+
+def place_in_line(path):
+    for place, long in enumerate(LONG_ONES):
+        if path.is_relative_to(TESTS / long):
+            return place
+    return len(LONG_ONES)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def data_home(tmp_path_factory):
     """The data home of all tests; HARNESS_TEST_DATA_HOME names one that outlives them."""
@@ -17,6 +45,20 @@ def data_home(tmp_path_factory):
         home = os.environ.get("HARNESS_TEST_DATA_HOME") or str(tmp_path_factory.mktemp("data-home"))
         patch.setenv("HARNESS_DATA_HOME", home)
         yield home
+
+
+@pytest.fixture
+def lay(tmp_path):
+    """Writes files into a folder: name -> bytes."""
+
+    def lay(files, folder="laid"):
+        for name, content in files.items():
+            path = tmp_path / folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return tmp_path / folder
+
+    return lay
 
 
 @pytest.fixture(scope="session")

@@ -41,17 +41,3 @@ def pack(tmp_path):
         return path
 
     return pack
-
-
-@pytest.fixture
-def lay(tmp_path):
-    """Writes files into a folder: name -> bytes."""
-
-    def lay(files, folder="laid"):
-        for name, content in files.items():
-            path = tmp_path / folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        return tmp_path / folder
-
-    return lay

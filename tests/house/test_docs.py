@@ -31,6 +31,9 @@ def blocks_of(page):
         yield Block(page.name, text[: match.start()].count("\n") + 1, match[1], match[2], match[3])
 
 
+README = list(blocks_of(ROOT / "README.md"))
+
+
 def run(command, folder):
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
@@ -43,11 +46,16 @@ printed = {}
 
 
 def run_console(block, folder):
-    for line in block.text.splitlines():
+    for line in commands_of(block):
+        printed[folder] = run(shlex.split(line[2:]), folder)
+
+
+def commands_of(block):
+    """Set-up commands make environments; the first one is run by tests/fresh, the tests' own by CI itself."""
+    lines = block.text.splitlines()
+    for line in lines:
         assert line.startswith("$ "), f"{block.page}:{block.line}: {line!r} is not a command"
-        # Set-up commands make environments; the first one is run by tests/fresh, the tests' own by CI itself.
-        if ".venv/" not in line:
-            printed[folder] = run(shlex.split(line[2:]), folder)
+    return [line for line in lines if ".venv/" not in line]
 
 
 def run_python(block, folder):
@@ -83,12 +91,18 @@ def form_of(text):
 RUNNERS = {"console": run_console, "printed": compare_printed, "python": run_python, "toml": run_toml}
 
 
+def runs_with_the_readme(block):
+    """Whether these commands, word for word, are run for the README."""
+    own = block.page != "README.md" and block.language == "console" and commands_of(block)
+    return own and any(own == commands_of(other) for other in README if other.language == "console")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_every_example_of_the_page_runs(page, tmp_path):
     for block in blocks_of(page):
         if block.file:
             assert block.text == (ROOT / block.file).read_text(), f"{page.name}:{block.line} differs from {block.file}"
-        elif block.language not in SHOWN_ONLY:
+        elif block.language not in SHOWN_ONLY and not runs_with_the_readme(block):
             RUNNERS[block.language](block, tmp_path)
 
 
@@ -96,6 +110,7 @@ def test_the_examples_are_really_found():
     found = [block for page in PAGES for block in blocks_of(page)]
     assert {block.language for block in found} >= {"console", "python", "toml"}
     assert sum(block.language == "python" and block.file is None for block in found) >= 4
+    assert [block.page for block in found if runs_with_the_readme(block)] == ["index.md"]
 
 
 def test_the_readmes_table_has_the_columns_of_a_real_one(tmp_path):

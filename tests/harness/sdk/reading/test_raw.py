@@ -30,18 +30,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-@pytest.fixture
-def lay(tmp_path):
-    def lay(files, folder="laid"):
-        for name, content in files.items():
-            path = tmp_path / folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        return tmp_path / folder
-
-    return lay
-
-
 def tar_of(files, mode="w:gz"):
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode=mode) as archive:

@@ -1,0 +1,36 @@
+"""Compiles all kernels ahead, on all cores: `python tests/parts/compile_kernels.py`, once after an installation.
+
+Where tests run in several processes, each of them would else compile the same kernels at the same time.
+"""
+
+from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+
+def kernel_modules():
+    """The modules with kernels, of the host and of all plugins that are installed."""
+    packages = {point.module.partition(".")[0] for point in entry_points(group="harness")}
+    found = []
+    for package in ("harness.sdk", *sorted(packages)):
+        spec = find_spec(f"{package}.kernels")
+        if spec is not None:
+            found += [f"{spec.name}.{module.name}" for module in iter_modules(spec.submodule_search_locations)]
+    return found
+
+
+def compile_one(module):
+    """Import it, by which its kernels are compiled and kept."""
+    import_module(module)
+
+
+def main():
+    with ProcessPoolExecutor() as pool:
+        done = list(pool.map(compile_one, kernel_modules()))
+    print(f"{len(done)} modules with kernels are compiled")
+
+
+if __name__ == "__main__":
+    main()
