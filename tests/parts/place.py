@@ -45,8 +45,8 @@ def heed_ctrl_c():
 class Place:
     """Where the command runs: its plugins, its data home, a log that learners write."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, warm=None):
+        self.folder, self.warm = folder, warm
         self.plugins, self.log = folder / "plugins", folder / "log"
         self.plugins.mkdir()
         (self.plugins / "company.py").write_text(PLUGIN)
@@ -66,16 +66,20 @@ class Place:
 
     def run(self, learners, *more, code=0, before=(), **options):
         """Run the command to its end; `before` are words that go before it."""
-        done = subprocess.run(
-            [*before, *self.command(learners, *more, **options)],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-            preexec_fn=heed_ctrl_c,
-        )
+        command = self.command(learners, *more, **options)
+        if self.warm is not None and not before:
+            done = self.warm.run(command[command.index("run") :], self.folder, self.environment)
+        else:
+            done = subprocess.run(
+                [*before, *command],
+                cwd=self.folder,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+                preexec_fn=heed_ctrl_c,
+            )
         assert done.returncode == code, done.stderr
         return done
 

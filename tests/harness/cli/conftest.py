@@ -1,30 +1,25 @@
 """What tests of the command line share: the real command, in a process of its own, in an empty folder."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import pytest
 
+from command import run_harness
 from place import Place
+from warm_command import WarmCommand
 
-SCRIPT = str(Path(sys.executable).parent / "harness")
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory):
+    warm = WarmCommand(tmp_path_factory.mktemp("warm"))
+    yield warm
+    warm.close()
 
 
 @pytest.fixture
-def harness(tmp_path):
-    """Runs `harness WORDS`; with `python=[...]` under these options of Python, with `env={...}` in that environment."""
-
-    def run(*words, python=(), env=None, module=True, cwd=tmp_path):
-        kept = {key: value for key, value in os.environ.items() if key != "HARNESS_STRICT_PLUGINS"}
-        command = [sys.executable, *python, *(["-m", "harness"] if module else [SCRIPT]), *map(str, words)]
-        environment = kept | {"COLUMNS": "1000"} | (env or {})
-        return subprocess.run(
-            command, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=120
-        )
-
-    return run
+def harness(tmp_path, warm):
+    """Runs `harness WORDS` in a folder of the test's own."""
+    return partial(run_harness, cwd=tmp_path, warm=warm)
 
 
 HEAVY = (
@@ -53,5 +48,5 @@ def heavy_imports():
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory, marked):
-    return Place(tmp_path_factory.mktemp("place"))
+def place(tmp_path_factory, marked, warm):
+    return Place(tmp_path_factory.mktemp("place"), warm)

@@ -1,11 +1,10 @@
 """`harness reproduce`: published numbers beside ours, data that is not at hand, quick versions, figures, resuming."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+
+from command import run_harness
 
 PLUGIN = """
 from harness import ExperimentSpec, hookimpl
@@ -75,14 +74,12 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def reproduce(plugins, place):
+def reproduce(plugins, place, warm):
     """Runs `harness reproduce WORDS` in one folder for all tests: a run takes seconds."""
-    kept = {key: value for key, value in os.environ.items() if key != "HARNESS_STRICT_PLUGINS"}
 
     def reproduce(*words):
-        command = [sys.executable, "-m", "harness", "reproduce", *words, "--plugins-dir", str(plugins)]
-        environment = kept | {"COLUMNS": "200"}
-        return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+        options = ("--plugins-dir", plugins)
+        return run_harness("reproduce", *words, *options, cwd=place, env={"COLUMNS": "200"}, warm=warm)
 
     return reproduce
 

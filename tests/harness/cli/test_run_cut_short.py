@@ -1,5 +1,6 @@
 """`harness run` killed, interrupted, refused or out of room: what is done is kept, and the same command goes on."""
 
+import os
 import random
 import signal
 import subprocess
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 
 def test_killed_at_any_moment_the_same_command_goes_on_and_repeats_nothing(place, marked):
     """Many times over, from the very first start, also while the data set is being read."""
-    rounds, trials = 12, 30
+    rounds, trials = 12 if os.environ.get("HARNESS_TEST_PROFILE") == "thorough" else 6, 30
     chance = random.Random(7)
     command = ("slow", "--trials", trials, "--out", "killed", "--jobs", 2)
     data = "topics(rows=121,classes=5,features=200)"  # nobody has read it yet
@@ -58,7 +59,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(place, numb
             lines.append(running.stderr.readline())
             assert lines[-1], lines
         running.send_signal(number)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=120)
     assert running.returncode == 130
     kept = len(place.records(name))
     assert 2 <= kept < 12
@@ -73,7 +74,7 @@ def test_an_interrupt_before_the_first_trial_ends_cleanly_too(place):
     with place.start("slow", "--trials", 2, "--out", "early", data="topics(rows=300000)") as running:
         assert running.stderr.readline().startswith("reading data set topics")
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=120)
     assert (running.returncode, errors.strip()) == (130, "interrupted")
     assert not (place.folder / "early").exists()
 
@@ -84,7 +85,7 @@ def test_a_second_run_into_the_same_folder_is_refused_with_the_first_ones_pid(pl
             assert running.poll() is None
         done = place.run("good", "--trials", 1, "--out", "shared", code=2)
         running.send_signal(signal.SIGINT)
-        running.communicate(timeout=60)
+        running.communicate(timeout=120)
     assert f"shared is being written by process {running.pid}: " in done.stderr
     assert running.returncode == 130
 
@@ -141,7 +142,7 @@ def test_ctrl_c_while_the_command_is_still_imported_ends_in_a_word(place):
         if "harness.errors" in line:  # of the first modules that are imported
             break
     started.send_signal(signal.SIGINT)
-    printed, rest = started.communicate(timeout=60)
+    printed, rest = started.communicate(timeout=120)
     assert (started.returncode, printed) == (130, "")
     told = [line for line in rest.splitlines() if not line.startswith("import time:")]
     assert told == ["interrupted"]

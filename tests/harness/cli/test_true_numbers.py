@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 
+from command import run_harness
 from harness.record_lines import from_line
 
 PLAIN = """
@@ -59,6 +60,59 @@ def compare(harness, tmp_path):
     return run
 
 
+STOPPED = """
+import time
+patient = time.sleep
+time.perf_counter = time.process_time = time.monotonic = time.time = lambda: 0.0
+"""
+LAZY = """
+import time
+
+class Later:
+    def __init__(self, value):
+        self.value = value
+
+    def __array__(self, dtype=None, copy=None):
+        time.sleep(0.2)
+        return self.value
+
+class Lazy(Plain):
+    def predict(self, X):
+        return Later(super().predict(X))
+"""
+CROWD = """
+import multiprocessing, time
+
+def spin(_):
+    end = time.process_time() + 0.4
+    while time.process_time() < end:
+        pass
+
+class Crowd(Plain):
+    def fit(self, X, y):
+        with multiprocessing.get_context("fork").Pool(4) as pool:
+            pool.map(spin, range(4))
+        return super().fit(X, y)
+"""
+TWO_MINDS = "    def decision_function(self, X):\n        return -np.eye(10)[[self.best_] * X.shape[0]]\n"
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory):
+    """One run of some learners that each do something of their own: the record of each, and what was said."""
+    folder = tmp_path_factory.mktemp("together")
+    write(folder, "only", PLAIN)
+    write(folder, "two_minds", PLAIN + TWO_MINDS)
+    write(folder, "lazy", PLAIN + LAZY)
+    write(folder, "crowd", PLAIN + CROWD)
+    write(folder, "stopped", STOPPED + in_fit("patient(0.3)"))
+    learners = "only=only:Plain,two=two_minds:Plain,lazy=lazy:Lazy,crowd=crowd:Crowd,stopped=stopped:Plain,pa"
+    words = ("run", "--learners", learners, "--datasets", "digits", "--trials", 1, "--out", "out")
+    done = run_harness(*words, cwd=folder)
+    assert done.returncode in (0, 1), done.stderr
+    return {record.label: record for record in records_in(folder / "out")}, done
+
+
 # -- one learner and another -----------------------------------------------------------------------------------------
 
 LOGISTIC = "sklearn.linear_model:LogisticRegression(max_iter=20)"
@@ -78,15 +132,9 @@ def test_a_module_that_makes_errors_of_warnings_fails_nobody_else(compare, tmp_p
     assert records["LogisticRegression"].status == "ok"
 
 
-def test_a_module_that_stops_the_clock_is_timed_as_others_are(compare, tmp_path):
-    slow = """
-    import time
-    patient = time.sleep
-    time.perf_counter = time.process_time = time.monotonic = time.time = lambda: 0.0
-    """
-    write(tmp_path, "stopped", textwrap.dedent(slow) + in_fit("patient(0.3)"))
-    records, _ = compare("--learners", "stopped:Plain,pa")
-    assert records["Plain"].fit_seconds >= 0.3
+def test_a_module_that_stops_the_clock_is_timed_as_others_are(together):
+    records, _ = together
+    assert records["stopped"].fit_seconds >= 0.3
     assert records["pa"].fit_seconds > 0.0005
 
 
@@ -202,13 +250,12 @@ def test_changed_ranks_are_not_scored(compare, harness, tmp_path):
 # -- what is said ----------------------------------------------------------------------------------------------------
 
 
-def test_a_learner_that_only_predicts_has_no_r5(compare, tmp_path):
-    write(tmp_path, "only", PLAIN)
-    records, done = compare("--learners", "only:Plain,pa")
-    assert records["Plain"].scores["r1"] is not None
-    assert records["Plain"].scores["r5"] is None
+def test_a_learner_that_only_predicts_has_no_r5(together):
+    records, done = together
+    assert records["only"].scores["r1"] is not None
+    assert records["only"].scores["r5"] is None
     assert records["pa"].scores["r5"] is not None
-    (row,) = [line for line in done.stdout.splitlines() if line.startswith("Plain")]
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("only ")]
     assert " - " in row
 
 
@@ -223,56 +270,23 @@ def test_what_a_learner_warns_of_is_in_the_run_the_record_and_the_foot(compare, 
     assert "Plain on digits: UserWarning: too few sweeps (2 trials)" in done.stdout
 
 
-def test_a_learner_whose_predict_and_ranking_disagree_is_told_of(compare, tmp_path):
-    two_minds = PLAIN + "    def decision_function(self, X):\n        return -np.eye(10)[[self.best_] * X.shape[0]]\n"
-    write(tmp_path, "two_minds", two_minds)
-    records, _ = compare("--learners", "two_minds:Plain")
-    assert records["Plain"].warnings == (
+def test_a_learner_whose_predict_and_ranking_disagree_is_told_of(together):
+    records, _ = together
+    assert records["two"].warnings == (
         "predict names another class than decision_function on 180 of 180 test rows: R1 goes by decision_function",
     )
 
 
-def test_an_answer_that_is_worked_out_when_it_is_looked_at_is_worked_out_on_the_clock(compare, tmp_path):
-    lazy = """
-    import time
-
-    class Later:
-        def __init__(self, value):
-            self.value = value
-
-        def __array__(self, dtype=None, copy=None):
-            time.sleep(0.2)
-            return self.value
-
-    class Lazy(Plain):
-        def predict(self, X):
-            return Later(super().predict(X))
-    """
-    write(tmp_path, "lazy", PLAIN + textwrap.dedent(lazy))
-    records, _ = compare("--learners", "lazy:Lazy")
-    assert records["Lazy"].predict_seconds >= 0.2
+def test_an_answer_that_is_worked_out_when_it_is_looked_at_is_worked_out_on_the_clock(together):
+    records, _ = together
+    assert records["lazy"].predict_seconds >= 0.2
 
 
-def test_processor_time_of_children_counts_and_many_of_them_are_told_of(compare, tmp_path):
-    busy = """
-    import multiprocessing, time
-
-    def spin(_):
-        end = time.process_time() + 0.4
-        while time.process_time() < end:
-            pass
-
-    class Crowd(Plain):
-        def fit(self, X, y):
-            with multiprocessing.get_context("fork").Pool(4) as pool:
-                pool.map(spin, range(4))
-            return super().fit(X, y)
-    """
-    write(tmp_path, "crowd", PLAIN + textwrap.dedent(busy))
-    records, done = compare("--learners", "crowd:Crowd")
-    assert records["Crowd"].fit_cpu_seconds >= 1.4
-    assert records["Crowd"].processes >= 5
-    assert "started more processes than the allowed threads: Crowd" in done.stdout
+def test_processor_time_of_children_counts_and_many_of_them_are_told_of(together):
+    records, done = together
+    assert records["crowd"].fit_cpu_seconds >= 1.4
+    assert records["crowd"].processes >= 5
+    assert "started more processes than the allowed threads: crowd" in done.stdout
 
 
 def test_a_trial_that_waits_is_told_of_with_the_load(compare, tmp_path):
