@@ -8,14 +8,6 @@ from harness.api.request import Request, experiment_path, published_path, read_r
 from harness.catalog import Catalog, Entry, Origin
 from harness.contract import ExperimentSpec
 from harness.errors import SpecError, UnknownName
-from harness.host import discover
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("HARNESS_STRICT_PLUGINS", raising=False)
-        yield discover()
 
 
 @pytest.fixture

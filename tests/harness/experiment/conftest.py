@@ -13,7 +13,6 @@ from harness.cli.run import read_flags
 from harness.data.arrays import keep, read_header
 from harness.data.checking import checked
 from harness.experiment.building import build
-from harness.host import discover
 
 
 @pytest.fixture(scope="session")
@@ -48,13 +47,6 @@ def module_of(tmp_path, monkeypatch):
     yield write
     for name in set(sys.modules) - before:
         del sys.modules[name]
-
-
-@pytest.fixture(scope="module")
-def catalog():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("HARNESS_STRICT_PLUGINS", raising=False)
-        yield discover()
 
 
 @pytest.fixture

@@ -2,80 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.ovr_perceptron import inverse, norms, rank_scaled, total, update_one_vs_rest
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
+from kernel_problems import IndicatedProblem, free_indicated, free_indicated_problems, tied_indicated
 
 update64 = helper()(update_one_vs_rest.py_func)
 """The same source, compiled for weights of float64."""
 
-VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
 
-
-@dataclass(frozen=True)
-class Problem:
-    X: np.ndarray
-    Y: np.ndarray
-    """Instances x classes: true or not."""
-    order: np.ndarray
-
-    @property
-    def n_classes(self) -> int:
-        return self.Y.shape[1]
-
-    @property
-    def labels(self) -> Labels:
-        Y = csr_array(self.Y)
-        return Labels(frozen(Y.indptr, np.int64), frozen(Y.indices, np.int32))
-
-
-@st.composite
-def tied_problems(draw):
-    """Few values, so many ties and zero rows; any number of labels, none and all too; some classes never occur."""
-    n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
-    Y = draw(hnp.arrays(np.bool_, (n, n_classes)))
-    order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
-    return Problem(X, Y, order)
-
-
-def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
-    """No ties but those at the start; rows of length 1."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
-    X[:, 0] += rng.random(n)  # no zero row
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return Problem(X.astype(np.float32), rng.random((n, n_classes)) < 0.25, rng.permutation(n))
-
-
-free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
-
-
-def run(rows: Rows, problem: Problem, order: np.ndarray, errors: np.ndarray, moves=None) -> int:
+def run(rows: Rows, problem: IndicatedProblem, order: np.ndarray, errors: np.ndarray, moves=None) -> int:
     kernel, n = update_one_vs_rest if rows.weights.dtype == np.float32 else update64, problem.n_classes
     moves = moves or no_moves(n)
     return kernel(rows, as_instances(problem.X), problem.labels, order, np.zeros(n), np.empty(n), moves, errors)
 
 
-def train(problem: Problem, dtype: type = np.float64, n_edges: int = 2) -> tuple[Rows, int]:
+def train(problem: IndicatedProblem, dtype: type = np.float64, n_edges: int = 2) -> tuple[Rows, int]:
     rows, order, errors = empty_rows(problem.X.shape[1], n_edges, dtype), problem.order, np.zeros(1, np.int64)
     while (done := run(rows, problem, order, errors)) < order.size:
         rows, order = enlarge(rows), order[done:]
     return rows, int(errors[0])
 
 
-def train_densely(problem: Problem, dtype: type = np.float64) -> tuple[np.ndarray, int]:
+def train_densely(problem: IndicatedProblem, dtype: type = np.float64) -> tuple[np.ndarray, int]:
     """The oracle: each class alone, with a vector, scores in float64."""
     W, errors = np.zeros((problem.X.shape[1], problem.n_classes), dtype), 0
     for k in range(problem.n_classes):
@@ -100,7 +57,7 @@ def loaded(W: np.ndarray) -> Rows:
 
 
 @settings(max_examples=100, deadline=None)
-@given(problem=tied_problems())
+@given(problem=tied_indicated())
 def test_float64_weights_and_errors_are_those_of_the_dense_reference(problem, dense, assert_sound):
     rows, errors = train(problem)
     assert_sound(rows)
@@ -110,7 +67,7 @@ def test_float64_weights_and_errors_are_those_of_the_dense_reference(problem, de
 
 
 @settings(max_examples=100, deadline=None)
-@given(problem=tied_problems())
+@given(problem=tied_indicated())
 def test_shipped_weights_are_those_of_a_reference_that_stores_float32(problem, dense, assert_sound):
     rows, errors = train(problem, np.float32)
     assert_sound(rows)
@@ -120,14 +77,14 @@ def test_shipped_weights_are_those_of_a_reference_that_stores_float32(problem, d
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)  # rounding may settle a near tie otherwise, once in a while
-@given(problem=free_problems)
+@given(problem=free_indicated_problems)
 def test_shipped_weights_are_those_of_float64_to_the_precision_of_float32(problem, dense):
     shipped = dense(train(problem, np.float32)[0], problem.n_classes)
     np.testing.assert_allclose(shipped, train_densely(problem)[0], rtol=1e-4, atol=2e-6)
 
 
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems())
+@given(problem=tied_indicated())
 def test_an_arena_that_must_grow_gives_the_same_bits_and_errors(problem, dense):
     (tiny, few), (ample, same) = (train(problem, np.float32, n_edges) for n_edges in (2, 10_000))
     assert (ample.classes.size, few) == (10_000, same)
@@ -135,7 +92,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits_and_errors(problem, dense):
 
 
 def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of_it(dense):
-    problem = free_problem(0)
+    problem = free_indicated(0)
     rows, moves = empty_rows(12, 160), no_moves(6)
     done = run(rows, problem, problem.order, np.zeros(1, np.int64), moves)
     assert 0 < done < problem.order.size
@@ -146,7 +103,7 @@ def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of
 
 
 @settings(max_examples=50, deadline=None)
-@given(problem=free_problems, seed=st.integers(0, 2**32 - 1))
+@given(problem=free_indicated_problems, seed=st.integers(0, 2**32 - 1))
 def test_permuted_features_give_permuted_weights(problem, seed, dense):
     permutation = np.random.default_rng(seed).permutation(problem.X.shape[1])
     permuted = replace(problem, X=problem.X[:, permutation])
@@ -155,7 +112,7 @@ def test_permuted_features_give_permuted_weights(problem, seed, dense):
 
 
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems() | free_problems, seed=st.integers(0, 2**32 - 1))
+@given(problem=tied_indicated() | free_indicated_problems, seed=st.integers(0, 2**32 - 1))
 def test_permuted_classes_give_permuted_weights_whatever_ties(problem, seed, dense):
     permutation = np.random.default_rng(seed).permutation(problem.n_classes)
     permuted = replace(problem, Y=problem.Y[:, permutation])
@@ -164,7 +121,7 @@ def test_permuted_classes_give_permuted_weights_whatever_ties(problem, seed, den
 
 
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems() | free_problems, power=st.integers(-5, 5))
+@given(problem=tied_indicated() | free_indicated_problems, power=st.integers(-5, 5))
 def test_instances_times_a_give_weights_times_a(problem, power, dense):
     scaled = replace(problem, X=np.float32(2.0**power) * problem.X)
     W, V = (dense(train(p)[0], problem.n_classes) for p in (problem, scaled))
@@ -180,15 +137,15 @@ def test_errors_stay_below_the_bound_where_classes_can_be_separated(seed):
     S = X.astype(np.float64) @ U
     radius = (X.astype(np.float64) ** 2).sum(axis=1).max()
     bounds = radius * (U**2).sum(axis=0) / (S**2).min(axis=0)
-    assert train(Problem(X, S > 0, rng.integers(0, 15, 500)))[1] <= bounds.sum()
+    assert train(IndicatedProblem(X, S > 0, rng.integers(0, 15, 500)))[1] <= bounds.sum()
 
 
 def test_a_pass_over_what_is_separated_has_no_error_and_changes_nothing(dense):
     X, Y = np.eye(4, dtype=np.float32), np.eye(4) > 0
-    rows, errors = train(Problem(X, Y, np.arange(4)), np.float32)
+    rows, errors = train(IndicatedProblem(X, Y, np.arange(4)), np.float32)
     before, again = dense(rows, 4), np.zeros(1, np.int64)
     assert errors == 16
-    assert run(rows, Problem(X, Y, np.arange(4)), np.arange(4), again) == 4
+    assert run(rows, IndicatedProblem(X, Y, np.arange(4)), np.arange(4), again) == 4
     assert again[0] == 0
     np.testing.assert_array_equal(dense(rows, 4), before)
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, empty_rows, enlarge
 from harness.sdk.kernels.touched import empty_space
 from harness_index.kernels.ff import FFStep, update_ff, vote
+from kernel_problems import Problem, tied_problems
 
 update64 = helper()(update_ff.py_func)
 """The same source, compiled for counts of float64."""
@@ -32,43 +31,12 @@ STEPS = [
 VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 0.25, 2.0, 1e-20, 0.1])
 
 
-@dataclass(frozen=True)
-class Problem:
-    X: np.ndarray
-    y: np.ndarray
-    order: np.ndarray
-    n_classes: int
-    several: list[list[int]] | None = None
-    """The classes of each instance, where `y` does not say all of them."""
-
-    @property
-    def truths(self) -> list[list[int]]:
-        return [[c] for c in self.y.tolist()] if self.several is None else self.several
-
-    @property
-    def labels(self) -> Labels:
-        classes = np.array([c for truth in self.truths for c in truth])
-        return Labels(frozen(np.cumsum([0, *map(len, self.truths)]), np.int64), frozen(classes, np.int32))
-
-
 @dataclass
 class Model:
     counts: np.ndarray
     totals: np.ndarray
     met: np.ndarray
     rows: Rows | None = None
-
-
-@st.composite
-def tied_problems(draw, most_labels: int = 1):
-    """Few values, so many ties and zero rows; some classes never occur, some instances come twice or not at all."""
-    n, n_features, n_classes = draw(st.integers(1, 8)), draw(st.integers(1, 5)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
-    y = draw(hnp.arrays(np.int32, n, elements=st.integers(0, n_classes - 1)))
-    order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
-    truth = st.lists(st.integers(0, n_classes - 1), max_size=most_labels, unique=True)
-    several = draw(st.lists(truth, min_size=n, max_size=n)) if most_labels > 1 else None
-    return Problem(X, y, order, n_classes, several)
 
 
 def free_problem(seed: int, n: int = 40, n_features: int = 8, n_classes: int = 6) -> Problem:
@@ -130,7 +98,7 @@ def train_densely(problem: Problem, step: FFStep, dtype: type = np.float64) -> M
 
 
 @settings(max_examples=80)
-@given(problem=tied_problems(), step=st.sampled_from(STEPS))
+@given(problem=tied_problems(VALUES), step=st.sampled_from(STEPS))
 def test_float64_counts_are_those_of_the_dense_reference(problem, step, assert_sound):
     model, expected = train(problem, step), train_densely(problem, step)
     assert_sound(model.rows)
@@ -140,7 +108,7 @@ def test_float64_counts_are_those_of_the_dense_reference(problem, step, assert_s
 
 
 @settings(max_examples=80)
-@given(problem=tied_problems(), step=st.sampled_from(STEPS))
+@given(problem=tied_problems(VALUES), step=st.sampled_from(STEPS))
 def test_shipped_counts_are_those_of_a_reference_that_stores_float32(problem, step, assert_sound):
     model, expected = train(problem, step, np.float32), train_densely(problem, step, np.float32)
     assert_sound(model.rows)
@@ -148,7 +116,7 @@ def test_shipped_counts_are_those_of_a_reference_that_stores_float32(problem, st
 
 
 @settings(max_examples=60)
-@given(problem=tied_problems(most_labels=3), step=st.sampled_from(STEPS))
+@given(problem=tied_problems(VALUES, most_labels=3), step=st.sampled_from(STEPS))
 def test_several_labels_or_none_give_what_the_dense_reference_gives(problem, step, assert_sound):
     model, expected = train(problem, step), train_densely(problem, step)
     assert_sound(model.rows)
@@ -166,7 +134,7 @@ def test_of_several_labels_those_count_that_lack_the_margin():
 
 
 @settings(max_examples=40)
-@given(problem=tied_problems(most_labels=2), step=st.sampled_from(STEPS))
+@given(problem=tied_problems(VALUES, most_labels=2), step=st.sampled_from(STEPS))
 def test_an_arena_that_must_grow_gives_the_same_bits(problem, step):
     tiny, ample = (train(problem, step, np.float32, n_edges) for n_edges in (2, 10_000))
     np.testing.assert_array_equal(tiny.counts, ample.counts)
@@ -186,7 +154,7 @@ def test_permuted_features_and_classes_give_permuted_counts(problem, step, seed)
 
 
 @settings(max_examples=60)
-@given(problem=free_problems | tied_problems(most_labels=2), step=st.sampled_from(STEPS))
+@given(problem=free_problems | tied_problems(VALUES, most_labels=2), step=st.sampled_from(STEPS))
 def test_shares_sum_to_at_most_one_and_none_is_too_small(problem, step):
     model = train(problem, step)
     known = model.totals > 0

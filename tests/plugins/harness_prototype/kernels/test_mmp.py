@@ -2,89 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 from harness_prototype.kernels import perceptron
 from harness_prototype.kernels.mmp import update_mmp
+from kernel_problems import IndicatedProblem, free_indicated, free_indicated_problems, tied_indicated
 
 update64, perceptron64 = helper()(update_mmp.py_func), helper()(perceptron.update_perceptron.py_func)
 """The same sources, compiled for weights of float64."""
 
-VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
 every_kind = pytest.mark.parametrize("touched_only", [False, True])
 
 
-@dataclass(frozen=True)
-class Problem:
-    X: np.ndarray
-    Y: np.ndarray
-    """Instances x classes: true or not."""
-    order: np.ndarray
-
-    @property
-    def n_classes(self) -> int:
-        return self.Y.shape[1]
-
-    @property
-    def labels(self) -> Labels:
-        Y = csr_array(self.Y)
-        return Labels(frozen(Y.indptr, np.int64), frozen(Y.indices, np.int32))
-
-
-@st.composite
-def tied_problems(draw):
-    """Few values, so many ties and zero rows; any number of labels, none and all too; some classes never occur."""
-    n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
-    single = hnp.arrays(np.int64, n, elements=st.integers(0, n_classes - 1)).map(lambda y: np.eye(n_classes)[y] > 0)
-    Y = draw(single | hnp.arrays(np.bool_, (n, n_classes)))
-    order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
-    return Problem(X, Y, order)
-
-
-def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
-    """No ties but those at the start; rows of length 1; mostly one or two labels."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
-    X[:, 0] += rng.random(n)  # no zero row
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return Problem(X.astype(np.float32), rng.random((n, n_classes)) < 0.25, rng.permutation(n))
-
-
-free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
-
-
-def run(rows: Rows, base: np.ndarray, problem: Problem, order: np.ndarray, touched_only: bool, moves=None) -> int:
+def run(
+    rows: Rows, base: np.ndarray, problem: IndicatedProblem, order: np.ndarray, touched_only: bool, moves=None
+) -> int:
     kernel, space = update_mmp if rows.weights.dtype == np.float32 else update64, np.empty((2, base.size))
     moves = moves or no_moves(base.size)
     return kernel(rows, as_instances(problem.X), problem.labels, order, base, *space, moves, touched_only)
 
 
-def train_on(rows: Rows, base: np.ndarray, problem: Problem, touched_only: bool = False) -> Rows:
+def train_on(rows: Rows, base: np.ndarray, problem: IndicatedProblem, touched_only: bool = False) -> Rows:
     order = problem.order
     while (done := run(rows, base, problem, order, touched_only)) < order.size:
         rows, order = enlarge(rows), order[done:]
     return rows
 
 
-def train(problem: Problem, touched_only: bool = False, dtype: type = np.float64, n_edges: int = 2) -> Rows:
+def train(problem: IndicatedProblem, touched_only: bool = False, dtype: type = np.float64, n_edges: int = 2) -> Rows:
     rows, base = empty_rows(problem.X.shape[1], n_edges, dtype), np.full(problem.n_classes, -np.inf)
     return train_on(rows, base, problem, touched_only)
 
 
-def train_densely(problem: Problem, touched_only: bool = False, dtype: type = np.float64) -> np.ndarray:
+def train_densely(problem: IndicatedProblem, touched_only: bool = False, dtype: type = np.float64) -> np.ndarray:
     """The oracle: with a matrix and a list of pairs, scores in float64."""
     W = np.zeros((problem.X.shape[1], problem.n_classes), dtype)
     seen: set[int] = set()
@@ -118,13 +78,13 @@ def loaded(W: np.ndarray) -> Rows:
 def one_step(W: np.ndarray, x: np.ndarray, truth: list[int], touched_only: bool = False) -> Rows:
     """The index with weights W, all of its classes seen, after one instance."""
     Y = np.isin(np.arange(W.shape[1]), truth)[None]
-    problem = Problem(x[None].astype(np.float32), Y, np.zeros(1, np.int64))
+    problem = IndicatedProblem(x[None].astype(np.float32), Y, np.zeros(1, np.int64))
     return train_on(loaded(W), np.zeros(W.shape[1]), problem, touched_only)
 
 
 @every_kind
 @settings(max_examples=100, deadline=None)
-@given(problem=tied_problems())
+@given(problem=tied_indicated())
 def test_float64_weights_are_those_of_the_dense_reference(touched_only, problem, dense, assert_sound):
     rows = train(problem, touched_only)
     assert_sound(rows)
@@ -134,7 +94,7 @@ def test_float64_weights_are_those_of_the_dense_reference(touched_only, problem,
 
 @every_kind
 @settings(max_examples=100, deadline=None)
-@given(problem=tied_problems())
+@given(problem=tied_indicated())
 def test_shipped_weights_are_those_of_a_reference_that_stores_float32(touched_only, problem, dense, assert_sound):
     rows = train(problem, touched_only, np.float32)
     assert_sound(rows)
@@ -143,7 +103,7 @@ def test_shipped_weights_are_those_of_a_reference_that_stores_float32(touched_on
 
 
 @settings(max_examples=50, deadline=None, derandomize=True)  # rounding may settle a near tie otherwise, once in a while
-@given(problem=free_problems)
+@given(problem=free_indicated_problems)
 def test_shipped_weights_are_those_of_float64_to_the_precision_of_float32(problem, dense):
     shipped = dense(train(problem, dtype=np.float32), problem.n_classes)
     np.testing.assert_allclose(shipped, train_densely(problem), rtol=1e-4, atol=2e-6)
@@ -151,7 +111,7 @@ def test_shipped_weights_are_those_of_float64_to_the_precision_of_float32(proble
 
 @every_kind
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems())
+@given(problem=tied_indicated())
 def test_an_arena_that_must_grow_gives_the_same_bits(touched_only, problem, dense):
     tiny, ample = (train(problem, touched_only, np.float32, n_edges) for n_edges in (2, 10_000))
     assert ample.classes.size == 10_000
@@ -159,7 +119,7 @@ def test_an_arena_that_must_grow_gives_the_same_bits(touched_only, problem, dens
 
 
 def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of_it(dense):
-    problem = free_problem(0)
+    problem = free_indicated(0)
     rows, base, moves = empty_rows(12, 60), np.full(6, -np.inf), no_moves(6)
     done = run(rows, base, problem, problem.order, False, moves)
     assert 0 < done < problem.order.size
@@ -172,7 +132,7 @@ def test_the_kernel_stops_before_an_instance_without_room_and_changes_nothing_of
 
 @every_kind
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems() | free_problems)
+@given(problem=tied_indicated() | free_indicated_problems)
 def test_the_weights_of_a_feature_sum_to_zero(touched_only, problem, dense):
     W = dense(train(problem, touched_only), problem.n_classes)
     assert np.all(np.abs(W.sum(axis=1)) <= 1e-12 * np.abs(W).sum(axis=1))
@@ -191,7 +151,7 @@ def test_with_one_pair_ordered_wrongly_it_is_the_perceptron(seed, touched_only, 
 
 @every_kind
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems() | free_problems, power=st.integers(-5, 5))
+@given(problem=tied_indicated() | free_indicated_problems, power=st.integers(-5, 5))
 def test_instances_times_a_give_weights_times_a(touched_only, problem, power, dense):
     scaled = replace(problem, X=np.float32(2.0**power) * problem.X)
     W, V = (dense(train(p, touched_only), problem.n_classes) for p in (problem, scaled))
@@ -215,7 +175,7 @@ def test_an_update_moves_the_classes_of_wrong_pairs_along_the_instance_and_no_ot
 
 @every_kind
 @settings(max_examples=50, deadline=None)
-@given(problem=free_problems, seed=st.integers(0, 2**32 - 1))
+@given(problem=free_indicated_problems, seed=st.integers(0, 2**32 - 1))
 def test_permuted_features_give_permuted_weights(touched_only, problem, seed, dense):
     permutation = np.random.default_rng(seed).permutation(problem.X.shape[1])
     permuted = replace(problem, X=problem.X[:, permutation])
@@ -224,7 +184,7 @@ def test_permuted_features_give_permuted_weights(touched_only, problem, seed, de
 
 
 @settings(max_examples=50, deadline=None)
-@given(problem=tied_problems() | free_problems, seed=st.integers(0, 2**32 - 1))
+@given(problem=tied_indicated() | free_indicated_problems, seed=st.integers(0, 2**32 - 1))
 def test_permuted_classes_give_permuted_weights_whatever_ties(problem, seed, dense):
     permutation = np.random.default_rng(seed).permutation(problem.n_classes)
     permuted = replace(problem, Y=problem.Y[:, permutation])
@@ -251,7 +211,7 @@ def test_where_only_untouched_classes_are_ahead_the_first_stands_for_all(dense):
 
 def test_a_class_that_only_an_absent_feature_knows_is_untouched(dense):
     W = np.array([[1.0, -1.0, 0, 0], [0, 0, -1.0, 1.0]])
-    problem = Problem(
+    problem = IndicatedProblem(
         np.array([[3.0, 0.0]], np.float32), np.array([[False, True, False, False]]), np.zeros(1, np.int64)
     )
     rows = loaded(W)
@@ -269,6 +229,8 @@ def test_with_no_label_or_with_all_of_them_nothing_is_learned(truth, dense):
 
 
 def test_a_class_that_was_not_seen_takes_no_part():
-    problem = Problem(np.ones((2, 1), np.float32), np.array([[True, False, False], [False, False, True]]), np.arange(2))
+    problem = IndicatedProblem(
+        np.ones((2, 1), np.float32), np.array([[True, False, False], [False, False, True]]), np.arange(2)
+    )
     rows = train(problem, dtype=np.float32)
     assert sorted(rows.classes[rows.start[0] :][: rows.length[0]]) == [0, 2]

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from harness.sdk.kernels.compiling import helper
 from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 from harness_prototype.kernels.perceptron import update_perceptron
+from kernel_problems import Problem, free_problem, free_problems, tied_problems
 
 update64 = helper()(update_perceptron.py_func)
 """The same source, compiled for weights of float64."""
-
-VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
-
-
-@dataclass(frozen=True)
-class Problem:
-    X: np.ndarray
-    y: np.ndarray
-    order: np.ndarray
-    n_classes: int
-
-
-@st.composite
-def tied_problems(draw):
-    """Few values, so many ties and zero rows; some classes never occur, some instances come twice or not at all."""
-    n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
-    y = draw(hnp.arrays(np.int32, n, elements=st.integers(0, n_classes - 1)))
-    order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
-    return Problem(X, y, order, n_classes)
-
-
-def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
-    """No ties but those at the start; rows of length 1."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
-    X[:, 0] += rng.random(n)  # no zero row
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return Problem(X.astype(np.float32), rng.integers(0, n_classes, n, np.int32), rng.permutation(n), n_classes)
-
-
-free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
 def train_on(rows: Rows, base: np.ndarray, problem: Problem) -> Rows:

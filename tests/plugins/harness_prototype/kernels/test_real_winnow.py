@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge
 from harness_prototype.kernels.real_winnow import WinnowStep, rank_logs, update_real_winnow
 from harness_prototype.kernels.winnow import gains, update_winnow
+from kernel_problems import IndicatedProblem
 
 update64 = helper()(update_real_winnow.py_func)
 """The same source, compiled for logarithms of float64."""
@@ -32,36 +31,19 @@ STEPS = [
 ]
 
 
-@dataclass(frozen=True)
-class Problem:
-    X: np.ndarray
-    Y: np.ndarray
-    """Instances x classes: true or not."""
-    order: np.ndarray
-
-    @property
-    def n_classes(self) -> int:
-        return self.Y.shape[1]
-
-    @property
-    def labels(self) -> Labels:
-        Y = csr_array(self.Y)
-        return Labels(frozen(Y.indptr, np.int64), frozen(Y.indices, np.int32))
-
-
-def free_problem(seed: int, n: int = 25, n_features: int = 8, n_classes: int = 5) -> Problem:
+def free_problem(seed: int, n: int = 25, n_features: int = 8, n_classes: int = 5) -> IndicatedProblem:
     """No ties but those at the start; some rows have several labels, some none."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, n_features)) * (rng.random((n, n_features)) < 0.6)
     Y = np.eye(n_classes)[rng.integers(0, n_classes, n)] > 0
     Y[::4] = rng.random((len(Y[::4]), n_classes)) < 0.4
-    return Problem(X.astype(np.float32), Y, rng.integers(0, n, 60))
+    return IndicatedProblem(X.astype(np.float32), Y, rng.integers(0, n, 60))
 
 
 free_problems = st.builds(free_problem, st.integers(0, 2**32 - 1))
 
 
-def train(problem: Problem, step: WinnowStep, dtype: type = np.float64, n_edges: int = 2) -> Rows:
+def train(problem: IndicatedProblem, step: WinnowStep, dtype: type = np.float64, n_edges: int = 2) -> Rows:
     rows, order = empty_rows(problem.X.shape[1], n_edges, dtype), problem.order
     base, moves = np.full(problem.n_classes, -np.inf), no_moves(problem.n_classes * (1 + step.balanced))
     kernel = update_real_winnow if dtype == np.float32 else update64
@@ -72,7 +54,7 @@ def train(problem: Problem, step: WinnowStep, dtype: type = np.float64, n_edges:
     return rows
 
 
-def train_densely(problem: Problem, step: WinnowStep) -> tuple[np.ndarray, np.ndarray]:
+def train_densely(problem: IndicatedProblem, step: WinnowStep) -> tuple[np.ndarray, np.ndarray]:
     """The oracle: w+ and w-, which stays 0 where weights are not balanced, multiplied by e^up and divided by e^down."""
     shape = (problem.X.shape[1], problem.n_classes)
     plus, minus = np.ones(shape), np.ones(shape) if step.balanced else np.zeros(shape)
@@ -175,5 +157,5 @@ def test_weights_beyond_any_number_still_rank():
 
 
 def test_a_weight_that_comes_back_to_one_has_no_edge():
-    problem = Problem(np.ones((2, 1), np.float32), np.array([[True], [False]]), np.array([0, 1]))
+    problem = IndicatedProblem(np.ones((2, 1), np.float32), np.array([[True], [False]]), np.array([0, 1]))
     assert train(problem, PLAIN, np.float32).n_edges == 0

@@ -8,51 +8,31 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import Labels, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, append, empty_rows, enlarge, has_room
 from harness_prototype.kernels.winnow import gains, rank_powers, update_winnow
+from kernel_problems import POSITIVE, IndicatedProblem, tied_indicated
 
 update64 = helper()(update_winnow.py_func)
 """The same source, compiled for exponents of float64."""
 
-VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 2.0, 1e-20, 3e-30, 0.1, 7.0])
 SETTINGS = st.tuples(st.sampled_from([2.0, 1.5, 1.01]), st.sampled_from([0.3, 1.0, 2.5, 6.0, 40.0]))
 
 
 @dataclass(frozen=True)
-class Problem:
-    X: np.ndarray
-    Y: np.ndarray
-    """Instances x classes: true or not."""
-    order: np.ndarray
+class Problem(IndicatedProblem):
     alpha: float = 2.0
     theta: float = 1.0
-
-    @property
-    def n_classes(self) -> int:
-        return self.Y.shape[1]
-
-    @property
-    def labels(self) -> Labels:
-        Y = csr_array(self.Y)
-        return Labels(frozen(Y.indptr, np.int64), frozen(Y.indices, np.int32))
 
 
 @st.composite
 def tied_problems(draw):
     """Few values, so many ties and zero rows; any number of labels; some classes never occur."""
-    n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
-    X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
-    single = hnp.arrays(np.int64, n, elements=st.integers(0, n_classes - 1)).map(lambda y: np.eye(n_classes)[y] > 0)
-    Y = draw(single | hnp.arrays(np.bool_, (n, n_classes)))
-    order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
-    return Problem(X, Y, order, *draw(SETTINGS))
+    problem = draw(tied_indicated(POSITIVE))
+    return Problem(problem.X, problem.Y, problem.order, *draw(SETTINGS))
 
 
 def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
