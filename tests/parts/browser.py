@@ -64,7 +64,7 @@ class Opened:
         return self.driver.execute_script(script, *arguments)
 
     def wait(self, condition):
-        return WebDriverWait(self.driver, 20, poll_frequency=0.05).until(lambda _: condition())
+        return WebDriverWait(self.driver, 60, poll_frequency=0.05).until(lambda _: condition())
 
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)

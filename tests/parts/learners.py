@@ -76,7 +76,7 @@ class Staging(Ranking):
     """Takes long to bring the rows into a form of its own, without which it does not learn."""
 
     def stage(self, X, y):
-        time.sleep(0.3)
+        time.sleep(0.5)
         return X.shape[0]
 
     def fit(self, X, y, *, staged=None):

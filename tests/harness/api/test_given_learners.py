@@ -167,7 +167,7 @@ SCRIPT = """
 
 def test_a_class_of_the_script_itself_is_refused_with_the_way_out():
     ended = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(SCRIPT)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", textwrap.dedent(SCRIPT)], capture_output=True, text=True, check=True, timeout=300
     )
     assert ended.stdout == (
         "a fresh process cannot import Mine, which is defined in the notebook or script itself: put it into a file, "

@@ -48,11 +48,11 @@ def test_an_answer_that_cannot_be_sent_is_told_in_the_output(shared, nothing_lef
 @pytest.mark.parametrize("name", ["hang", "hang_holding_the_gil", "hang_in_a_regular_expression", "ignore_all_signals"])
 def test_a_job_that_hangs_is_killed_at_its_time_limit(shared, nothing_left, name):
     start = time.monotonic()
-    end = run(shared, name, timeout=0.7)
+    end = run(shared, name, timeout=2.0)
     assert end.status == "timeout"
-    assert end.message == "killed during working: over the limit of 0.7 s"
-    assert end.seconds >= 0.7
-    assert time.monotonic() - start < 20
+    assert end.message == "killed during working: over the limit of 2 s"
+    assert end.seconds >= 2.0
+    assert time.monotonic() - start < 60
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -124,11 +124,11 @@ def test_what_a_job_leaves_behind_is_gone_when_it_has_ended(shared, marked, name
     known = set(marked.alive())
     assert run(shared, name).status == "ok"
     # The answer is in the host's hands a moment before the supervisor itself is gone, hence the wait.
-    assert marked.left_behind(known, seconds=3) == {}
+    assert marked.left_behind(known) == {}
 
 
 def test_what_a_killed_job_left_behind_is_gone_too(shared, nothing_left):
-    end = run(shared, "leave_children_and_hang", timeout=2.0)
+    end = run(shared, "leave_children_and_hang", timeout=5.0)
     assert (end.status, end.phase) == ("timeout", "left")
 
 
@@ -173,7 +173,7 @@ def test_a_job_may_take_long_within_its_limits(shared, nothing_left):
 
 
 def test_jobs_run_so_many_at_once(shared, nothing_left):
-    jobs = [job("sleep", seconds=0.6) for _ in range(6)]
+    jobs = [job("sleep", seconds=1.5) for _ in range(6)]
     spans = [end.answer for _, end in shared.run(jobs, at_once=3)]
     most = max(sum(start <= moment < end for start, end in spans) for moment, _ in spans)
     assert most == 3

@@ -286,7 +286,7 @@ def test_a_browser_shows_the_table(table_of, tmp_path):
     (tmp_path / "page.html").write_text(table_of("special").render("html"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
     command = [browser, *options, (tmp_path / "page.html").as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
     page = Page(shown.partition("<html")[1] + shown.partition("<html")[2])
     assert page.texts["td"][0] == "a|b*c_d`e`[f](g)"
     assert "ERROR 1/1" in page.texts["td"]

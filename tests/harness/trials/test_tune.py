@@ -170,10 +170,10 @@ def test_a_learner_without_passes_has_no_curve(tmp_path):
 def test_a_paused_clock_counts_nothing_of_the_pause():
     clock = Clock()
     with clock.running(), clock.paused():
-        time.sleep(0.05)
+        time.sleep(0.3)
         seen = clock.wall
-    assert 0 <= seen < 0.05
-    assert seen <= clock.wall < 0.05
+    assert 0 <= seen < 0.3
+    assert seen <= clock.wall < 0.3
 
 
 # -- what is asked for
