@@ -144,13 +144,18 @@ def simulated_environment(plan: Simulation, folder: Path) -> dict[str, str]:
 @contextmanager
 def simulated_calls() -> Iterator[None]:
     """Have the host ask workers for what the simulated ones do."""
-    real: tuple[Any, Any] = attempts.run_order, roster.describe_worker
-    simulated: tuple[Any, Any] = cluster_workers.answer_at_once, cluster_workers.describe_simulated
-    attempts.run_order, roster.describe_worker = simulated
+    places: list[tuple[Any, str, Any]] = [
+        (attempts, "run_order", cluster_workers.answer_at_once),
+        (roster, "describe_worker", cluster_workers.describe_simulated),
+    ]
+    real = [getattr(module, name) for module, name, _ in places]
+    for module, name, simulated in places:
+        setattr(module, name, simulated)
     try:
         yield
     finally:
-        attempts.run_order, roster.describe_worker = real
+        for (module, name, _), call in zip(places, real, strict=True):
+            setattr(module, name, call)
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def per_trial(records: Sequence[Record], kept_at: dict[str, float]) -> float:
     """Seconds that a trial takes of the time between two records, less fit and rank."""
     ends = sorted(kept_at[record.key] for record in records)[SETTLING:]
     apart = (ends[-1] - ends[0]) / (len(ends) - 1) * 2
-    return apart - statistics.mean(record.fit_seconds + record.rank_seconds for record in records)
+    return apart - statistics.mean((record.fit_seconds or 0.0) + (record.rank_seconds or 0.0) for record in records)
 
 
 if __name__ == "__main__":
