@@ -51,7 +51,7 @@ class _Candidate:
 
 
 def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Catalog:
-    """Load every plugin found, the host's own first, then by distribution; never raises for a broken one unless asked to be strict."""
+    """Load every plugin found, the host's own first, then by distribution; a broken one raises only where asked to."""
     blocked = set(disabled)
     entries: dict[str, list[Any]] = {hook: [] for hook in SPEC_OF_HOOK}
     reports: list[PluginReport] = []

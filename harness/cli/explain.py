@@ -80,7 +80,7 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
 
 
 def _example_of(spec: LearnerSpec) -> str:
-    """The learner as a command names it, with what it cannot do without; quoted, since a shell reads brackets itself."""
+    """The learner as a command names it, with what it cannot do without; quoted, since a shell reads brackets."""
     if spec.wraps:
         return f'"{spec.name}(pa)"'
     needed = [f"{name}=..." for name, default in parameters_of(spec).items() if default is REQUIRED]

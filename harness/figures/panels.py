@@ -101,7 +101,7 @@ def scaling_panels(lines: Sequence[Line], metric: MetricSpec, size: str = "class
         families.setdefault(line.dataset_family, []).append(line)
     grown = [family for family in families.values() if len({line.dataset for line in family}) > 1]
     panels = []
-    for together in grown or [lines]:
+    for together in grown or [list(lines)]:
         panels += _scaling_panel(together, metric, measure)
     if not panels:
         raise nothing_to_draw(f"no learner was run on data of several sizes ({measure.title})")

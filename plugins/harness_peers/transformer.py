@@ -18,9 +18,9 @@ from harness_peers.peer import Staged, bytes_saved
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the packages below are imported
 os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads are not among those that a trial allows
 
-import torch  # noqa: E402  # below the settings that it is imported with
-import transformers  # noqa: E402
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer  # noqa: E402
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 WEIGHT_FILES = (".safetensors", ".bin")
 OWN_PLACES = 2
@@ -33,7 +33,7 @@ transformers.logging.disable_progress_bar()
 
 
 class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A pretrained language model from a local folder, fine-tuned: a linear layer over its classes, and all its weights.
+    """A pretrained language model from a local folder, fine-tuned: a linear layer over its classes, and all weights.
 
     AdamW with steps that shrink to nothing by a straight line, batches drawn anew in each pass. Texts are cut into
     the model's own tokens before the clock of training starts. What decides is the model: a trial's key knows its
@@ -140,7 +140,8 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of highest score of each row."""
-        return self.classes_[self.decision_function(X).argmax(axis=1)]
+        best: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
+        return best
 
     @property
     def index_size_(self) -> int:

@@ -32,7 +32,12 @@ torch.manual_seed(1)
 size = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64, initializer_range=0.2)
 BertModel(BertConfig(vocab_size=len(words), max_position_embeddings=40, **size)).save_pretrained(folder)
 """
-TRADES = {"cook": "soup pan oven", "smith": "iron forge anvil", "sailor": "ship mast rope", "weaver": "loom wool thread"}
+TRADES = {
+    "cook": "soup pan oven",
+    "smith": "iron forge anvil",
+    "sailor": "ship mast rope",
+    "weaver": "loom wool thread",
+}
 TEXTS = [f"{a} {b}" for words in TRADES.values() for a in words.split() for b in words.split() for _ in range(2)]
 LABELS = [trade for trade in TRADES for _ in range(18)]
 CHECKED_WORDS = [f"word{n}" for n in range(60)]
@@ -148,7 +153,7 @@ def test_a_folder_that_is_no_model_is_refused_before_anything_trains(case, bert,
 
 
 def test_its_folder_must_be_told(trained):
-    with pytest.raises(SpecError, match="'transformer' needs a value for 'folder': --set transformer.folder=VALUE"):
+    with pytest.raises(SpecError, match=r"'transformer' needs a value for 'folder': --set transformer\.folder=VALUE"):
         trained("transformer")
 
 
