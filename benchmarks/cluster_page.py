@@ -7,6 +7,7 @@ writes the page anew from benchmarks/cluster_figures.json, where every script ke
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import tempfile
@@ -161,4 +162,5 @@ TELLING: dict[str, Callable[[Found], list[str]]] = {
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     PAGE.write_text(page_of(json.loads(FIGURES.read_text())))

@@ -7,9 +7,9 @@ starts so many in this one process. What the host and the scheduler do for them 
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -57,4 +57,8 @@ async def main(scheduler: str, number: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scheduler", help="its address")
+    parser.add_argument("number", type=int, help="of workers in this process")
+    asked = parser.parse_args()
+    asyncio.run(main(asked.scheduler, asked.number))
