@@ -20,6 +20,10 @@ MOST_BROKEN = 3
 """As many plugins are told of with a name that is not found."""
 
 
+HOST_DISTRIBUTION = "manyclass-harness"
+"""What this project is installed as."""
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a thing comes from: the plugin's name, its distribution and that one's version."""

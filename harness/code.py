@@ -12,11 +12,10 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from harness.catalog import Origin
+from harness.catalog import HOST_DISTRIBUTION, Origin
 from harness.signature import locate
 
 HOST = Path(__file__).parent
-HOST_DISTRIBUTION = "manyclass-harness"
 SHARED = ("sdk", "trials")
 """What of the host runs inside every trial, and so decides its result as the learner does."""
 COMPILED = (".so", ".pyd", ".dylib")

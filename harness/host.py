@@ -21,8 +21,7 @@ from typing import Any
 import pluggy
 
 from harness import hooks
-from harness.catalog import THINGS, Catalog, Entry, Origin, PluginReport, PluginStatus
-from harness.code import HOST_DISTRIBUTION
+from harness.catalog import HOST_DISTRIBUTION, THINGS, Catalog, Entry, Origin, PluginReport, PluginStatus
 from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.errors import HarnessError, UnknownName
 from harness.spec_fields import Fields

@@ -8,7 +8,7 @@ from importlib.metadata import Distribution, MetadataPathFinder, requires
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-HOST_DISTRIBUTION = "manyclass-harness"
+from harness.catalog import HOST_DISTRIBUTION
 
 
 def find_versions(names: Iterable[str], path: Sequence[str]) -> dict[str, str]:

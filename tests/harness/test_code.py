@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from harness.catalog import Origin
-from harness.code import HOST_DISTRIBUTION, code_of
+from harness.catalog import HOST_DISTRIBUTION, Origin
+from harness.code import code_of
 
 SCRIPT = """
 import sys
