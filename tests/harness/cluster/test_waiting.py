@@ -79,6 +79,16 @@ def test_what_was_lost_comes_first_again():
     assert held.take("a", {"a"}) is first
 
 
+def test_one_that_was_lost_is_counted_and_comes_before_groups_that_were_not_begun():
+    held = Waiting(jobs_of(3, 1))
+    lost = held.take("a", {"a"})
+    lost.lost_on.append("one")
+    held.put_back(lost)
+    assert held.n_lost == 1
+    assert held.take("a", {"a"}) is lost
+    assert held.n_lost == 0
+
+
 def test_no_more_jobs_are_held_than_are_looked_through():
     drawn = []
 
