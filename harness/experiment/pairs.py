@@ -83,21 +83,26 @@ def _seen_by(spec: LearnerSpec, dataset: ResolvedDataset, *, has_texts: bool) ->
 
 
 def tell_incompatible(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[str, ...]:
-    """A line for each learner that cannot run on some of its data sets, with the reason and the next step."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """A line for all learners that cannot run on the same of their data sets, with the reason and the next step."""
+    datasets: dict[tuple[str, str], list[str]] = {}
     for dataset in resolved.datasets:
         for pair in pairs_on(dataset, headers[dataset.name], resolved):
             if pair.trouble:
-                found.setdefault((pair.label.text, pair.trouble), []).append(pair.dataset)
-    return tuple(_tell(label, datasets, trouble) for (label, trouble), datasets in found.items())
+                datasets.setdefault((pair.label.text, pair.trouble), []).append(pair.dataset)
+    learners: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (label, trouble), where in datasets.items():
+        learners.setdefault((trouble, tuple(where)), []).append(label)
+    return tuple(_tell(labels, where, trouble) for (trouble, where), labels in learners.items())
 
 
-def _tell(label: str, datasets: Sequence[str], trouble: str) -> str:
+def _tell(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
+    who = ", ".join(map(repr, labels))
     names = ", ".join(map(repr, datasets))
+    learners = "learner" if len(labels) == 1 else "learners"
     where = f"data set {names}: it" if len(datasets) == 1 else f"data sets {names}: each"
     return (
-        f"learner {label!r} cannot run on {where} {trouble}; leave one of them out, or say in an experiment file which "
-        "data sets the learner runs on: on = [...] in its [[learners]] table"
+        f"{learners} {who} cannot run on {where} {trouble}; leave one of them out, or say in an experiment file which "
+        "data sets a learner runs on: on = [...] in its [[learners]] table"
     )
 
 

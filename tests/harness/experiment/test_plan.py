@@ -164,6 +164,12 @@ def test_a_learner_that_cannot_take_several_data_sets_is_told_once(header):
     assert line.startswith("learner 'treelike' cannot run on data sets 'data', 'other': each has no taxonomy")
 
 
+def test_learners_that_cannot_take_the_same_data_for_the_same_reason_are_told_in_one_line(header_of):
+    resolved = resolved_of(learners="pa,ooz,several", datasets="data")
+    (line,) = tell_incompatible(resolved, {"data": header_of(y=SEVERAL)})
+    assert line.startswith("learners 'pa', 'ooz' cannot run on data set 'data': it has several labels a row")
+
+
 def test_a_pair_that_on_leaves_out_is_not_incompatible(header_of):
     headers = {"data": header_of(taxonomy=TREE), "other": header_of(X=csr_array(2 * ROWS))}
     raw = {"learners": ["pa", {"name": "treelike", "on": ["data"]}], "datasets": "data,other"}
