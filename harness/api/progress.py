@@ -21,10 +21,11 @@ from harness.stats import Summary
 from harness.tables.numbers import format_value
 from harness.tables.words import heading_of
 from harness.trials.trial import Trial
-from harness.wording import printable
+from harness.wording import in_a_line, printable
 
 MOST_SHOWN = 3
 """Trials that are told of while they run."""
+LONGEST_REPRESENTATION = 40
 MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}
 
 
@@ -63,7 +64,9 @@ def few_columns(columns: Sequence[MetricSpec]) -> list[MetricSpec]:
 
 
 def what_of(record: Record | Trial) -> str:
-    return f"{record.label} on {record.dataset}, trial {record.number + 1}"
+    """Which trial it is; with the representation, since one learner may be run on several of one data set."""
+    seen = in_a_line(record.representation, LONGEST_REPRESENTATION)
+    return f"{record.label} on {record.dataset} as {seen}, trial {record.number + 1}"
 
 
 def tell_phase(trial: Trial, phase: str, worker: str = "") -> str:

@@ -14,6 +14,7 @@ from harness import api
 from harness.api.row_reading import FORMATS
 from harness.api.session import find_modules_of
 from harness.cli.options import plugin_options
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.api import Model, Predicted, Session
@@ -96,9 +97,9 @@ def _progress(out: Path | None) -> Iterator[OnBatch]:
 
 
 def _tell(done: Predicted, review_out: Path | None) -> None:
-    told = f"{done.rows:,} rows, about {done.confidence:,.0f} right"
+    told = f"{counted(done.rows, 'row')}, about {done.confidence:,.0f} right"
     if review_out is not None:
         told += f"; {done.review:,} for review in {review_out}"
     if done.unknown:
-        told += f"; {done.unknown:,} have nothing that the model knows, and no class"
+        told += f"; {counted(done.unknown, 'row has', 'rows have')} nothing that the model knows, and no class"
     click.echo(told, err=True)

@@ -34,7 +34,7 @@ def test_a_run_is_told_with_its_workers_and_an_estimate(tmp_path, records, monke
         told = "\n".join(tell_status(found, 1032.0))
         assert "1 of 3 trials done, 1 running; 32 s so far, about 60 s left" in told
         assert "two (tcp://2)" in told
-        assert "pa on digits, trial 2" in told
+        assert "pa on digits as tf, trial 2" in told
         assert "12 s" in told
     assert not (tmp_path / STATUS).exists()
     assert tell_status(read_status(tmp_path), 0.0) == [f"{tmp_path}: 1 record kept; no run is at work"]

@@ -57,13 +57,19 @@ def test_a_text_that_the_model_knows_nothing_of_is_told(place):
     assert call("predict", place / "m", "溶接工").stdout == "no class: the model knows nothing in this text\n"
 
 
+def test_one_row_is_counted_as_one(place):
+    (place / "one.csv").write_text("title\nsteel welder\n")
+    ended = call("predict", place / "m", place / "one.csv", "--text", "title", "--out", place / "one-coded.csv")
+    assert ended.stderr.startswith("1 row, about 1 right")
+
+
 def test_a_file_is_coded_and_what_became_of_it_is_told(place):
     (place / "new.csv").write_text("n,title\n1,steel welder\n2,溶接工\n")
     files = ("--out", place / "coded.csv", "--review-out", place / "unsure.csv")
     ended = call("predict", place / "m", place / "new.csv", "--text", "title", "--review", "0.3", *files)
     assert ended.stdout == ""
     assert "2 rows, about 1 right; 1 for review in" in ended.stderr
-    assert "1 have nothing that the model knows" in ended.stderr
+    assert "1 row has nothing that the model knows" in ended.stderr
     assert (place / "coded.csv").read_text().splitlines()[1].startswith("1,steel welder,21,")
     assert (place / "unsure.csv").read_text().splitlines()[1] == "2,溶接工,,0.0,0.0"
 
