@@ -42,7 +42,7 @@ class Shortlist(Classifier):
     -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of its place
     among the candidates.
 
-    The defaults are chosen on validation parts (docs/learners.md).
+    The defaults are chosen on validation parts (docs/defaults.md).
 
     When to use
     -----------
@@ -94,7 +94,7 @@ class Shortlist(Classifier):
         self,
         learner: Any = "ff",
         *,
-        candidates: int = 20,
+        candidates: int = 40,
         C: float = 1.5,
         group_classes: int | None = 64,
         group_share: float = 0.5,
