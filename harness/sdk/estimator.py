@@ -172,7 +172,12 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
     def _known(self, X: Matrix) -> Examples:
         """The rows of X, which has the features of training."""
         check_is_fitted(self)
-        return self._as_rows(validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False))
+        checks = {"accept_sparse": "csr", "dtype": self.values, "reset": False}
+        if self.takes_dense and isinstance(X, np.ndarray):
+            rows = validate_data(self, X, ensure_all_finite=False, **checks)
+            if pays_as_dense(rows, self.classes_.size):  # who knows the largest value knows that all are finite
+                return dense_rows(rows)
+        return self._as_rows(validate_data(self, X, **checks))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self.learned)

@@ -68,7 +68,7 @@ class CrammerSinger(LinearMachine):
         *,
         C: float = 3.0,
         tol: float = 0.1,
-        max_sweeps: int = 30,
+        max_sweeps: int = 1000,
         prune: float | None = None,
         trace: bool = False,
         random_state: int | np.random.RandomState | None = None,

@@ -17,11 +17,11 @@ from harness_svm.classifier import LinearMachine, draw_seed, threshold
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
 from harness_svm.kernels.class_tree import ClassTree, as_tree
 from harness_svm.kernels.structured import Goal
-from harness_svm.kernels.structured_sweeps import rank_by_tree, sweep_matrix
+from harness_svm.kernels.structured_sweeps import rank_by_tree, sum_up, sweep_matrix
 from harness_svm.objective import share_of_duals
 from harness_svm.training import Kernels, begin
 
-TREE_KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows:sweep_tree_rows")
+TREE_KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows:sweep_tree_rows", sum_up)
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
@@ -34,6 +34,8 @@ class HSVM(LinearMachine):
 
     F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, the root left out; a mistake costs
     what the two paths do not have in common. Only one vector a class is stored: a node's is the sum of those below it.
+
+    The defaults are chosen on validation parts (docs/defaults.md). Cai and Hofmann have C=1.
 
     When to use
     -----------
@@ -87,7 +89,7 @@ class HSVM(LinearMachine):
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float = 3.0,
         rescaling: Literal["slack", "margin"] = "slack",
         attributes: str | tuple[float, ...] = "path",
         costs: str | Prices = "tree",

@@ -65,7 +65,7 @@ class LabelTree(TopDown):
         self,
         *,
         tree: Literal["cluster", "taxonomy"] = "cluster",
-        fanout: int = 4,
+        fanout: int = 16,
         leaf_classes: int = 100,
         beam: int = 10,
         C: float = 2.0,

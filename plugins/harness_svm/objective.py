@@ -11,13 +11,13 @@ from scipy.sparse import csr_array
 
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.rows import Rows
-from harness_svm.kernels.class_tree import ClassTree
+from harness_svm.kernels.class_tree import ClassTree, OrderedTree
 
 BLOCK_NUMBERS = 2**22
 """Weights are looked at in blocks of so many numbers, lest a copy of all of them is made."""
 
 
-def dual_objective(duals: Rows, weights: Any, labels: NDArray[np.int32], tree: ClassTree) -> float:
+def dual_objective(duals: Rows, weights: Any, labels: NDArray[np.int32], tree: ClassTree | OrderedTree) -> float:
     """sum_iy cost_iy b_iy - ||w||^2 / 2, from the duals and the weights as they are kept."""
     edges = as_edges(duals)
     costs = pair_costs(tree, labels[edges.features], edges.classes)
@@ -30,7 +30,7 @@ def share_of_duals(duals: Rows, n_classes: int) -> float:
     return duals.n_edges / max(1, pairs)
 
 
-def pair_costs(tree: ClassTree, true: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+def pair_costs(tree: ClassTree | OrderedTree, true: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
     """What it costs to take each of the other classes for the true one beside it."""
     one, two = tree.leaf[true], tree.leaf[other]
     missed, false = tree.missed[one], tree.false[two]
@@ -44,7 +44,7 @@ def pair_costs(tree: ClassTree, true: NDArray[Any], other: NDArray[Any]) -> NDAr
     return costs
 
 
-def squared_length(weights: Any, tree: ClassTree) -> float:
+def squared_length(weights: Any, tree: ClassTree | OrderedTree) -> float:
     """||w||^2, where w_z is sqrt(m_z) times the sum of the vectors of the classes below z."""
     below = class_paths(tree)
     total = 0.0
@@ -54,7 +54,7 @@ def squared_length(weights: Any, tree: ClassTree) -> float:
     return total
 
 
-def class_paths(tree: ClassTree) -> csr_array:
+def class_paths(tree: ClassTree | OrderedTree) -> csr_array:
     """Classes x nodes: 1 where the node is on the path of the class, the root left out."""
     classes, nodes = [], []
     here, at = np.arange(tree.leaf.size), tree.leaf.astype(np.int64)
@@ -67,7 +67,7 @@ def class_paths(tree: ClassTree) -> csr_array:
     return csr_array((np.ones(places[0].size), places), shape=(tree.leaf.size, tree.parent.size))
 
 
-def _blocks(weights: Any, tree: ClassTree) -> Iterator[csr_array]:
+def _blocks(weights: Any, tree: ClassTree | OrderedTree) -> Iterator[csr_array]:
     """The weights, some features at a time, as sparse matrices."""
     if isinstance(weights, Rows):
         indptr, classes, values = as_edges(weights)

@@ -15,18 +15,20 @@ from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed, square_lengths
 from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.edges import Edges, as_edges, as_rows
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, sort_by_class
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
 from harness_svm.classifier import is_large
-from harness_svm.kernels.class_tree import ClassTree
+from harness_svm.kernels.class_tree import ClassTree, OrderedTree, in_order
 from harness_svm.kernels.structured import IDLE, Goal, empty_block
 from harness_svm.objective import dual_objective
 
 FOCUS = 0.2
 """Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
-MOST_REPEATS = 5
+WORTH_REPEATING = 0.05
+"""The others wait for the next sweep over all rows: those that are wrong by a smaller share of the worst."""
+MOST_REPEATS = 10
 
 
 class Kernels(NamedTuple):
@@ -35,6 +37,8 @@ class Kernels(NamedTuple):
     dense: Callable[..., int]
     sparse: str
     """"module:function", compiled for those few who need it."""
+    sum_up: Callable[..., int] | None = None
+    """Along trees: what makes the weights of the classes from the duals, since the matrix holds other vectors."""
 
     def load_sparse(self) -> Callable[..., int]:
         module, _, name = self.sparse.partition(":")
@@ -50,6 +54,7 @@ class Training:
     labels: NDArray[np.int32]
     n_features: int
     tree: ClassTree
+    """Inside, classes are in its order, and so are those of `duals` and `weights`."""
     goal: Goal
     sparse: bool
     """Whether the weights are kept in an index, and not in a matrix."""
@@ -63,11 +68,16 @@ class Training:
     """By row: how far from its optimum it was when it was last visited."""
     weights: Any = field(init=False)
     duals: Rows = field(init=False)
+    ordered: OrderedTree = field(init=False)
+    order: NDArray[np.int64] = field(init=False)
+    """The class in each place of the tree's order."""
     features: NDArray[np.int64] = field(init=False)
     """The feature of each row of a matrix: those met often are side by side there, which saves time."""
 
     def __post_init__(self) -> None:
         n, n_classes = self.instances.n_instances, self.tree.leaf.size
+        self.order, self.ordered = in_order(self.tree)
+        self._places = frozen(np.argsort(self.order)[self.labels], np.int32)
         self.squares, self.violations = square_lengths(self.instances), np.zeros(n)
         self.duals = empty_rows(n, 8 * n + 128, np.float64)
         if self.sparse:
@@ -83,7 +93,7 @@ class Training:
         """Visit the rows in this order."""
         while order.size:
             state = (self.weights, self.duals, *self._space, self.violations)
-            given = (self.instances, self.squares, self.labels, order, self.tree, self.goal)
+            given = (self.instances, self.squares, self._places, order, self.ordered, self.goal)
             if self.sparse:
                 done = self.kernels.load_sparse()(*given, *state, self._zeros)
             else:
@@ -99,31 +109,57 @@ class Training:
         for number in range(1, most_sweeps + 1):
             self.sweep(random.permutation(n))
             if self.trace:
-                self.objectives.append(dual_objective(self.duals, self.weights, self.labels, self.tree))
+                self.objectives.append(self.objective())
             worst = self.violations.max(initial=0.0)
             if worst <= tolerance:
                 return number
-            active = np.flatnonzero(self.violations > IDLE * tolerance)
+            bar = max(IDLE * tolerance, WORTH_REPEATING * worst)
+            active = np.flatnonzero(self.violations > bar)
             for _ in range(MOST_REPEATS):
                 self.sweep(random.permutation(active))
                 if self.violations[active].max() <= max(FOCUS * worst, tolerance / 2):
                     break
-                active = active[self.violations[active] > IDLE * tolerance]
+                active = active[self.violations[active] > bar]
         warnings.warn(f"not within tol after {most_sweeps} sweeps", ConvergenceWarning, 3)
         return most_sweeps
 
+    def objective(self) -> float:
+        """What the dual is now."""
+        return dual_objective(self.duals, self.class_weights(), self._places, self.ordered)
+
+    def class_weights(self) -> Any:
+        """The vectors u_y of the classes, in an index or in a matrix, as `weights` are."""
+        if self.sparse or self.kernels.sum_up is None:
+            return self.weights
+        summed = np.zeros_like(self.weights)
+        self._sum_up(summed)
+        return summed
+
     def index(self, prune: float) -> Rows:
-        """The weights as an index, without those of no larger size than `prune`."""
+        """The weights as an index, without those of no larger size than `prune`; the training ends with it."""
         if self.sparse:
-            indptr, classes, weights = as_edges(self.weights)
+            indptr, places, weights = as_edges(self.weights)
             kept = np.abs(weights) > prune
             before = np.concatenate([[0], np.cumsum(kept)])
-            return as_rows(Edges(before[indptr], classes[kept], weights[kept]))
+            edges = Edges(before[indptr], places[kept], weights[kept])
+        else:
+            edges = self._matrix_edges(prune)
+        classes = self.order.astype(np.uint32)[edges.classes]
+        return as_rows(sort_by_class(edges._replace(classes=classes)))
+
+    def _matrix_edges(self, prune: float) -> Edges:
+        if self.kernels.sum_up is not None:  # into the same matrix: two of them might be too large
+            self.weights[:] = 0.0
+            self._sum_up(self.weights)
         matrix = np.empty(self.weights.shape, np.float32)
         matrix[self.features] = self.weights
         kept = np.abs(matrix) > prune
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
-        return as_rows(Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept]))
+        return Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept])
+
+    def _sum_up(self, into: NDArray[np.float64]) -> None:
+        assert self.kernels.sum_up is not None
+        self.kernels.sum_up(self.instances, self._places, self.ordered, self.goal.slack, self.duals, *self._space, into)
 
 
 def begin(X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels, trace: bool) -> Training:

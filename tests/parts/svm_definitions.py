@@ -114,6 +114,10 @@ class Structured:
         lengths = np.sqrt((on * self.hierarchy.weight).sum(axis=1))
         return (self.coefficients(b).T @ self.X / lengths[:, None]).T
 
+    def v(self, b: np.ndarray) -> np.ndarray:
+        """Features x classes: the vectors that score the classes, F(x, y) = <v_y, x>."""
+        return (self.hierarchy.attributes() @ self.w(b)).T
+
     def scores(self, w: np.ndarray) -> np.ndarray:
         """F(x_i, y) = sum_z L_z(y) <w_z, x_i>."""
         return self.X @ (self.hierarchy.attributes() @ w).T

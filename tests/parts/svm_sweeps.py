@@ -12,6 +12,7 @@ from harness.sdk.kernels.arranging import square_lengths
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, empty_rows
+from harness_svm.kernels.class_tree import in_order
 from harness_svm.kernels.structured import Goal, empty_block
 from svm_definitions import Structured, duals_of, instances_of, labels_of
 
@@ -31,10 +32,10 @@ class Sweeps:
         self.problem, self.kernel, self.sparse = problem, kernel, sparse
         n, n_features = problem.X.shape
         self.n_classes = problem.hierarchy.leaf.size
-        tree = problem.hierarchy.kernel_tree()
+        self.order, tree = in_order(problem.hierarchy.kernel_tree())
         instances = instances_of(problem.X)
         goal = Goal(problem.C, tolerance, problem.slack)
-        self.given = (instances, square_lengths(instances), labels_of(problem.y))
+        self.given = (instances, square_lengths(instances), labels_of(np.argsort(self.order)[problem.y]))
         self.meant = (tree, goal)
         self.weights: Any = empty_rows(n_features, room) if sparse else np.zeros((n_features, self.n_classes))
         self.duals = empty_rows(n, room, np.float64)
@@ -48,16 +49,22 @@ class Sweeps:
         return self.kernel(*self.given, np.array(rows, np.int64), *self.meant, *state, *zeros)
 
     def b(self) -> np.ndarray:
-        return duals_of(self.duals, self.n_classes)
+        return self.by_class(duals_of(self.duals, self.n_classes))
 
-    def u(self) -> np.ndarray:
-        """The weights, features x classes."""
+    def by_class(self, values: np.ndarray) -> np.ndarray:
+        """Columns in the order of the tree, as the kernels have them, in that of the classes."""
+        found = np.empty_like(values)
+        found[:, self.order] = values
+        return found
+
+    def kept(self) -> np.ndarray:
+        """The vectors that the kernel keeps, features x classes: u in an index, v in a matrix."""
         if not self.sparse:
-            return self.weights.copy()
+            return self.by_class(self.weights)
         edges = as_edges(self.weights)
         u = np.zeros((self.weights.start.size, self.n_classes))
         u[edges.features, edges.classes] = edges.weights
-        return u
+        return self.by_class(u)
 
     def assert_a_visit_is_by_the_definition(self, i: int, atol: float = 1e-9) -> None:
         """It notes how far the row was from its optimum, improves its duals alone, and moves the weights with them."""
@@ -73,7 +80,8 @@ class Sweeps:
         assert after[i, self.problem.y[i]] == 0
         slip = atol * self.problem.C  # of weights that are stored in float32
         assert self.problem.objective(after) >= self.problem.objective(before) - 1e-9 - slip
-        assert_allclose(self.u(), self.problem.u(after), atol=atol)
+        expected_vectors = self.problem.u(after) if self.sparse else self.problem.v(after)
+        assert_allclose(self.kept(), expected_vectors, atol=atol)
         self.assert_at_rest()
 
     def assert_at_rest(self) -> None:
@@ -81,6 +89,9 @@ class Sweeps:
         block, moves = self.space
         assert not block.beta.any()
         assert not block.member.any()
+        assert not block.before.any()
+        assert not block.carried.any()
+        assert not block.shift.any()
         assert not moves.changes.any()
         assert not moves.marked.any()
 
@@ -90,8 +101,8 @@ class Sweeps:
             self.duals = shrunk
         else:
             self.weights = shrunk
-        before, weights = self.b(), self.u()
+        before, weights = self.b(), self.kept()
         assert self.visit(0, 1) == 0
         assert np.array_equal(self.b(), before)
-        assert np.array_equal(self.u(), weights)
+        assert np.array_equal(self.kept(), weights)
         self.assert_at_rest()

@@ -21,23 +21,37 @@ LEAST_VALUE, MOST_VALUE = 1e-12, 1e12
 RANKED_ROWS = 128
 """So many dense rows are ranked at once. Threads part rows at multiples of it, so that the same products are made."""
 
+COUNTED_VALUES = 2**16
+"""Values are counted in blocks of about so many, which fit a cache."""
+
 Vectors = NDArray[np.float32]
 
 
 def pays_as_dense(X: Any, n_classes: int) -> bool:
     """Whether a matrix, in whichever form it comes, is better gone through row by whole row.
 
-    Few of its values are 0, the largest is within bounds, and so is the size of a matrix of all weights.
+    Few of its values are 0, the largest is within bounds, and so is the size of a matrix of all weights. One with a
+    value that is no number, or is infinite, is refused: the largest is not within bounds then.
     """
     n_rows, n_features = X.shape
     n_weights = n_features * n_classes
     if n_rows < FEWEST_ROWS or not LEAST_WEIGHTS <= n_weights <= MOST_WEIGHTS:
         return False
     values = X.data if issparse(X) else X
-    if np.count_nonzero(values) < LEAST_DENSITY * n_rows * n_features:
+    if not _has_others_than_zero(values, LEAST_DENSITY * n_rows * n_features):
         return False
     largest = max(abs(float(values.min())), abs(float(values.max())))
     return LEAST_VALUE <= largest <= MOST_VALUE
+
+
+def _has_others_than_zero(values: NDArray[Any], least: float) -> bool:
+    """Whether at least so many values are other than 0: few blocks have to be counted where hardly any value is 0."""
+    height, found = max(1, COUNTED_VALUES // max(1, values[:1].size)), 0
+    for start in range(0, len(values), height):
+        found += int(np.count_nonzero(values[start : start + height] != 0))
+        if found >= least:
+            return True
+    return found >= least
 
 
 def dense_rows(X: Any) -> Vectors:

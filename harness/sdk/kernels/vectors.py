@@ -125,10 +125,12 @@ def rank_vectors(
     ranked = np.empty((X.shape[0], k), np.int32)
     with one_blas_thread():
         for first in range(0, X.shape[0], RANKED_ROWS):
-            rows = X[first : first + RANKED_ROWS]
-            fill_vector_ranks(rows @ matrix, base, ranked[first : first + RANKED_ROWS])
-    if not empty_too:
-        ranked[~X.any(axis=1)] = -1
+            rows, here = X[first : first + RANKED_ROWS], ranked[first : first + RANKED_ROWS]
+            scores = rows @ matrix
+            nothing = np.flatnonzero(~scores.any(axis=1))  # a row of zeros is among them
+            fill_vector_ranks(scores, base, here)
+            if not empty_too:
+                here[nothing[~rows[nothing].any(axis=1)]] = -1
     return ranked
 
 

@@ -54,8 +54,60 @@ def _from_root(parent: Array, values: Array) -> NDArray[np.float64]:
     return sums
 
 
+class OrderedTree(NamedTuple):
+    """A tree with its classes in such an order that those below a node are side by side: what training reads."""
+
+    parent: NDArray[np.uint32]
+    leaf: NDArray[np.uint32]
+    weight: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    shared: NDArray[np.float64]
+    missed: NDArray[np.float64]
+    false: NDArray[np.float64]
+    entered: NDArray[np.float64]
+    """By class: `false` of its leaf."""
+    first: NDArray[np.uint32]
+    """By node: the classes below it are `first` to `end` - 1."""
+    end: NDArray[np.uint32]
+    top: NDArray[np.uint32]
+    """By class: the child of the root that it is below."""
+
+
+ORDERED_TREE = named(
+    OrderedTree, *map(reads, (uint32, uint32, *[float64] * 6, uint32, uint32, uint32))
+)  # fmt: skip
+
+
+def in_order(tree: ClassTree) -> tuple[NDArray[np.int64], OrderedTree]:
+    """The classes in the order of a tree, and that tree with them renamed by their places in it."""
+    parent, nodes = tree.parent.astype(np.int64), tree.parent.size
+    below = np.bincount(tree.leaf, minlength=nodes)
+    for z in range(nodes - 1, 0, -1):
+        below[parent[z]] += below[z]
+    first, free, top = (np.zeros(nodes, np.int64) for _ in range(3))
+    for z in range(1, nodes):
+        first[z] = free[z] = free[parent[z]]
+        free[parent[z]] += below[z]
+        top[z] = z if parent[z] == 0 else top[parent[z]]
+    order = np.argsort(first[tree.leaf])
+    leaf = tree.leaf[order]
+    return order, OrderedTree(
+        parent=frozen(tree.parent),
+        leaf=frozen(leaf),
+        weight=frozen(tree.weight),
+        scale=frozen(tree.scale[order]),
+        shared=frozen(tree.shared),
+        missed=frozen(tree.missed),
+        false=frozen(tree.false),
+        entered=frozen(tree.false[leaf]),
+        first=frozen(first, np.uint32),
+        end=frozen(first + below, np.uint32),
+        top=frozen(top[leaf], np.uint32),
+    )
+
+
 @helper()
-def sum_subtrees(tree: ClassTree, scores: Array, sums: Array) -> None:
+def sum_subtrees(tree: ClassTree | OrderedTree, scores: Array, sums: Array) -> None:
     """Node sums from the scores <u_y, x>."""
     for z in range(np.uint32(sums.size)):
         sums[z] = 0.0
@@ -67,7 +119,7 @@ def sum_subtrees(tree: ClassTree, scores: Array, sums: Array) -> None:
 
 
 @helper()
-def come_down(tree: ClassTree, sums: Array, totals: Array) -> None:
+def come_down(tree: ClassTree | OrderedTree, sums: Array, totals: Array) -> None:
     """Node totals from node sums; F(x, y) = r_y totals[leaf of y]."""
     totals[0] = 0.0
     for z in range(np.uint32(1), np.uint32(sums.size)):
@@ -75,12 +127,24 @@ def come_down(tree: ClassTree, sums: Array, totals: Array) -> None:
 
 
 @helper()
-def alike(tree: ClassTree, c: Any, other: Any) -> Any:
-    """<L(c), L(other)>"""
+def last_in_common(tree: ClassTree | OrderedTree, c: Any, other: Any) -> Any:
+    """The last node that the paths of two classes have in common."""
     one, two = tree.leaf[c], tree.leaf[other]
     while one != two:
         if one > two:
             one = tree.parent[one]
         else:
             two = tree.parent[two]
-    return tree.scale[c] * tree.scale[other] * tree.shared[one]
+    return one
+
+
+@helper()
+def alike(tree: ClassTree | OrderedTree, c: Any, other: Any) -> Any:
+    """<L(c), L(other)>"""
+    return tree.scale[c] * tree.scale[other] * tree.shared[last_in_common(tree, c, other)]
+
+
+@helper()
+def cost_beyond(tree: OrderedTree, y: Any, c: Any, last: Any) -> Any:
+    """What it costs to take class c for y, where `last` is the last node that they have in common."""
+    return tree.missed[tree.leaf[y]] - tree.missed[last] + tree.entered[c] - tree.false[last]

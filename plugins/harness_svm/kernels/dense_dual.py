@@ -1,30 +1,85 @@
-"""Coordinate descent in the dual on dense rows: what `dual` does, with products over whole rows.
+"""Coordinate descent in the dual on dense rows, some machines side by side: a row is fetched once for all of them.
 
-The same instances are met in the same order. Only the sums of a product are added up in another order, several side by
-side in vector registers, so that gradients differ in their last places.
+What `dual` does for one machine is done here for each: the same steps, and an end of its own. Only the order in which
+rows are met is shared, and sums of products are added up several side by side in vector registers.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, float64, int64, void
+from numba import boolean, float32, float64, int8, int64, uint32, uint64
+from numpy.typing import NDArray
 
 from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
 from harness_svm.kernels.dual import (
     DUAL_PROBLEM,
-    DUAL_SPACE,
     FOCUS_SPREAD,
     MOST_FOCUSED_SWEEPS,
     RESTING_SHARE,
     DualProblem,
-    DualSpace,
+    best_dual,
+    project,
     shuffle,
 )
 
-VECTORS = reads(float32, 2)
+MACHINES = 8
+"""So many side by side: the weights of more would leave the nearest cache."""
+
+
+class SideBySide(NamedTuple):
+    """Some machines in training on the same rows."""
+
+    w: NDArray[np.float64]
+    """Machines x features; the last one belongs to the bias."""
+    alpha: NDArray[np.float64]
+    """Rows x machines, as the next two."""
+    sign: NDArray[np.int8]
+    awake: NDArray[np.bool_]
+    """Whether the row has wanted to move since the last sweep over all rows began."""
+    sweeps: NDArray[np.int64]
+    """By machine: the sweeps over all rows that it took, 0 until it is done."""
+    takes_part: NDArray[np.bool_]
+    """By machine, in the sweep at hand."""
+    largest: NDArray[np.float64]
+    """By machine: the largest and the least projected gradient of a sweep, and how far apart they may be for now."""
+    least: NDArray[np.float64]
+    goal: NDArray[np.float64]
+    order: NDArray[np.uint32]
+    random: NDArray[np.uint64]
+
+
+SIDE_BY_SIDE = named(
+    SideBySide,
+    writes(float64, 2),
+    writes(float64, 2),
+    writes(int8, 2),
+    writes(boolean, 2),
+    writes(int64),
+    writes(boolean),
+    *[writes(float64)] * 3,
+    writes(uint32),
+    writes(uint64),
+)
+
+
+def side_by_side(n_machines: int, n_rows: int, n_features: int) -> SideBySide:
+    """Machines that know of no row, and to which all rows are of the rest."""
+    return SideBySide(
+        w=np.zeros((n_machines, n_features + 1)),
+        alpha=np.zeros((n_rows, n_machines)),
+        sign=np.full((n_rows, n_machines), -1, np.int8),
+        awake=np.ones((n_rows, n_machines), np.bool_),
+        sweeps=np.zeros(n_machines, np.int64),
+        takes_part=np.ones(n_machines, np.bool_),
+        largest=np.zeros(n_machines),
+        least=np.zeros(n_machines),
+        goal=np.zeros(n_machines),
+        order=np.arange(n_rows, dtype=np.uint32),
+        random=np.ones(1, np.uint64),
+    )
 
 
 @helper(fastmath={"reassoc", "contract"})
@@ -44,58 +99,93 @@ def add_row(X: Array, i: Any, amount: float, w: Array) -> None:
 
 
 @helper()
-def sweep_densely(X: Array, squares: Array, problem: DualProblem, space: DualSpace, active: int) -> Any:
-    """As `sweep` does."""
-    w, alpha, sign, order, _ = space
-    bias, last, kept = problem.bias, np.uint32(space.w.size - 1), np.uint64(0)
-    largest, least = -np.inf, np.inf
+def sweep_together(X: Array, squares: Array, problem: DualProblem, space: SideBySide, active: int) -> Any:
+    """Improve each active row for each machine that takes part and in which it is awake.
+
+    Gives how many rows are active still: those that are awake in one of them.
+    """
+    alpha, order, kept = space.alpha, space.order, np.uint64(0)
+    bias, last = problem.bias, np.uint32(space.w.shape[1] - 1)
     still = RESTING_SHARE * problem.tolerance
+    for m in range(np.uint32(space.sweeps.size)):
+        space.largest[m], space.least[m] = -np.inf, np.inf
     for s in range(np.uint64(active)):
-        i = order[s]
-        y, a = np.float64(sign[i]), alpha[i]
-        gradient = y * (row_product(X, i, w) + bias * w[last]) - 1 + problem.ridge * a
-        if a == 0:
-            gradient = min(gradient, 0.0)
-        elif a == problem.upper:
-            gradient = max(gradient, 0.0)
-        largest, least = max(largest, gradient), min(least, gradient)
-        if abs(gradient) <= still:
+        i, stays = order[s], False
+        for m in range(np.uint32(space.sweeps.size)):
+            if not (space.takes_part[m] and space.awake[i, m]):
+                continue
+            w, y, a = space.w[m], np.float64(space.sign[i, m]), alpha[i, m]
+            gradient = project(y * (row_product(X, i, w) + bias * w[last]) - 1 + problem.ridge * a, a, problem.upper)
+            space.largest[m], space.least[m] = max(space.largest[m], gradient), min(space.least[m], gradient)
+            if abs(gradient) <= still:
+                space.awake[i, m] = False
+                continue
+            stays = True
+            alpha[i, m] = best_dual(a, gradient, squares[i] + bias * bias + problem.ridge, problem.upper)
+            add_row(X, i, (alpha[i, m] - a) * y, w)
+            w[last] += (alpha[i, m] - a) * y * bias
+        if stays:
+            order[kept] = i
+            kept += np.uint64(1)
+    return np.int64(kept)
+
+
+@helper()
+def wake_all(space: SideBySide) -> None:
+    """All rows are awake, in order, and whoever is not done takes part."""
+    for i in range(np.uint32(space.order.size)):
+        space.order[i] = i
+        for m in range(np.uint32(space.sweeps.size)):
+            space.awake[i, m] = True
+    for m in range(np.uint32(space.sweeps.size)):
+        space.takes_part[m] = space.sweeps[m] == 0
+
+
+@helper()
+def set_goals(problem: DualProblem, space: SideBySide, number: int) -> int:
+    """After a sweep over all rows, who is within the tolerance is done, the others get a goal; gives how many."""
+    left = 0
+    for m in range(np.uint32(space.sweeps.size)):
+        if not space.takes_part[m]:
             continue
-        order[kept] = i
-        kept += np.uint64(1)
-        curvature = squares[i] + bias * bias + problem.ridge
-        target = min(max(a - gradient / curvature, 0.0), problem.upper) if curvature > 0 else problem.upper
-        alpha[i] = target
-        add_row(X, i, (target - a) * y, w)
-        w[last] += (target - a) * y * bias
-    return np.int64(kept), largest, least
+        spread = space.largest[m] - space.least[m]
+        if spread <= problem.tolerance:
+            space.sweeps[m], space.takes_part[m] = number, False
+        else:
+            space.goal[m] = max(FOCUS_SPREAD * spread, problem.tolerance / 2)
+            left += 1
+    return left
 
 
-@kernel(int64(VECTORS, reads(float64), DUAL_PROBLEM, DUAL_SPACE), **LEAN)
-def solve_densely(X: Array, squares: Array, problem: DualProblem, space: DualSpace) -> int:
-    """As `solve` does."""
-    n, order = space.alpha.size, space.order
+@helper()
+def rest_at_goals(space: SideBySide) -> int:
+    """Who has reached its goal waits for the next sweep over all rows; gives how many go on."""
+    left = 0
+    for m in range(np.uint32(space.sweeps.size)):
+        if space.takes_part[m]:
+            space.takes_part[m] = space.largest[m] - space.least[m] > space.goal[m]
+            left += space.takes_part[m]
+    return left
+
+
+@kernel(int64(reads(float32, 2), reads(float64), DUAL_PROBLEM, SIDE_BY_SIDE), **LEAN)
+def solve_together(X: Array, squares: Array, problem: DualProblem, space: SideBySide) -> int:
+    """As `solve` does for one machine; one that is late has one sweep more than allowed. Gives how many are."""
+    left = space.sweeps.size
     for number in range(1, problem.most_sweeps + 1):
-        for i in range(np.uint32(n)):
-            order[i] = i
-        shuffle(order, n, space.random)
-        active, largest, least = sweep_densely(X, squares, problem, space, n)
-        if largest - least <= problem.tolerance:
-            return number
-        goal = max(FOCUS_SPREAD * (largest - least), problem.tolerance / 2)
+        wake_all(space)
+        active = space.order.size
+        shuffle(space.order, active, space.random)
+        active = sweep_together(X, squares, problem, space, active)
+        left = set_goals(problem, space, number)
+        if left == 0:
+            return 0
         for _ in range(MOST_FOCUSED_SWEEPS):
-            shuffle(order, active, space.random)
-            active, largest, least = sweep_densely(X, squares, problem, space, active)
-            if largest - least <= goal:
+            shuffle(space.order, active, space.random)
+            active = sweep_together(X, squares, problem, space, active)
+            if rest_at_goals(space) == 0:
                 break
-    return problem.most_sweeps + 1
-
-
-@kernel(void(VECTORS, reads(int64), float64, DUAL_SPACE), **LEAN)
-def move_over_densely(X: Array, own: Array, bias: float, space: DualSpace) -> None:
-    """As `move_over` does."""
-    for p in range(own.size):
-        i = np.uint32(own[p])
-        add_row(X, i, space.alpha[i], space.w)
-        space.w[space.w.size - 1] += space.alpha[i] * bias
-        space.alpha[i], space.sign[i] = 0.0, 1
+    for m in range(np.uint32(space.sweeps.size)):
+        if space.sweeps[m] == 0:
+            space.sweeps[m] = problem.most_sweeps + 1
+    return left

@@ -126,6 +126,24 @@ def shuffle(order: Array, n: Any, random: Array) -> None:
 
 
 @helper()
+def project(gradient: float, a: float, upper: float) -> float:
+    """What of a gradient counts: nothing that leads out of 0 <= a <= upper."""
+    if a == 0:
+        return min(gradient, 0.0)
+    if a == upper:
+        return max(gradient, 0.0)
+    return gradient
+
+
+@helper()
+def best_dual(a: float, gradient: float, curvature: float, upper: float) -> float:
+    """The best a_i while all others stay."""
+    if curvature > 0:
+        return min(max(a - gradient / curvature, 0.0), upper)
+    return upper  # an instance that w cannot move, in a problem without ridge, only tells its loss
+
+
+@helper()
 def sweep(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace, active: int) -> Any:
     """Improve each active a_i in turn; those that hardly want to move are active no more.
 
@@ -138,22 +156,15 @@ def sweep(instances: Instances, squares: Array, problem: DualProblem, space: Dua
     for s in range(np.uint64(active)):
         i = order[s]
         y, a = np.float64(sign[i]), alpha[i]
-        gradient = y * (product(instances, i, w) + bias * w[last]) - 1 + problem.ridge * a
-        if a == 0:
-            gradient = min(gradient, 0.0)
-        elif a == problem.upper:
-            gradient = max(gradient, 0.0)
+        gradient = project(y * (product(instances, i, w) + bias * w[last]) - 1 + problem.ridge * a, a, problem.upper)
         largest, least = max(largest, gradient), min(least, gradient)
         if abs(gradient) <= still:
             continue
         order[kept] = i
         kept += np.uint64(1)
-        curvature = squares[i] + bias * bias + problem.ridge
-        # An instance that w cannot move, in a problem without ridge, only tells its loss.
-        target = min(max(a - gradient / curvature, 0.0), problem.upper) if curvature > 0 else problem.upper
-        alpha[i] = target
-        add_instance(instances, i, (target - a) * y, w)
-        w[last] += (target - a) * y * bias
+        alpha[i] = best_dual(a, gradient, squares[i] + bias * bias + problem.ridge, problem.upper)
+        add_instance(instances, i, (alpha[i] - a) * y, w)
+        w[last] += (alpha[i] - a) * y * bias
     return np.int64(kept), largest, least
 
 

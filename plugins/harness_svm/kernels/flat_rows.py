@@ -11,7 +11,7 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
 from harness.sdk.kernels.scoring import score
-from harness_svm.kernels.class_tree import ClassTree
+from harness_svm.kernels.class_tree import OrderedTree
 from harness_svm.kernels.flat_sweeps import decide
 from harness_svm.kernels.structured import (
     BLOCK,
@@ -33,7 +33,7 @@ def sweep_flat_rows(
     squares: Array,
     labels: Array,
     order: Array,
-    tree: ClassTree,
+    tree: OrderedTree,
     goal: Goal,
     rows: Rows,
     duals: Rows,

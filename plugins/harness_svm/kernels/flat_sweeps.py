@@ -21,7 +21,7 @@ from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
 from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
 from harness.sdk.kernels.rows import Rows, has_room
 from harness.sdk.kernels.topk import BLOCK_CLASSES, highest
-from harness_svm.kernels.class_tree import ClassTree
+from harness_svm.kernels.class_tree import OrderedTree
 from harness_svm.kernels.matrix import move_densely, score_densely
 from harness_svm.kernels.structured import (
     BLOCK,
@@ -169,7 +169,7 @@ def sweep_flat(
     squares: Array,
     labels: Array,
     order: Array,
-    tree: ClassTree,
+    tree: OrderedTree,
     goal: Goal,
     W: Array,
     duals: Rows,

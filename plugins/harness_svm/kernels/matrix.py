@@ -42,3 +42,12 @@ def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -
         change = moves.changes[c]
         for j in range(lo, hi):
             W[np.uint32(instances.indices[j]), c] += np.float64(instances.data[j]) * change
+
+
+@helper()
+def move_range(W: Array, instances: Instances, i: Any, changes: Array, lo: Any, hi: Any) -> None:
+    """W[f, c] += x_f change_c for the classes from lo to hi - 1, which are side by side."""
+    for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
+        f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
+        for c in range(lo, hi):
+            W[f, c] += x * changes[c]

@@ -7,7 +7,6 @@ no parallel code to compile.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.threads import in_threads, stretches
-from harness_svm.kernels.dense_dual import move_over_densely, solve_densely
+from harness_svm.kernels.dense_dual import MACHINES, SideBySide, side_by_side, solve_together
 from harness_svm.kernels.dual import DualProblem, DualSpace, empty_dual_space, move_over, solve
 
 STRETCHES_PER_THREAD = 8
@@ -49,31 +48,16 @@ def train_one_vs_rest(
     All start where a machine without any instance of its own ends: in few sweeps, for most differ little from it.
     Whatever the number of threads, the outcome is the same.
     """
-    examples, features = _arranged(instances, n_features)
-    job = _Job(examples, _by_class(labels, n_classes), problem, seed, prune)
-    start = job.start(n_features)
-    shares = stretches(n_classes, per_thread=STRETCHES_PER_THREAD)
-    found = list(itertools.chain(*in_threads(lambda share: job.train(share, start), shares)))
-    return _collect(found, features)
-
-
-class _Examples(NamedTuple):
-    """Instances, sparse or dense, with what solves their problems."""
-
-    given: Instances | Vectors
-    squares: NDArray[np.float64]
-    solve: Callable[..., int]
-    move_over: Callable[..., None]
-
-
-def _arranged(instances: Instances | Vectors, n_features: int) -> tuple[_Examples, NDArray[np.int64]]:
-    """The instances as they are trained on, and which feature is in each place: of sparse ones the frequent first."""
+    members = _by_class(labels, n_classes)
+    job: _SparseJob | _DenseJob
     if isinstance(instances, np.ndarray):
-        squares = np.einsum("ij,ij->i", instances, instances, dtype=np.float64)
-        return _Examples(frozen(instances), squares, solve_densely, move_over_densely), np.arange(n_features)
-    features = by_frequency(instances, n_features)
-    arranged = renamed(instances, places_of(features))
-    return _Examples(arranged, square_lengths(arranged), solve, move_over), features
+        features, height = np.arange(n_features), MACHINES
+        job = _DenseJob(frozen(instances), members, problem, seed, prune)
+    else:
+        features, height = by_frequency(instances, n_features), 1
+        job = _SparseJob(renamed(instances, places_of(features)), n_features, members, problem, seed, prune)
+    shares = stretches(n_classes, least=height, per_thread=STRETCHES_PER_THREAD)
+    return _collect(list(itertools.chain(*in_threads(job.train, shares))), features)
 
 
 def _by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
@@ -92,40 +76,82 @@ class _Machine(NamedTuple):
     sweeps: int
 
 
-class _Job:
+class _SparseJob:
     """What all machines of one training share."""
 
     def __init__(
-        self, examples: _Examples, members: list[NDArray[np.int64]], problem: DualProblem, seed: int, prune: float
+        self,
+        instances: Instances,
+        n_features: int,
+        members: list[NDArray[np.int64]],
+        problem: DualProblem,
+        seed: int,
+        prune: float,
     ) -> None:
-        self.examples, self.members, self.problem = examples, members, problem
+        self.instances, self.members, self.problem = instances, members, problem
         self.seed, self.prune = seed, prune
+        self.squares = square_lengths(instances)
+        self.begun = empty_dual_space(self.squares.size, n_features)
+        self.begun.random[0] = _state(seed, 0)
+        solve(instances, self.squares, problem, self.begun)
 
-    def start(self, n_features: int) -> DualSpace:
-        """A machine that has no instance of its own."""
-        space = empty_dual_space(self.examples.squares.size, n_features)
-        space.random[0] = _state(self.seed, 0)
-        self._solve(space)
-        return space
-
-    def _solve(self, space: DualSpace) -> int:
-        return self.examples.solve(self.examples.given, self.examples.squares, self.problem, space)
-
-    def train(self, share: slice, start: DualSpace) -> list[_Machine]:
+    def train(self, share: slice) -> list[_Machine]:
         """The machines of some classes, one after the other in one space."""
-        space = empty_dual_space(start.alpha.size, start.w.size - 1)
-        return [self._train_one(c, start, space) for c in range(share.start, share.stop)]
+        space = empty_dual_space(self.squares.size, self.begun.w.size - 1)
+        return [self._train_one(c, space) for c in range(share.start, share.stop)]
 
-    def _train_one(self, c: int, start: DualSpace, space: DualSpace) -> _Machine:
+    def _train_one(self, c: int, space: DualSpace) -> _Machine:
         own, bias = self.members[c], self.problem.bias
-        space.w[:], space.alpha[:] = start.w, start.alpha
+        space.w[:], space.alpha[:] = self.begun.w, self.begun.alpha
         space.random[0] = _state(self.seed, c + 1)
-        self.examples.move_over(self.examples.given, own, bias, space)
-        sweeps = self._solve(space)
+        move_over(self.instances, own, bias, space)
+        sweeps = solve(self.instances, self.squares, self.problem, space)
         space.sign[own] = -1
-        weights = space.w[:-1]
-        kept = np.flatnonzero(np.abs(weights) > self.prune)
-        return _Machine(c, kept.astype(np.int32), weights[kept].astype(np.float32), float(space.w[-1] * bias), sweeps)
+        return _machine(c, space.w, bias, self.prune, sweeps)
+
+
+class _DenseJob:
+    """The same for dense rows, where some machines are trained side by side."""
+
+    def __init__(
+        self, X: Vectors, members: list[NDArray[np.int64]], problem: DualProblem, seed: int, prune: float
+    ) -> None:
+        self.X, self.members, self.problem = X, members, problem
+        self.seed, self.prune = seed, prune
+        self.squares = frozen(np.einsum("ij,ij->i", X, X, dtype=np.float64))
+        self.begun = side_by_side(1, *X.shape)
+        self.begun.random[0] = _state(seed, 0)
+        solve_together(X, self.squares, problem, self.begun)
+
+    def train(self, share: slice) -> list[_Machine]:
+        """The machines of some classes, always the same ones side by side, however many threads there are."""
+        found = []
+        for first in range(share.start, share.stop, MACHINES):
+            found += self._train_some(range(first, min(first + MACHINES, share.stop)))
+        return found
+
+    def _train_some(self, classes: range) -> list[_Machine]:
+        space = side_by_side(len(classes), *self.X.shape)
+        space.w[:], space.alpha[:] = self.begun.w, self.begun.alpha
+        space.random[0] = _state(self.seed, classes.start + 1)
+        for m, c in enumerate(classes):
+            self._move_over(self.members[c], m, space)
+        solve_together(self.X, self.squares, self.problem, space)
+        bias, prune = self.problem.bias, self.prune
+        return [_machine(c, space.w[m], bias, prune, int(space.sweeps[m])) for m, c in enumerate(classes)]
+
+    def _move_over(self, own: NDArray[np.int64], m: int, space: SideBySide) -> None:
+        """These rows belong to the class of machine m: what they did to its weights as rows of the rest is undone."""
+        undone = space.alpha[own, m]
+        space.w[m, :-1] += undone @ self.X[own].astype(np.float64)
+        space.w[m, -1] += undone.sum() * self.problem.bias
+        space.alpha[own, m], space.sign[own, m] = 0.0, 1
+
+
+def _machine(c: int, w: Array, bias: float, prune: float, sweeps: int) -> _Machine:
+    weights = w[:-1]
+    kept = np.flatnonzero(np.abs(weights) > prune)
+    return _Machine(c, kept.astype(np.int32), weights[kept].astype(np.float32), float(w[-1] * bias), sweeps)
 
 
 def _state(seed: int, number: int) -> np.uint64:

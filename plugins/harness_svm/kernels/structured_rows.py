@@ -11,7 +11,8 @@ from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
 from harness.sdk.kernels.scoring import score
-from harness_svm.kernels.class_tree import ClassTree, sum_subtrees
+from harness_svm.kernels.class_tree import OrderedTree, come_down, sum_subtrees
+from harness_svm.kernels.member_steps import forget_shift, improve
 from harness_svm.kernels.structured import (
     BLOCK,
     DUALS,
@@ -21,8 +22,6 @@ from harness_svm.kernels.structured import (
     Block,
     Goal,
     fetch_duals,
-    improve,
-    judge,
     put_duals_back,
     set_gradients,
 )
@@ -34,7 +33,7 @@ def sweep_tree_rows(
     squares: Array,
     labels: Array,
     order: Array,
-    tree: ClassTree,
+    tree: OrderedTree,
     goal: Goal,
     rows: Rows,
     duals: Rows,
@@ -52,10 +51,13 @@ def sweep_tree_rows(
         y = np.uint32(labels[i])
         score(rows, instances, i, zeros, block.scores)
         sum_subtrees(tree, block.scores, block.sums)
-        judge(tree, y, goal.slack, block)
-        set_gradients(tree, y, block)
+        come_down(tree, block.sums, block.totals)
+        for c in range(np.uint32(block.scores.size)):
+            block.scores[c] = tree.scale[c] * block.totals[tree.leaf[c]]
+        set_gradients(tree, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
         violations[i], size, n = improve(tree, y, squares[i], goal, near, block, size, moves)
+        forget_shift(tree, block.shift, moves, n)
         if not move_all(rows, instances, i, moves, n):
             put_duals_back(duals, np.uint32(i), block, size, False)
             forget(moves, n)

@@ -1,26 +1,29 @@
 """Sweeps of the support vector machines that train all classes at once, and ranking by what they learned.
 
-The weights u_y (see `structured`) are kept in a matrix, features x classes; `structured_rows` is for those that are too
-many.
+The vectors v_y that score the classes (see `structured`) are kept in a matrix, features x classes, and the weights u_y
+are summed up from the duals at the end; `structured_rows` is for those that are too many.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import float64, int32, int64
+from numba import boolean, float64, int32, int64
 from numpy.typing import NDArray
 
 from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
+from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
 from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.moves import MOVES, Moves, forget
+from harness.sdk.kernels.moves import MOVES, Moves, forget, plan_move
 from harness.sdk.kernels.prefetching import fetch_instance, fetch_row
 from harness.sdk.kernels.rows import FROZEN_ROWS, Rows, freeze, has_room
 from harness.sdk.kernels.scoring import score, squared_norm
 from harness.sdk.kernels.signatures import INSTANCES
 from harness.sdk.kernels.topk import fill_top_k
-from harness_svm.kernels.class_tree import CLASS_TREE, ClassTree, come_down, sum_subtrees
-from harness_svm.kernels.matrix import move_densely, score_densely
+from harness_svm.kernels.class_tree import CLASS_TREE, ORDERED_TREE, ClassTree, OrderedTree, come_down, sum_subtrees
+from harness_svm.kernels.matrix import move_densely, move_range, score_densely
+from harness_svm.kernels.member_steps import forget_shift, improve, line_up
 from harness_svm.kernels.structured import (
     BLOCK,
     DUALS,
@@ -31,11 +34,25 @@ from harness_svm.kernels.structured import (
     Goal,
     empty_block,
     fetch_duals,
-    improve,
-    judge,
     put_duals_back,
     set_gradients,
 )
+
+
+@helper()
+def move_branches(
+    W: Array, instances: Instances, i: Any, tree: OrderedTree, shift: Array, moves: Moves, n: int
+) -> None:
+    """W[f, c] += x_f shift_c for all classes in the branches of those that move, and none is shifted any more."""
+    for m in range(np.uint32(n)):
+        top = tree.top[moves.classes[m]]
+        lo, hi = np.uint64(tree.first[top]), np.uint64(tree.end[top])
+        if not moves.marked[lo]:
+            moves.marked[lo] = True
+            move_range(W, instances, i, shift, lo, hi)
+    for m in range(np.uint32(n)):
+        moves.marked[tree.first[tree.top[moves.classes[m]]]] = False
+    forget_shift(tree, shift, moves, n)
 
 
 @kernel(int64(*GIVEN, writes(float64, 2), DUALS, BLOCK, MOVES, writes(float64)), **LEAN)
@@ -44,7 +61,7 @@ def sweep_matrix(
     squares: Array,
     labels: Array,
     order: Array,
-    tree: ClassTree,
+    tree: OrderedTree,
     goal: Goal,
     W: Array,
     duals: Rows,
@@ -64,15 +81,42 @@ def sweep_matrix(
         fetch_row(duals, order, done)
         y = np.uint32(labels[i])
         score_densely(W, instances, i, block.scores)
-        sum_subtrees(tree, block.scores, block.sums)
-        judge(tree, y, goal.slack, block)
-        set_gradients(tree, y, block)
+        set_gradients(tree, y, squares[i], goal.slack, block)
         size = fetch_duals(duals, np.uint32(i), block)
         violations[i], size, n = improve(tree, y, squares[i], goal, IDLE * goal.tolerance, block, size, moves)
-        move_densely(W, instances, i, moves, n)
+        move_branches(W, instances, i, tree, block.shift, moves, n)
         put_duals_back(duals, np.uint32(i), block, size, violations[i] > IDLE * goal.tolerance)
         forget(moves, n)
     return order.size
+
+
+@kernel(int64(INSTANCES, reads(int32), ORDERED_TREE, boolean, DUALS, BLOCK, MOVES, writes(float64, 2)), **LEAN)
+def sum_up(
+    instances: Instances,
+    labels: Array,
+    tree: OrderedTree,
+    slack: bool,
+    duals: Rows,
+    block: Block,
+    moves: Moves,
+    u: Array,
+) -> int:
+    """Add to u, features x classes, what follows from the duals: u_c += r_c (coefficient of c in i) x_i. Gives 0."""
+    for i in range(labels.size):
+        y = np.uint32(labels[i])
+        size = fetch_duals(duals, np.uint32(i), block)
+        line_up(tree, y, slack, block, size)
+        gain, n = 0.0, 0
+        for m in range(size):
+            c = block.members[m]
+            amount = block.rate[m] * block.beta[c]
+            gain += amount
+            n = plan_move(moves, n, c, -tree.scale[c] * amount)
+        n = plan_move(moves, n, y, tree.scale[y] * gain)
+        move_densely(u, instances, i, moves, n)
+        put_duals_back(duals, np.uint32(i), block, size, False)
+        forget(moves, n)
+    return 0
 
 
 def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:

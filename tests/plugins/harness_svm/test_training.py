@@ -18,7 +18,7 @@ from harness_svm import crammer_singer, hierarchical, objective
 from harness_svm.hierarchical import grow
 from harness_svm.hierarchy import from_taxonomy
 from harness_svm.kernels.structured import Goal, empty_block, left_over
-from harness_svm.objective import dual_objective, squared_length
+from harness_svm.objective import squared_length
 from harness_svm.training import Training
 
 FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
@@ -45,7 +45,7 @@ class Reference:
     def beta(self, training):
         edges = as_edges(training.duals)
         beta = np.zeros((len(self.y), self.L.shape[0]))
-        beta[edges.features, edges.classes] = edges.weights
+        beta[edges.features, training.order[edges.classes]] = edges.weights
         return beta
 
     def w(self, beta):
@@ -65,6 +65,13 @@ class Reference:
     def primal(self, beta):
         w = self.w(beta)
         return float((w**2).sum() / 2 + self.goal.C * np.maximum(0, self.gradient(w).max(axis=1)).sum())
+
+
+def weights_of(training):
+    """The vectors of the classes, features x classes, in the order of the data."""
+    W = np.zeros((training.n_features, training.tree.leaf.size))
+    W[np.ix_(training.features, training.order)] = training.class_weights()
+    return W
 
 
 def started(
@@ -119,12 +126,12 @@ def test_the_dual_never_decreases_and_the_weights_follow_from_the_duals(data, tr
         found.append(reference.dual(beta))
         parent, leaf = training.tree.parent, training.tree.leaf
         u = np.zeros((parent.size, X.shape[1]))
-        u[leaf[:, np.newaxis], training.features] = training.weights.T
+        u[leaf] = weights_of(training).T
         for z in range(parent.size - 1, 0, -1):  # a parent's vector is the sum of its children's
             u[parent[z]] += u[z]
         assert_allclose(u[1:], reference.w(beta)[1:], atol=1e-9)
         # With paths of one length all r_y are equal, and this is the sum over the top-level nodes.
-        assert_allclose((training.weights / training.tree.scale).sum(axis=1), 0, atol=1e-9)
+        assert_allclose((weights_of(training) / training.tree.scale).sum(axis=1), 0, atol=1e-9)
     assert np.all(np.diff(found) >= -1e-9)
 
 
@@ -145,7 +152,7 @@ def test_the_dual_that_is_measured_is_that_of_the_definition(data, tree, seed, s
         training.run(np.random.default_rng(0), 1)
     training.sweep(np.random.default_rng(1).permutation(40))
     expected = reference.dual(reference.beta(training))
-    found = dual_objective(training.duals, training.weights, training.labels, training.tree)
+    found = training.objective()
     assert found == pytest.approx(expected, rel=1e-4 if sparse else 1e-9)
     assert len(training.objectives) == 1
     assert training.objectives[0] <= found + 1e-4 * abs(found)
@@ -155,9 +162,10 @@ def test_blocks_of_weights_give_the_same_length(data, tree, monkeypatch):
     X, y = data(n=60)
     training, _ = started(X, y, tree)
     training.run(np.random.default_rng(0), 1000)
-    whole = squared_length(training.weights, training.tree)
+    weights = training.class_weights()
+    whole = squared_length(weights, training.ordered)
     monkeypatch.setattr(objective, "BLOCK_NUMBERS", 40)
-    assert squared_length(training.weights, training.tree) == pytest.approx(whole, rel=1e-12)
+    assert squared_length(weights, training.ordered) == pytest.approx(whole, rel=1e-12)
 
 
 def test_classes_that_tie_with_the_level_do_not_keep_it_moving():
@@ -190,6 +198,30 @@ def test_short_rows_that_contradict_each_other_come_to_an_end(weights, seed, C):
     lead = scores[np.arange(len(y)), own][:, np.newaxis] - scores
     losses = np.where(np.arange(W.shape[1]) == own[:, np.newaxis], 0, 1 - lead).max(axis=1)
     gap = (W**2).sum() / 2 + C * np.maximum(0, losses).sum() - fitted.dual_[-1]
+    assert -1e-3 <= gap <= C * tol * len(y)  # a row within tol adds at most C tol to it
+
+
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.3, 1.0]), rescaling=st.sampled_from(["slack", "margin"]))
+def test_short_rows_that_contradict_each_other_come_to_an_end_along_a_tree_too(weights, seed, C, rescaling):
+    X, y = noisy_titles(seed)
+    y = np.unique(y, return_inverse=True)[1]
+    classes = int(y.max()) + 1
+    groups = np.arange(classes) % 10  # each class below one of ten nodes, which are below the root
+    taxonomy = Taxonomy(np.array([-1, *[0] * 10, *(1 + groups)]), 11 + np.arange(classes))
+    tol = 0.1
+    fitted = hierarchical.HSVM(C=C, tol=tol, rescaling=rescaling, max_sweeps=300, trace=True, random_state=0)
+    fitted.fit(X, y, taxonomy=taxonomy)
+    assert fitted.sweeps_ < 300
+    assert np.all(np.diff(fitted.dual_) >= -1e-9 * fitted.dual_[-1])
+    u = weights(fitted)
+    below = u @ (groups[:, np.newaxis] == np.arange(10))  # the vectors of the ten nodes
+    scores = X.astype(np.float64) @ ((u + below[:, groups]) / np.sqrt(2))
+    costs = np.where(np.arange(classes) == y[:, np.newaxis], 0.0, 2.0 - (groups == groups[y][:, np.newaxis]))
+    lead = scores[np.arange(len(y)), y][:, np.newaxis] - scores
+    losses = (costs * (1 - lead) if rescaling == "slack" else costs - lead).max(axis=1)
+    length = (u**2).sum() + (below**2).sum()
+    gap = length / 2 + C * np.maximum(0, losses).sum() - fitted.dual_[-1]
     assert -1e-3 <= gap <= C * tol * len(y)  # a row within tol adds at most C tol to it
 
 
@@ -229,7 +261,21 @@ def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack, flat):
     found = as_edges(sparse.index(0.0))
     W = np.zeros(dense.weights.shape)
     W[found.features, found.classes] = found.weights
-    assert_allclose(W[dense.features], dense.weights, atol=2e-3)
+    assert_allclose(W, weights_of(dense), atol=2e-3)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_the_index_has_the_weights_of_the_classes_by_their_own_numbers(data, tree, sparse):
+    X, y = data(4)
+    training, reference = started(X, y, tree, sparse=sparse)
+    training.run(np.random.default_rng(0), 1000)
+    w = reference.w(reference.beta(training))
+    found = as_edges(training.index(0.0))
+    W = np.zeros((X.shape[1], 6))
+    W[found.features, found.classes] = found.weights
+    below = reference.L.T > 0
+    sums = np.array([W[:, below[z]].sum(axis=1) for z in range(1, len(w))])
+    assert_allclose(sums, w[1:], atol=1e-5)  # a node's vector is the sum of those of the classes below it
 
 
 @pytest.mark.parametrize("flat", [True, False])

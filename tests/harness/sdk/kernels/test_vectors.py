@@ -10,7 +10,14 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from harness.sdk.kernels import vectors
-from harness.sdk.kernels.density import FEWEST_ROWS, LEAST_WEIGHTS, RANKED_ROWS, dense_rows, pays_as_dense
+from harness.sdk.kernels.density import (
+    COUNTED_VALUES,
+    FEWEST_ROWS,
+    LEAST_WEIGHTS,
+    RANKED_ROWS,
+    dense_rows,
+    pays_as_dense,
+)
 from harness.sdk.kernels.edges import as_rows, check_edges
 from harness.sdk.kernels.vectors import BLOCK_ROWS, as_matrix, matrix_edges, rank_vectors, row_blocks, score_vectors
 
@@ -31,6 +38,27 @@ def test_rows_are_dense_where_they_are_enough_with_few_zeros_and_weights_enough(
     assert pays_as_dense(kind(thin), enough)
     for scale, within in ((1e11, True), (1e13, False), (1e-11, True), (-1e13, False), (1e-13, False)):
         assert pays_as_dense(kind(full * np.float32(scale)), enough) == within
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_zeros_are_counted_in_all_blocks(kind):
+    X = np.zeros((4 * COUNTED_VALUES // 64, 64), np.float32)
+    X[-len(X) // 4 :] = 1  # a quarter, in the last block alone
+    assert pays_as_dense(kind(X), 64)
+    X[-1, 0] = 0
+    assert not pays_as_dense(kind(X), 64)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_with_a_value_that_is_no_finite_number_are_not_taken_as_dense(value):
+    X = np.ones((FEWEST_ROWS, 64), np.float32)
+    X[-1, -1] = value
+    assert not pays_as_dense(X, 64)
+
+
+def test_a_row_whose_scores_are_all_zero_is_ranked_unless_it_is_empty():
+    X, matrix = np.array([[1, -1], [0, 0]], np.float32), np.ones((2, 3), np.float32)
+    assert rank_vectors(matrix, X, np.zeros(3), 2).tolist() == [[0, 1], [-1, -1]]
 
 
 def test_rows_without_a_zero_are_not_copied_and_nobody_may_write_to_them():

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from harness_svm.kernels.class_tree import alike, as_tree, come_down, sum_subtrees
+from harness_svm.kernels.class_tree import (
+    alike,
+    as_tree,
+    come_down,
+    cost_beyond,
+    in_order,
+    last_in_common,
+    sum_subtrees,
+)
 from svm_definitions import random_hierarchy
 
 seeds = st.integers(0, 2**32 - 1)
@@ -51,3 +60,30 @@ def test_a_class_without_any_weight_on_its_path_scores_nothing():
     tree = as_tree(np.array([0, 0, 0]), np.array([1, 2]), np.array([0.0, 4.0, 0.0]), nothing, nothing)
     assert tree.scale.tolist() == [0.5, 0.0]
     assert alike(tree, np.uint32(0), np.uint32(1)) == 0
+
+
+@given(seed=seeds)
+def test_in_the_order_of_the_tree_the_classes_below_a_node_are_side_by_side(seed):
+    hierarchy = random_hierarchy(seed)
+    order, tree = in_order(hierarchy.kernel_tree())
+    on = hierarchy.on_path()[order]
+    on[:, 0] = True  # all classes are below the root
+    assert sorted(order.tolist()) == list(range(7))
+    for z in range(tree.parent.size):
+        assert np.flatnonzero(on[:, z]).tolist() == list(range(tree.first[z], tree.end[z]))
+    tops = np.flatnonzero(hierarchy.parent == 0)[1:]
+    for c in range(7):
+        assert tree.top[c] in tops
+        assert on[c, tree.top[c]]
+    assert_allclose(tree.entered, (on[:, 1:] * hierarchy.false[1:]).sum(axis=1))
+
+
+@given(seed=seeds)
+def test_what_lies_beyond_the_last_node_in_common_is_what_a_mistake_costs(seed):
+    hierarchy = random_hierarchy(seed)
+    order, tree = in_order(hierarchy.kernel_tree())
+    expected = hierarchy.costs()[order][:, order]
+    for y in range(7):
+        for c in range(7):
+            last = last_in_common(tree, np.uint32(y), np.uint32(c))
+            assert cost_beyond(tree, np.uint32(y), np.uint32(c), last) == pytest.approx(expected[y, c])

@@ -37,7 +37,7 @@ def test_it_does_what_the_matrix_does_where_no_class_is_kept_out(seed):
         matrix.visit(i)
         index.visit(i)
     assert_allclose(index.b(), matrix.b(), atol=1e-4)
-    assert_allclose(index.u(), matrix.u(), atol=1e-4)
+    assert_allclose(index.kept(), matrix.kept(), atol=1e-4)
 
 
 def test_new_duals_must_be_worth_it():

@@ -89,7 +89,7 @@ def test_a_row_without_features_gives_all_of_c_to_some_other_class_and_moves_not
     sweeps = Sweeps(Structured(X, y, flat_hierarchy(3), 2.5, False), sweep_flat, sparse=False)
     assert sweeps.visit(0, 1, 0) == 3
     assert sweeps.b().tolist() == [[0, 2.5, 0], [2.5, 0, 0]]
-    assert not sweeps.u().any()
+    assert not sweeps.kept().any()
     assert sweeps.violations.tolist() == [0, 1]  # nothing was left to do the second time
 
 
@@ -99,7 +99,7 @@ def test_a_row_that_is_near_its_optimum_rests(seed):
     sweeps = Sweeps(problem(seed), sweep_flat, sparse=False, tolerance=1e9)
     assert sweeps.visit(*range(12)) == 12
     assert not sweeps.b().any()
-    assert not sweeps.u().any()
+    assert not sweeps.kept().any()
 
 
 @pytest.mark.parametrize(("tolerance", "moves"), [(0.9 / IDLE, True), (1.1 / IDLE, False)])
