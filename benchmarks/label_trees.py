@@ -39,7 +39,7 @@ COLUMNS = "| data | rows | classes | learner | train | a row | R1 | R5 | train, 
 HEAD = f"""# Speed and accuracy of label trees and shortlists
 
 Written by `python benchmarks/label_trees.py`; do not edit by hand. Processor time of one thread, the best of some runs;
-ranking {DEPTH} deep. Ours have their defaults, but that `shortlist` has 20 candidates and `label-tree` a fanout of 4, as
+ranking {DEPTH} deep. Ours have their defaults, but `shortlist` has 20 candidates and `label-tree` a fanout of 4, as
 they had when this page began. R1 and R5: the share of test rows with a true class in the first place, and among the
 first five. Ratios: the time of the fastest other tool over ours, so that above 1 it takes longer. Aims, at no lower R1
 and R5: `label-tree` 1.5 for training and 3 for ranking, `shortlist` 2 and 5.

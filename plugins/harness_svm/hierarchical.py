@@ -21,7 +21,13 @@ from harness_svm.kernels.structured_sweeps import rank_by_tree, sum_up, sweep_ma
 from harness_svm.objective import share_of_duals
 from harness_svm.training import Kernels, begin
 
-TREE_KERNELS = Kernels(sweep_matrix, "harness_svm.kernels.structured_rows:sweep_tree_rows", sum_up)
+TREE_KERNELS = Kernels(
+    sweep_matrix,
+    "harness_svm.kernels.structured_rows:sweep_tree_rows",
+    sum_up,
+    most_repeats=10,
+    worth_repeating=0.05,  # many rows are never far from right, and a few hold up the others
+)
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")

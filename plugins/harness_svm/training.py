@@ -26,9 +26,6 @@ from harness_svm.objective import dual_objective
 
 FOCUS = 0.2
 """Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
-WORTH_REPEATING = 0.05
-"""The others wait for the next sweep over all rows: those that are wrong by a smaller share of the worst."""
-MOST_REPEATS = 10
 
 
 class Kernels(NamedTuple):
@@ -39,6 +36,10 @@ class Kernels(NamedTuple):
     """"module:function", compiled for those few who need it."""
     sum_up: Callable[..., int] | None = None
     """Along trees: what makes the weights of the classes from the duals, since the matrix holds other vectors."""
+    most_repeats: int = 5
+    """How often rows that move are gone through again before the next sweep over all rows."""
+    worth_repeating: float = 0.0
+    """The others wait for that sweep: those that are wrong by a smaller share of what the worst is."""
 
     def load_sparse(self) -> Callable[..., int]:
         module, _, name = self.sparse.partition(":")
@@ -113,9 +114,9 @@ class Training:
             worst = self.violations.max(initial=0.0)
             if worst <= tolerance:
                 return number
-            bar = max(IDLE * tolerance, WORTH_REPEATING * worst)
+            bar = max(IDLE * tolerance, self.kernels.worth_repeating * worst)
             active = np.flatnonzero(self.violations > bar)
-            for _ in range(MOST_REPEATS):
+            for _ in range(self.kernels.most_repeats):
                 self.sweep(random.permutation(active))
                 if self.violations[active].max() <= max(FOCUS * worst, tolerance / 2):
                     break
