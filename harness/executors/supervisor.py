@@ -77,6 +77,8 @@ def _see_through(channel: socket.socket, job: Job, folder: str) -> None:
     watch = _Watch(channel, bell, results, output, child, job, started)
     killed = watch.until_end()
     bell.take_down()
+    if watch.exit_code is None:
+        watch.look_for_the_last_time()
     _kill_group(child)
     try:
         if killed == "abandoned":
@@ -166,6 +168,14 @@ class _Watch:
         # The quick sum counts a page once for each process that has it; ask more closely before killing.
         self.held_bytes = SYSTEM.own_bytes(below, shared_bytes)
         return self.held_bytes > self.memory_bytes
+
+    def look_for_the_last_time(self) -> None:
+        """Have all stand still and see what they hold: what was made since the last look is theirs too."""
+        for _ in range(2):  # the second time for what was started meanwhile
+            for pid in SYSTEM.all_below(os.getpid()):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGSTOP)
+        self.shared.look(SYSTEM.all_below(os.getpid()))
 
     def drain(self) -> None:
         """Pass on what is still in the pipes; a left-over process may hold them open, so never wait for their end."""

@@ -276,6 +276,16 @@ def leave_shared_memory(payload, send):
     return {}, None
 
 
+def keep_making_shared_memory(payload, send):
+    """Makes one file there after the other and holds them all, until it is killed."""
+    held = []
+    while True:
+        held.append(open(f"/dev/shm/{payload['prefix']}-{len(held)}", "wb"))  # noqa: SIM115 (held on purpose)
+        held[-1].write(bytes(1000))
+        held[-1].flush()
+        time.sleep(0.002)
+
+
 def write_to_shared_memory(payload, send):
     """Writes to a file there without ever mapping it: no process grows by it."""
     with open(f"/dev/shm/{payload['file']}", "wb") as file:

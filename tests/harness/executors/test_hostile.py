@@ -124,6 +124,13 @@ def test_shared_memory_that_a_job_leaves_is_removed(shared, seconds, limit, stat
     assert not (SHARED / end.phase).exists()
 
 
+def test_shared_memory_that_a_job_makes_up_to_the_moment_it_is_killed_is_removed(shared):
+    prefix = f"made-by-a-job-{os.getpid()}"
+    end = run(shared, "keep_making_shared_memory", prefix=prefix, timeout=3.0)
+    assert end.status == "timeout"
+    assert list(SHARED.glob(f"{prefix}-*")) == []
+
+
 def test_shared_memory_of_others_is_left_alone(shared):
     others = SHARED / f"not-the-jobs-{os.getpid()}"
     try:
