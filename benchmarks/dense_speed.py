@@ -59,8 +59,8 @@ What limits `oaa`: its sparse kernel goes through a matrix of all weights alread
 the BLAS does better. The product alone takes half of the time of a pass.
 
 On `digits` rows that come as an array are made sparse first, and the time of that counts. On `isolet`, with 26 classes,
-the product takes as long as what is beside it: to find the largest value, by which all are known to be finite, and the
-five best classes.
+the product is the smaller part of a ranking: beside it the largest value is looked for, by which all are known to be
+finite, and the five best classes, block by block.
 
 Measured on {machine}."""
 MEMORY_CHILD = """
