@@ -1,15 +1,28 @@
-"""Nothing of a job is left: its processes are killed, its folder is removed."""
+"""Nothing of a job is left: its processes are killed, its folder is removed.
+
+A folder is named after the supervisor that made it, so that whoever has to clean up behind a killed one finds it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import stat
+import tempfile
 import time
 
 from harness.system import SYSTEM
+
+RUN = secrets.token_hex(8)
+"""The same in a server and in all that it forks, and different in every other run."""
+
+
+def folder_of(supervisor: int) -> str:
+    """The folder for the temporary files of the job that this process supervises, or would."""
+    return os.path.join(tempfile.gettempdir(), f"harness-trial-{RUN}-{supervisor}")
 
 
 def kill(pid: int) -> None:

@@ -9,7 +9,8 @@ first use, it runs the caller's main module again in every child, and it has no 
 A process with threads must not fork (numba's and OpenMP's pools hang in the child), so each preloaded module is
 checked for having started none.
 
-What a supervisor leaves behind that was killed becomes the server's, which kills it and removes the job's folder.
+What a supervisor leaves behind that was killed becomes the server's, which kills it and removes the job's folder. A
+supervisor whose own server was killed becomes the first one's, and sees its job through.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ import importlib
 import json
 import logging
 import os
-import secrets
 import selectors
 import socket
 import sys
-import tempfile
+import time
 from typing import NoReturn
 
 from harness.executors import frames
 from harness.executors.bell import Bell
-from harness.executors.cleaning import kill_tree, reap, remove_folder
+from harness.executors.cleaning import folder_of, kill_tree, reap, remove_folder
 from harness.executors.supervisor import supervise
 from harness.system import SYSTEM
 
+LEAVE_SECONDS, LOOK_SECONDS = 2.0, 0.005
+"""How long a server without a host waits for its supervisors to end, and how often it looks."""
 COMPILERS_LOG = "harness.sdk.kernels.compiling"
 """Where it is told, under INFO, that a kernel is compiled."""
 
@@ -92,17 +94,18 @@ def serve(control: socket.socket) -> None:
     gc.freeze()  # what is imported lives as long as the server: no job has to look through it, and so copy it
     gc.enable()
     SYSTEM.adopt_orphans()
-    _Forks(control).run()
+    forks = _Forks(control)
+    forks.run()
+    forks.see_off()
 
 
 class _Forks:
-    """What a server has forked, and the folder of each job that is still there."""
+    """What a server has forked and is still there: supervisors, and servers of groups."""
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
         self.bell = Bell()
-        self.folders: dict[int, str] = {}
-        """By supervisor; empty for a server of a group, which has none."""
+        self.known: set[int] = set()
 
     def run(self) -> None:
         """Fork whatever is asked for, and clean up behind what ends, until the host goes away."""
@@ -117,35 +120,46 @@ class _Forks:
                 elif not self._fork():
                     return
 
+    def see_off(self) -> None:
+        """Without a host all supervisors end: wait for them, since one that was killed leaves something to remove."""
+        deadline = time.monotonic() + LEAVE_SECONDS
+        self._clean_up()
+        while self.known and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
+            self._clean_up()
+
     def _fork(self) -> bool:
         """Fork a supervisor or a server of a group; whether the host is still there to ask for it."""
         message, handles, _, _ = socket.recv_fds(self.control, 1, 1)
         if not message:
             return False
-        folder = ""
-        if message == frames.FOR_JOB:
-            folder = os.path.join(tempfile.gettempdir(), f"harness-trial-{secrets.token_hex(8)}")
         pid = os.fork()
         if pid == 0:
             self.control.close()
             self.bell.take_down()
             channel = socket.socket(fileno=handles[0])
-            if folder:
-                supervise(channel, folder)
+            if message == frames.FOR_JOB:
+                supervise(channel)
             serve_group(channel)
         os.close(handles[0])
-        self.folders[pid] = folder
+        self.known.add(pid)
         return True
 
     def _clean_up(self) -> None:
-        """Take leave of what has ended; what it left behind is a child of this process that nobody knows."""
+        """Take leave of what has ended, and take care of what has lost its parent."""
         for pid in reap():
-            folder = self.folders.pop(pid, "")
-            if folder:
-                remove_folder(folder)
+            self.known.discard(pid)
+            remove_folder(folder_of(pid))
         for child in SYSTEM.children_of(os.getpid()):
-            if child not in self.folders:
-                kill_tree(child)
+            if child in self.known:
+                continue
+            if os.path.isdir(folder_of(child)):  # a supervisor whose server was killed
+                self.known.add(child)
+                continue
+            kill_tree(child)  # left behind by a job whose supervisor was killed
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+            remove_folder(folder_of(child))  # it may have been a supervisor in its first moment
 
 
 def serve_group(control: socket.socket) -> NoReturn:
@@ -165,3 +179,4 @@ if __name__ == "__main__":
         importlib.import_module(common)
     with contextlib.suppress(ConnectionError):  # the host has gone, perhaps without reading what it was told last
         serve(socket.socket(fileno=int(sys.argv[1])))
+    os._exit(0)  # nothing is left to be done, and tearing down what was imported takes long

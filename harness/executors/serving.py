@@ -23,6 +23,8 @@ MOST_STARTS, MOST_OWN_ENDS = 12, 3
 """How often a server is started that somebody kills before it serves, and one that ends by itself, which is broken."""
 LONGEST_PAUSE = 2.0
 """Seconds before it is started again: a machine that kills for want of memory may need a moment."""
+LEAVE_SECONDS = 1.0
+"""How long a server may take to leave by itself before it is killed."""
 MOST_DEATHS = 2
 """How often a server may die over the import of a module before that is taken for the module's doing."""
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -103,10 +105,12 @@ class ForkServer:
     def stop(self) -> None:
         """End the server alone: the jobs that run have their supervisors, and go on without it."""
         if self._control is not None:
+            if self._ready:
+                _wait_for_leave(self._control)
             self._control.close()
             self._control = None
         if self._process is not None:
-            self._process.kill()  # it may be in the middle of an import
+            self._process.kill()  # it may be in the middle of an import, or stopped
             self._process.wait()
         elif self.pid is not None:
             with contextlib.suppress(ProcessLookupError):
@@ -174,6 +178,15 @@ class _Unfit:
 
     module: str
     reason: str
+
+
+def _wait_for_leave(control: socket.socket) -> None:
+    """Tell a server that it is not needed any more, and give it time to clean up behind its last job."""
+    with contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_WR)
+        control.settimeout(LEAVE_SECONDS)
+        while control.recv(1 << 16):
+            pass
 
 
 def start_process(common: tuple[str, ...], threads: int, interpreter: str = sys.executable) -> Begun:

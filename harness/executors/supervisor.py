@@ -20,7 +20,7 @@ from typing import NoReturn
 from harness.executors import frames
 from harness.executors.base import Job
 from harness.executors.bell import Bell
-from harness.executors.cleaning import kill, kill_descendants, remove_folder
+from harness.executors.cleaning import folder_of, kill, kill_descendants, remove_folder
 from harness.executors.frames import ProcessEnd
 from harness.executors.inside import be_the_job
 from harness.executors.shared_memory import SharedMemory
@@ -29,14 +29,15 @@ from harness.system import SYSTEM
 OUTPUT_KEPT = 64 * 1024
 
 
-def supervise(channel: socket.socket, folder: str) -> NoReturn:
+def supervise(channel: socket.socket) -> NoReturn:
     """Read the job from the channel, see it through, report, and end this process."""
     code = 0
+    folder = folder_of(os.getpid())
     try:
+        os.mkdir(folder, 0o700)  # first of all: a server that did not fork this process knows by it what it is
         os.setsid()
         SYSTEM.adopt_orphans()
         channel.sendall(frames.pack(frames.PID, str(os.getpid()).encode()))
-        os.mkdir(folder, 0o700)
         _see_through(channel, _read_job(channel), folder)
     except (ConnectionError, EOFError):
         pass  # the host went away, and nobody is left to tell

@@ -1,5 +1,6 @@
 """When the host goes away, by its own will or killed, nothing of its jobs is left running."""
 
+import os
 import subprocess
 import sys
 import time
@@ -58,12 +59,18 @@ with LocalExecutor(Workplace({"": tuple(preload.split())}, path=(folder,))) as e
 
 
 @pytest.mark.parametrize(
-    ("name", "preload", "last"), [("leave_children_and_hang", "", "left"), ("hang", "slow_import", "started")]
+    ("name", "preload", "last"),
+    [
+        ("leave_children_and_hang", "", "left"),
+        ("leave_children_and_hang", "json", "left"),
+        ("hang", "slow_import", "started"),
+    ],
 )
-def test_a_killed_host_takes_everything_with_it(marked, folder, nothing_left, name, preload, last):
+def test_a_killed_host_takes_everything_with_it(marked, folder, nothing_left, name, preload, last, tmp_path):
     (folder / "slow_import.py").write_text("import time\ntime.sleep(1000)\n")
     command = [sys.executable, "-c", HOST, str(folder), name, preload]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as host:
+    temporary = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=temporary) as host:
         wanted = 3 if last == "left" else 1
         while wanted:
             wanted -= host.stdout.readline().strip() == last
@@ -71,3 +78,4 @@ def test_a_killed_host_takes_everything_with_it(marked, folder, nothing_left, na
         host.kill()
         _, errors = host.communicate(timeout=120)  # all who had its files have gone
     assert errors == ""
+    assert list(tmp_path.iterdir()) == []

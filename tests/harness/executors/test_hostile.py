@@ -98,6 +98,22 @@ def test_a_stopped_server_is_replaced(marked, folder, nothing_left, monkeypatch)
         assert executor.server_pids()[0] != stopped
 
 
+def test_a_job_whose_server_is_killed_is_seen_through(marked, folder, nothing_left, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with LocalExecutor(Workplace({"": ("json",)}, path=(str(folder),))) as executor:
+        run(executor, "answer", value=1)
+        first, of_group = executor.server_pids()
+
+        killer = threading.Timer(1.0, os.kill, (of_group, signal.SIGKILL))
+        killer.start()
+        end = run(executor, "sleep", seconds=3.0)
+        started, ended = end.answer
+        assert ended - started < end.seconds < 5.0  # the first time that it was run, not another
+        assert list(tmp_path.iterdir()) == []
+        assert run(executor, "answer", value=2).answer == {"got": "2"}
+        assert executor.server_pids()[0] == first
+
+
 # -- its files and its memory ----------------------------------------------------------------------------------------
 
 
@@ -114,6 +130,17 @@ def test_temporary_files_of_a_killed_job_go_with_it(shared):
     end = run(shared, "tell_place", timeout=3.0, hang=True)
     assert end.status == "timeout"
     assert not Path(end.phase).parent.exists()
+
+
+@pytest.mark.parametrize("preload", [(), ("json",)], ids=["the first server", "one of a group"])
+def test_temporary_files_of_a_last_job_that_killed_its_supervisor_are_gone_when_all_is_closed(
+    marked, folder, nothing_left, tmp_path, monkeypatch, preload
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for _ in range(10):  # it is a race: the server has to clean up before it is told to leave
+        with LocalExecutor(Workplace({"": preload}, path=(str(folder),))) as executor:
+            assert run(executor, "kill_its_supervisor").status == "crash"
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("seconds", "limit", "status"), [(0.3, 60.0, "ok"), (60.0, 3.0, "timeout")])
