@@ -115,12 +115,21 @@ def _tell_cost(leaders: Sequence[str], standing: _Standing) -> str:
     factor = _factor(standing.means[best], standing.means[cheapest])
     if best not in standing.beaten or factor < WORTH_TELLING:
         return ""
-    told = f"By {name}, {cheapest} ({standing.said(cheapest)}) is {factor:.3g} times better than {best}"
+    told = (
+        f"By {name}, {cheapest} ({standing.said(cheapest)}) is {factor:.3g} times {_ahead(standing.metric)} than {best}"
+    )
     told += f" ({standing.said(best)}"
     told += ", the least of these)" if len(leaders) > 1 else ")"
     if not standing.column.tested:
         told += ", judged by means alone"
     return f"{told}."
+
+
+def _ahead(metric: MetricSpec) -> str:
+    """What the better one is, in the word that people use of such a cost."""
+    if metric.direction == "higher":
+        return "higher"
+    return "faster" if metric.unit == "seconds" else "smaller"
 
 
 def _factor(one: float, other: float) -> float:

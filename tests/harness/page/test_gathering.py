@@ -70,7 +70,7 @@ def test_every_data_set_has_its_verdict(part):
     assert [dataset.title for dataset in part.datasets] == ["small", "large"]
     assert part.datasets[0].verdict == (
         "pa is best by R1 (0.895, 10 trials): it beats tree.",
-        "By train, tree (1.04 s) is 2 times better than pa (2.09 s).",
+        "By train, tree (1.04 s) is 2 times faster than pa (2.09 s).",
     )
     assert part.datasets[1].verdict[-1] == "bad failed in 3 of 3 trials."
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.contract import MetricSpec
 from harness.groups import group_records
 from harness.page.verdicts import tell_verdict
 from harness.stats import sign_test
@@ -72,13 +73,23 @@ def test_means_are_over_the_trials_that_all_have(make_record):
 
 def test_the_cheaper_one_is_told_with_its_factor(trials_of):
     records = [*trials_of("pa", 0.9, 4.0), *trials_of("tree", 0.5, 1.0)]
-    assert verdict(records, TRAIN)[1] == "By train, tree (1.04 s) is 4 times better than pa (4.18 s)."
+    assert verdict(records, TRAIN)[1] == "By train, tree (1.04 s) is 4 times faster than pa (4.18 s)."
+
+
+@pytest.mark.parametrize(
+    ("direction", "of_the_best", "of_the_other", "ahead"),
+    [("lower", 4.0, 1.0, "smaller"), ("higher", 1.0, 4.0, "higher")],
+)
+def test_a_cost_that_is_no_time_is_told_in_its_own_word(trials_of, direction, of_the_best, of_the_other, ahead):
+    count = MetricSpec(name="train", compute="any:where", unit="count", direction=direction)
+    records = [*trials_of("pa", 0.9, of_the_best), *trials_of("tree", 0.5, of_the_other)]
+    assert f" is 4 times {ahead} than pa " in verdict(records, count)[1]
 
 
 def test_of_several_that_are_best_the_one_that_costs_least_is_compared(trials_of):
     records = [*trials_of("pa", 0.9, 9.0), *trials_of("svm", 0.9, 4.0), *trials_of("tree", 0.5, 1.0)]
     told = verdict(records, TRAIN)[1]
-    assert told == "By train, tree (1.04 s) is 4 times better than svm (4.18 s, the least of these)."
+    assert told == "By train, tree (1.04 s) is 4 times faster than svm (4.18 s, the least of these)."
     records = [*trials_of("pa", 0.9, 9.0), *trials_of("svm", 0.9, 1.0), *trials_of("tree", 0.5, 1.0)]
     assert len(verdict(records, TRAIN)) == 1  # one of the best is as cheap as any
 
