@@ -29,7 +29,7 @@ LIST_FOLDED = {"data sets": 16, "summary": 24}
 @click.option("--quick", is_flag=True, help="A small version, in under two minutes.")
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
-@click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
+@click.option("--memory", help="Kill a trial above this much memory of its own: 512MB, 4GB.")
 @click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME]")
 @click.option("--redraw", is_flag=True, help="Make tables and figures anew from the records; run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Run failed trials again.")

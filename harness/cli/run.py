@@ -62,7 +62,9 @@ FILE_KEYS = (
     help="What learners see of the data, one or several: words,chars(ngrams=2:5).  [default: the data set's own]",
 )
 @click.option(
-    "--split", help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K or given[:NAME].  [default: holdout:0.1]"
+    "--split",
+    help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K, grouped:COLUMN, time:COLUMN or given[:NAME].  "
+    "[default: holdout:0.1]",
 )
 @click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
 @click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
@@ -73,7 +75,7 @@ FILE_KEYS = (
 )
 @click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
 @click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
-@click.option("--memory", help="Kill a trial above this resident memory: 512MB, 4GB.")
+@click.option("--memory", help="Kill a trial above this much memory of its own: 512MB, 4GB.")
 @click.option(
     "--give-up/--no-give-up",
     default=None,

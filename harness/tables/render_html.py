@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from harness.tables.table import Cell, Group, Row, Table
 
 _STYLE = """body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-table { border-collapse: collapse; margin: .5rem 0 1.5rem; }
+table { border-collapse: collapse; margin: .5rem 0 1.5rem; display: block; overflow-x: auto; }
 th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
+th:first-child, td:first-child { position: sticky; left: 0; background: #fff; }
 thead th { border-bottom: 2px solid #333; }
 .failed { color: #a00; } .detail, footer { color: #555; font-size: .9em; }"""
 
@@ -43,7 +44,8 @@ def grid_fragment(grid: Grid) -> str:
 
 def _page(body: str) -> str:
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>harness: comparison</title>\n'
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>harness: comparison</title>\n'
         f"<style>\n{_STYLE}\n</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 

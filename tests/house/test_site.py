@@ -10,7 +10,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     *sorted(DOCS.glob("*.md")),
     ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
+    *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
     *sorted(ROOT.glob("results/**/*.md")),
 ]
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)")

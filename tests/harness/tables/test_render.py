@@ -275,7 +275,7 @@ def test_the_page_parses_and_loads_nothing(table_of):
         *("html", "head", "title", "style", "body", "h2", "p", "table", "thead", "tbody", "tr", "th", "td", "strong"),
         "footer",
     }
-    assert {name for _, name, _ in page.attributes} == {"lang", "charset", "class"}
+    assert {name for _, name, _ in page.attributes} == {"lang", "charset", "name", "content", "class"}
     assert not re.search(r"https?:|@import|url\(|javascript", text)
 
 
