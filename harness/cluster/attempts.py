@@ -32,6 +32,8 @@ class Attempt:
     future: Future | None
     has_begun: bool = False
     """Whether it is taken to run there: until then it waits behind another."""
+    times_sent: int = 0
+    """How often its worker was sent what it lacked for it."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,18 @@ class Attempts:
         return self.by_key[key]
 
     def end(self, key: str) -> Attempt:
-        """Nobody waits for this attempt any more: what still comes of it is not heard."""
+        """An attempt has been answered, or nobody waits for it any more: what still comes of it is not heard."""
         attempt = self.by_key.pop(key)
         attempt.member.line.remove(key)
-        if attempt.future is not None and attempt.future.status == "pending":
-            self._cancel([attempt.future])
         attempt.future = None  # and with it goes what the worker keeps of it
         return attempt
+
+    def withdraw(self, key: str) -> Attempt:
+        """End an attempt that has not been answered, so that nobody runs it either, now or when its worker returns."""
+        future = self.by_key[key].future
+        if future is not None:
+            self._cancel([future])
+        return self.end(key)
 
     def end_all(self) -> None:
         """Have every worker end what it runs."""

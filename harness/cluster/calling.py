@@ -10,12 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from distributed import Client
-from distributed.protocol.pickle import dumps, loads
+from distributed.protocol.pickle import dumps
 
 from harness.errors import HarnessError
 
 REACH_SECONDS = 3.0
 """After so long without an answer to a first call a worker is taken to be out of reach, as behind Kubernetes."""
+
+
+ANSWER_SECONDS = 120.0
+"""How long a worker may take to answer: it may have to import all that a plugin brings, on a disk far away."""
 
 
 class CallFailed(HarnessError):
@@ -35,25 +39,21 @@ class Caller:
         """By worker, whether it can be reached from here."""
 
     def call(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function gives on a worker; from any thread but the client's own."""
-        return self.client.sync(self.call_soon, worker, function, *arguments)
-
-    def call_all(self, workers: list[str], function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """What it gives on each of several workers; where it could not run, why, as a HarnessError."""
-        answers: dict[str, Any] = self.client.run(function, *arguments, workers=workers, on_error="return")
-        for worker, answer in answers.items():
-            if isinstance(answer, Exception):
-                kind = WorkerGone if isinstance(answer, OSError) else CallFailed
-                answers[worker] = kind(f"{type(answer).__name__}: {answer}")
-        return answers
+        """What a function gives on a worker; from any thread but the client's own. WorkerGone where none answers."""
+        try:
+            return self.client.sync(self.call_soon, worker, function, *arguments, callback_timeout=ANSWER_SECONDS)
+        except TimeoutError as error:
+            raise WorkerGone(f"no answer in {ANSWER_SECONDS:g} s") from error
 
     async def call_soon(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """The same inside of the client's own loop."""
         message = {"function": dumps(function), "args": dumps(arguments)}
         response = await self.tell(worker, "run", wait=True, kwargs=dumps({}), **message)
-        if response["status"] != "OK":
+        if not isinstance(response, dict):
+            raise CallFailed(f"it answers with a {type(response).__name__}")
+        if response.get("status") != "OK":
             raise CallFailed(f"{response.get('text') or response.get('exception_text') or 'no reason given'}")
-        return response["result"]
+        return response.get("result")
 
     async def tell(self, worker: str, op: str, **message: Any) -> Any:
         """What a worker answers to a call that it knows; WorkerGone where it does not answer."""
@@ -67,7 +67,7 @@ class Caller:
             raise WorkerGone(f"{type(error).__name__}: {error}") from error
         response = told[worker]
         if isinstance(response, bytes):
-            raise WorkerGone(f"its scheduler could not reach it: {loads(response)}")
+            raise WorkerGone("its scheduler could not reach it")  # why is pickled, and stays so
         return response
 
     async def is_in_reach(self, worker: str) -> bool:

@@ -32,19 +32,23 @@ class Deliveries:
     def deliver(self, home: str, worker: str, parcels: Iterable[Parcel]) -> None:
         """Send the parcels to a data home by one of its workers, and wait; DataError where one cannot be taken.
 
-        What another thread is sending there already is waited for.
+        What another thread is sending there already is waited for; where that fails, this worker is tried.
         """
         for parcel in parcels:
-            wanted = home, parcel.name
-            with self._lock:
-                under_way = self._under_way.get(wanted)
-                if under_way is None:
-                    own: Future[int] = Future()
-                    self._under_way[wanted] = own
-            if under_way is not None:
-                under_way.result()
-            else:
-                self._send(wanted, worker, parcel, own)
+            while not self._is_delivered((home, parcel.name), worker, parcel):
+                pass
+
+    def _is_delivered(self, wanted: tuple[str, str], worker: str, parcel: Parcel) -> bool:
+        """Whether a parcel is there now: sent from here, or by another, which may have failed."""
+        with self._lock:
+            under_way = self._under_way.get(wanted)
+            if under_way is None:
+                own: Future[int] = Future()
+                self._under_way[wanted] = own
+        if under_way is not None:
+            return under_way.exception() is None
+        self._send(wanted, worker, parcel, own)
+        return True
 
     def _send(self, wanted: tuple[str, str], worker: str, parcel: Parcel, sending: Future[int]) -> None:
         try:

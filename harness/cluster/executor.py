@@ -29,6 +29,8 @@ from harness.wording import counted, in_a_line
 
 CHECK_SECONDS = 0.5
 """How often, with nothing heard, it is checked whether the scheduler is still there."""
+MOST_SENT = 2
+"""How often a worker is sent what it says to lack for one trial, before it is given up."""
 SENDERS = 8
 """Data homes that are sent to at once."""
 
@@ -70,6 +72,9 @@ class ClusterExecutor:
                     return
                 self._hear(handing, tell)
                 self._lookout.check()
+        except HarnessError:
+            yield from self._ended  # what is done is kept, whatever ends the run
+            raise
         finally:
             self._lookout.stop()
             self._attempts.end_all()
@@ -121,17 +126,18 @@ class ClusterExecutor:
             self._say(f"waiting for workers: {self._connection.address} has none that could take a trial")
 
     def _on_welcomed(self, welcomed: Welcomed) -> None:
+        """Let a worker in; HarnessError names all that may not have trials, once all have answered and none began."""
         self.roster.add(welcomed)
-        if not welcomed.refused:
+        if self._attempts.has_begun_any:
+            if welcomed.refused:
+                self._say(f"warning: gets no trials: worker {welcomed.address}: {welcomed.refused}")
             return
-        lines = [f"worker {address}: {reason}" for address, reason in sorted(welcomed.refused.items())]
-        if not self._attempts.has_begun_any:
+        if self.roster.aside and not self.roster.is_asking():
+            lines = [f"worker {address}: {reason}" for address, reason in sorted(self.roster.aside.items())]
             raise HarnessError(
                 "\n".join(lines),
                 next_step="give all workers what this machine has, or allow it with --allow-differences",
             )
-        for line in lines:
-            self._say(f"warning: gets no trials: {line}")
 
     def _on_heard(self, heard: Heard | Delivered, attempt: Attempt, handing: Handing, on_phase: OnPhase) -> None:
         handing.begin(attempt)
@@ -159,7 +165,10 @@ class ClusterExecutor:
         if answer.kind == "end":
             self._attempts.end(heard.attempt)
             member.has_ended_one = True
+            member.holds |= {parcel.name for parcel in attempt.order.parcels}
             self._ended.append((job, self._placed(end_of(answer, blob), member, answer)))
+        elif answer.kind == "lacking" and attempt.times_sent == MOST_SENT:
+            self._put_aside(member, f"does not keep what it is sent: {', '.join(answer.lacking)}", handing)
         elif answer.kind == "lacking":
             on_phase(job, "sending data", member.name)
             self._send(heard.attempt, attempt, answer.lacking)

@@ -59,10 +59,11 @@ class Handing:
         before = self._attempts.end(key)
         attempt = self._attempts.begin(before.task, before.member, before.order)
         attempt.has_begun = before.has_begun
+        attempt.times_sent = before.times_sent + 1
 
     def put_back(self, key: str) -> None:
         """Have a worker's trial wait for the next that is free."""
-        self._waiting.put_back(self._attempts.end(key).task)
+        self._waiting.put_back(self._attempts.withdraw(key).task)
 
     def put_all_back(self, member: Member) -> None:
         """The same with all that a worker has."""
@@ -71,7 +72,7 @@ class Handing:
 
     def lose(self, key: str, reason: str) -> Task | None:
         """A worker was lost with a trial: another gets it. Gives the task where that has happened too often."""
-        attempt = self._attempts.end(key)
+        attempt = self._attempts.withdraw(key)
         task = attempt.task
         if attempt.has_begun:
             task.lost_on.append(f"{attempt.member.name}{f' ({reason})' if reason else ''}")
@@ -88,11 +89,20 @@ class Handing:
                 task = self._waiting.take(member.kind, kinds)
                 if task is None:
                     break
-                self._attempts.begin(task, member, self._order_of(task.job))
+                order = self._order_of(task.job)
+                if ahead and not member.has_all(order):
+                    self._waiting.put_back(task)
+                    break
+                self._attempts.begin(task, member, order)
 
     def _may_have_more(self, member: Member) -> bool:
-        """Whether a worker may have trials ahead: it has shown that it can run them, and none is under suspicion."""
-        return member.has_ended_one and not any(self._attempts.by_key[key].task.lost_on for key in member.line)
+        """Whether a worker may have trials ahead: it has shown that it can run them, and none is under suspicion.
+
+        Nor does any wait for data: a trial would run while that comes in, and be timed.
+        """
+        running = [self._attempts.by_key[key] for key in member.line]
+        is_settled = all(member.has_all(attempt.order) and not attempt.task.lost_on for attempt in running)
+        return member.has_ended_one and is_settled
 
     def _share(self, members: list[Member]) -> None:
         """Take what waits behind others' trials for those of the same kind of machine that have nothing to do."""

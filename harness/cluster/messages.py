@@ -9,9 +9,9 @@ import json
 import pickle
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from harness.cluster.parcels import Parcel
 from harness.executors import frames
@@ -61,6 +61,10 @@ def read_order(content: bytes) -> Order:
 # -- from a worker ---------------------------------------------------------------------------------------------------
 
 AnswerKind = Literal["end", "lacking", "unable", "gone"]
+Words = Annotated[str, Field(max_length=100_000)]
+"""More than a local trial's output and messages have."""
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+MOST_SLOTS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,13 +78,13 @@ class Answer:
     kind: AnswerKind
     status: JobStatus = "crash"
     answer: Any = None
-    message: str = ""
-    phase: str = ""
-    seconds: float = 0.0
-    output: str = ""
-    processes: int = 0
-    started: str = ""
-    load: float | None = None
+    message: Words = ""
+    phase: Words = ""
+    seconds: NotNegative = 0.0
+    output: Words = ""
+    processes: Annotated[int, Field(ge=0)] = 0
+    started: Words = ""
+    load: NotNegative | None = None
     packages: dict[str, str] = field(default_factory=dict)
     """Versions in the environment that the trial had there, where it had one."""
     lacking: tuple[str, ...] = ()
@@ -142,7 +146,7 @@ class Hello:
     """What tells its machine from another: alike for two workers of one machine, and no name of it."""
     home: str
     """What tells its data home from another: alike for two workers that share one."""
-    slots: int
+    slots: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
     """Trials that it takes at once."""
     versions: dict[str, str]
     facts: dict[str, Any]

@@ -75,6 +75,8 @@ def trouble_of(step: Callable[..., None], delivery: str, *rest: object) -> str:
         return ""
     except KeyError:  # nothing is known of this delivery any more
         trouble = "broken off"
+    except (TimeoutError, ConnectionError):  # of the connection to the host, not of a disk
+        trouble = "broken off"
     except OSError as error:
         trouble = str(not_writable(error))
     except HarnessError as error:
@@ -98,10 +100,15 @@ def begin_parcel(delivery: str, parcel: Parcel, n_bytes: int) -> None:
         raise DataError(f"{place.parent} has {free / 1e9:.2g} GB free, and {n_bytes / 1e9:.2g} GB are to come")
 
 
+def keep_alive(delivery: str) -> None:
+    """Something of a delivery has come: it is not forgotten."""
+    _coming[delivery].heard = time.monotonic()
+
+
 def file_of(delivery: str, name: str) -> Path:
     """Where a file of a delivery is to be written; DataError for one that would lie elsewhere."""
     coming = _coming[delivery]
-    coming.heard = time.monotonic()
+    keep_alive(delivery)
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         raise DataError(f"{name!r} does not lie below the folder that is sent")
@@ -144,7 +151,7 @@ def end_parcel(delivery: str, sent: Checksums, came: Checksums) -> None:
     if not place.exists():
         raise DataError(f"{coming.parcel.name} could not be moved to {place}")
     if coming.parcel.kind == "representation":
-        make_room()
+        make_room(spare=place)  # else what is larger than the limit would be sent again and again
 
 
 def _drop(delivery: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -13,11 +12,16 @@ from typing import Any
 from harness.cluster.calling import Caller, WorkerGone
 from harness.cluster.delivering import Deliveries
 from harness.cluster.describing import CodeTarget, Reference, describe_code, describe_worker, differences
-from harness.cluster.messages import Hello, WantedEnvironment, read_hello
+from harness.cluster.messages import Hello, Order, WantedEnvironment, read_hello
 from harness.cluster.parcels import Parcel
 from harness.errors import HarnessError
 from harness.executors.base import Site
 from harness.machine import describe_versions
+from harness.wording import in_a_line
+
+ASKERS = 32
+"""Workers that are asked at once: one that does not answer holds up nobody else."""
+MESSAGE_LENGTH = 500
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Member:
     """Attempts that it has, in the order in which it got them: as many as it takes at once run, the others wait."""
     has_ended_one: bool = False
     """Whether it has run a trial to its end."""
+    holds: set[str] = field(default_factory=set)
+    """Parcels that trials have found there, by name."""
+
+    def has_all(self, order: Order) -> bool:
+        """Whether trials have found there all that this one reads."""
+        return all(parcel.name in self.holds for parcel in order.parcels)
 
     @property
     def name(self) -> str:
@@ -61,12 +71,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Welcomed:
-    """Workers that were asked: those that may have trials, and why the others may not, by address."""
+    """A worker that was asked: it may have trials, or may not, and why; or it did not answer."""
 
-    members: tuple[Member, ...]
-    refused: Mapping[str, str]
-    gone: tuple[str, ...] = ()
-    """Those that did not answer, by address."""
+    address: str
+    member: Member | None = None
+    refused: str = ""
 
 
 class Roster:
@@ -78,6 +87,7 @@ class Roster:
         self.aside: dict[str, str] = {}
         """Workers that get no trial, and why."""
         self._asked: set[str] = set()
+        self._may_ask = threading.BoundedSemaphore(ASKERS)
 
     def look(self, present: Iterable[str]) -> list[Member]:
         """Take note of who is there now: new ones are asked what they are; gives those that have gone."""
@@ -86,10 +96,9 @@ class Roster:
         for address in set(self.aside) - there:
             del self.aside[address]
         self._asked &= there
-        new = sorted(there - self._asked)
-        if new:
-            self._asked |= set(new)
-            threading.Thread(target=self._welcome, args=(new,), name="harness-welcome", daemon=True).start()
+        for address in sorted(there - self._asked):
+            self._asked.add(address)
+            threading.Thread(target=self._welcome, args=(address,), name="harness-welcome", daemon=True).start()
         return lost
 
     def is_asking(self) -> bool:
@@ -97,14 +106,15 @@ class Roster:
         return bool(self._asked - set(self.members) - set(self.aside))
 
     def add(self, welcomed: Welcomed) -> None:
-        """Let those in that may have trials, as far as they are still there."""
-        for member in welcomed.members:
-            if member.address in self._asked:
-                self.members[member.address] = member
-        for address, reason in welcomed.refused.items():
-            if address in self._asked:
-                self.aside[address] = reason
-        self._asked -= set(welcomed.gone)  # who is still there is asked again
+        """Let a worker in that may have trials, if it is still there."""
+        if welcomed.address not in self._asked:
+            return
+        if welcomed.member is not None:
+            self.members[welcomed.address] = welcomed.member
+        elif welcomed.refused:
+            self.aside[welcomed.address] = welcomed.refused
+        else:
+            self._asked.remove(welcomed.address)  # if it is still there, it is asked again
 
     def put_aside(self, member: Member, reason: str) -> None:
         """Give a worker no more trials."""
@@ -120,32 +130,31 @@ class Roster:
         versions = {**hello.versions, **member.differing}
         return Site(member.name, hello.machine, versions, at_once=max(1, slots[hello.host]))
 
-    # -- in a thread of its own --------------------------------------------------------------------------------------
+    # -- in threads of their own -------------------------------------------------------------------------------------
 
-    def _welcome(self, addresses: list[str]) -> None:
-        members: list[Member] = []
-        refused: dict[str, str] = {}
-        with contextlib.suppress(OSError):  # the scheduler has gone, which is noticed elsewhere
-            for address, answer in self._ask(addresses).items():
-                try:
-                    members.append(self._judge(address, self._complete(address, answer)))
-                except WorkerGone:
-                    continue
-                except (HarnessError, ValueError) as error:
-                    refused[address] = str(error)
-        gone = set(addresses) - set(refused) - {member.address for member in members}
-        self._tell(Welcomed(tuple(members), refused, tuple(gone)))
+    def _welcome(self, address: str) -> None:
+        try:
+            with self._may_ask:
+                member = self._judge(address, self._complete(address))
+            self._tell(Welcomed(address, member))
+        except (WorkerGone, OSError):  # it has gone, or the scheduler has, which is noticed elsewhere
+            self._tell(Welcomed(address))
+        except (HarnessError, ValueError) as error:
+            self._tell(Welcomed(address, refused=str(error)))
+        except Exception as error:  # whatever a worker makes of a question: nobody must wait for it in vain
+            self._tell(Welcomed(address, refused=in_a_line(f"{type(error).__name__}: {error}", MESSAGE_LENGTH)))
 
-    def _ask(self, addresses: list[str]) -> dict[str, Any]:
-        return self._caller.call_all(addresses, describe_worker, self._luggage.targets, self._luggage.code)
+    def _ask(self, address: str) -> Hello:
+        answer = self._caller.call(address, describe_worker, self._luggage.targets, self._luggage.code)
+        return read_hello(answer)
 
-    def _complete(self, address: str, answer: Any) -> Hello:
+    def _complete(self, address: str) -> Hello:
         """What a worker says once it has all code that is sent along."""
-        hello = _read(answer)
+        hello = self._ask(address)
         if hello.lacking:
             lacking = [parcel for parcel in self._luggage.code if parcel.name in hello.lacking]
             self._deliveries.deliver(hello.home, address, lacking)
-            hello = _read(self._ask([address])[address])
+            hello = self._ask(address)
         if hello.lacking:
             raise HarnessError(f"does not keep what it is sent: {', '.join(hello.lacking)}")
         return hello
@@ -160,9 +169,3 @@ class Roster:
             raise HarnessError(f"has {', '.join(told)}", culprit=hello.name)
         other = {name: digest for name, digest in hello.code.items() if reference.code.get(name) != digest}
         return Member(address, hello, {f"code of {name}": digest for name, digest in other.items()})
-
-
-def _read(answer: Any) -> Hello:
-    if isinstance(answer, HarnessError):
-        raise answer
-    return read_hello(answer)

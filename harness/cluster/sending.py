@@ -42,7 +42,7 @@ async def _send(caller: Caller, worker: str, parcel: Parcel) -> int:
     n_bytes = sum((source / file).stat().st_size for file in files)
     if await caller.is_in_reach(worker):
         place = json.loads(await caller.call_soon(worker, open_stream, delivery, parcel, n_bytes))
-        _check(place["trouble"])
+        _check(place.get("trouble"))
         with contextlib.suppress(NoStream):  # a firewall lets dask's own ports pass, and no others
             _check(await asyncio.to_thread(send_stream, caller.client, place, parcel))
             return n_bytes

@@ -45,18 +45,22 @@ class Station:
         return self._thread.submit(self._run, job, workplace, on_phase)
 
     def _run(self, job: Job, workplace: Workplace, on_phase: Callable[[str], None]) -> JobEnd:
-        executor = self._started(workplace.threads)
-        executor.prepare(workplace, lambda: on_phase("compiling kernels"))
         try:
+            executor = self._started(workplace.threads)
+            executor.prepare(workplace, lambda: on_phase("compiling kernels"))
             ((_, end),) = executor.run([job], on_phase=lambda _, phase, __="": on_phase(phase))
             return end
+        except BaseException:
+            self._stop_servers()  # whatever state they are in: the next trial has new ones
+            raise
         finally:
             self._cool_later()
 
     def _started(self, threads: int) -> LocalExecutor:
         if self._executor is None:
-            self._executor = LocalExecutor(common=TRIALS, threads=threads)
-            self._executor.start()
+            executor = LocalExecutor(common=TRIALS, threads=threads)
+            executor.start()
+            self._executor = executor
         return self._executor
 
     def abandon(self) -> None:
@@ -70,6 +74,8 @@ class Station:
             self._thread.submit(self._stop_servers)
 
     def _cool_later(self) -> None:
+        if self._cooling is not None:
+            self._cooling.cancel()
         self._cooling = threading.Timer(IDLE_SECONDS, self.cool_down)
         self._cooling.daemon = True
         self._cooling.start()

@@ -19,8 +19,9 @@ from typing import Any
 from distributed import Client, Worker
 from distributed.comm import get_address_host
 
+from harness.cluster.calling import WorkerGone
 from harness.cluster.parcels import Parcel, checksum_of, files_of
-from harness.cluster.receiving import begin_parcel, end_parcel, file_of, trouble_of
+from harness.cluster.receiving import begin_parcel, end_parcel, file_of, keep_alive, trouble_of
 from harness.errors import DataError
 from harness.executors import frames
 
@@ -40,12 +41,19 @@ class NoStream(Exception):
 
 
 async def open_stream(delivery: str, parcel: Parcel, n_bytes: int, dask_worker: Worker | None = None) -> bytes:
-    """Make a place for a parcel and listen for it; gives where, and the word to bring, or what is wrong, as JSON."""
+    """Make a place for a parcel and listen for it; gives where, and the word to bring, or what is wrong, as JSON.
+
+    It gives nothing where it cannot listen, as behind an address that is not its machine's own.
+    """
     assert dask_worker is not None  # dask gives it to functions that ask for it
+    try:
+        listener = socket.create_server((get_address_host(dask_worker.address), 0))
+    except OSError:
+        return json.dumps({}).encode()
     trouble = await asyncio.to_thread(trouble_of, begin_parcel, delivery, parcel, n_bytes)
     if trouble:
+        listener.close()
         return json.dumps({"trouble": trouble}).encode()
-    listener = socket.create_server((get_address_host(dask_worker.address), 0))
     context = dask_worker.security.get_listen_args("worker").get("ssl_context")
     word = secrets.token_hex(WORD_LETTERS // 2)
     threading.Thread(target=_take, args=(listener, context, word, delivery), daemon=True).start()
@@ -88,6 +96,7 @@ def _receive(delivery: str, channel: socket.socket) -> None:
                 got = channel.recv_into(buffer, min(left, BUFFER_BYTES))
                 if not got:
                     raise DataError("broken off")
+                keep_alive(delivery)
                 piece = buffer[:got]
                 checksum = checksum_of(piece, checksum)
                 left -= got
@@ -107,22 +116,30 @@ def _read_json(channel: socket.socket) -> Any:
 
 
 def send_stream(client: Client, place: dict[str, Any], parcel: Parcel) -> str:
-    """Send a parcel to where a worker listens; gives what is wrong, or nothing. NoStream where nobody can connect."""
+    """Send a parcel to where a worker listens; gives what is wrong, or nothing.
+
+    NoStream where nobody can connect, WorkerGone where the connection breaks off.
+    """
+    if not place:
+        raise NoStream("the worker cannot listen")
     context = client.security.get_connection_args("client").get("ssl_context")
     try:
         plain = socket.create_connection((place["host"], place["port"]), WAIT_SECONDS)
         channel = context.wrap_socket(plain, server_hostname=place["host"]) if context else plain
     except OSError as error:
         raise NoStream(str(error)) from error
-    with channel:
-        try:
-            channel.sendall(place["word"].encode())
-            _send_files(channel, parcel)
-        except (BrokenPipeError, ConnectionResetError):  # the worker has said why, or has gone
-            pass
-        answer = frames.receive(channel)
+    try:
+        with channel:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker has said why, or has gone
+                channel.sendall(place["word"].encode())
+                _send_files(channel, parcel)
+            answer = frames.receive(channel)
+    except OSError as error:
+        if error.filename is not None:
+            raise DataError(f"{error.filename} cannot be read: {error.strerror}") from error
+        raise WorkerGone(f"{type(error).__name__}: {error}") from error
     if answer is None:
-        return "the connection broke off"
+        raise WorkerGone("the connection broke off")
     return str(json.loads(answer))
 
 

@@ -18,11 +18,13 @@ from harness.cluster.stations import Station, stations_of
 from harness.errors import HarnessError
 from harness.executors.base import Job, JobEnd, Workplace
 from harness.trials.trial import TrialJob
+from harness.wording import in_a_line
 
 LOOK_SECONDS = 0.2
 """How often it is looked whether anybody still waits for a trial, and whether it has come to another phase."""
 RESOURCE = "trial"
 """What a worker offers that takes several trials at once: dask worker --resources "trial=2"."""
+MESSAGE_LENGTH = 500
 GONE = "nobody waits for it, or the worker is leaving"
 AT_WORK = (Status.running, Status.paused, Status.closing_gracefully)
 """What a worker is that still does what it was given."""
@@ -46,6 +48,8 @@ def run_order(content: bytes) -> bytes:
         return pack_answer("gone", message=GONE)
     try:  # from here on no other trial is timed at this place: what has to be read or built disturbs nobody
         return _run_at(station, read_order(content), watch)
+    except Exception as error:  # a trial has a process of its own: whatever is raised here is this worker's trouble
+        return pack_answer("unable", message=in_a_line(f"{type(error).__name__}: {error}", MESSAGE_LENGTH))
     finally:
         stations.free.put(station)
 

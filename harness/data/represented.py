@@ -154,15 +154,18 @@ def open_represented(folder: Path) -> Represented | None:
     return parts
 
 
-def make_room(limit: int | None = None) -> None:
-    """Remove what was used longest ago until the rest is within the limit. Trials that map it keep what they have."""
+def make_room(limit: int | None = None, spare: Path | None = None) -> None:
+    """Remove what was used longest ago until the rest is within the limit; one folder may be spared, however large.
+
+    Trials that map what is removed keep what they have.
+    """
     if limit is None:
         limit = int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT)
     folders = [path for path in represented_root().glob("[!.]*") if path.is_dir()]
     total = 0
     for folder in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True):
         total += sum(file.stat().st_size for file in folder.iterdir())
-        if total > limit:
+        if total > limit and folder != spare:
             with suppress(OSError):
                 remove(folder)
 

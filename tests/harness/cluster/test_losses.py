@@ -9,6 +9,7 @@ import pytest
 
 from clusters import RealCluster, client_of, wait_until
 from harness.cluster import attempts
+from harness.cluster.calling import Caller, WorkerGone
 from harness.errors import HarnessError
 from job_runs import job
 
@@ -185,3 +186,49 @@ def test_a_worker_that_leaves_politely_hands_its_job_on(fresh, client, make_exec
     assert end.status == "ok"
     assert name_of(end.site) != left[0]
     assert time.monotonic() - started < 60
+
+
+BROKEN = """import subprocess
+
+class Popen(subprocess.Popen):
+    def __init__(self, *words, **options):
+        raise OSError(24, "Too many open files")
+
+subprocess.Popen = Popen
+"""
+
+
+def test_a_worker_that_can_start_no_process_is_put_aside_and_costs_no_job(fresh, client, make_executor, tmp_path):
+    (tmp_path / "breaking.py").write_text(BROKEN)
+    fresh.start("broken", options=("--preload", str(tmp_path / "breaking.py")))
+    fresh.start("sound")
+    client.wait_for_workers(2, timeout=60)
+    executor = make_executor(client)
+    ends = [end for _, end in executor.run([job("sleep", seconds=0.5) for _ in range(4)])]
+    assert [end.status for end in ends] == ["ok"] * 4
+    assert {name_of(end.site) for end in ends} == {"sound"}
+    assert any("Too many open files" in line and "broken" in line for line in executor.said)
+
+
+def test_what_has_ended_is_given_back_before_the_run_breaks_off(fresh, client, make_executor, monkeypatch):
+    fresh.start("only")
+    client.wait_for_workers(1, timeout=60)
+    executor = make_executor(client)
+
+    def check():
+        if executor._ended:
+            raise HarnessError("the scheduler has gone")
+
+    monkeypatch.setattr(executor._lookout, "check", check)
+    running = executor.run([job("answer", value=1), job("hang")])
+    _, end = next(running)
+    assert end.answer == {"got": "1"}
+    with pytest.raises(HarnessError, match="the scheduler has gone"):
+        next(running)
+
+
+def test_a_worker_that_is_not_there_is_told_without_reading_what_is_pickled(fresh, client):
+    fresh.start("only")
+    client.wait_for_workers(1, timeout=60)
+    with pytest.raises(WorkerGone):
+        Caller(client).call("tcp://127.0.0.1:9", os.getpid)

@@ -98,6 +98,9 @@ def test_an_answer_is_read_back_as_it_was_packed():
         (frames.pack_json(frames.END, {"kind": "magic"}), "kind: "),
         (frames.pack_json(frames.END, {"kind": "end", "status": "fine"}), "status: "),
         (frames.pack_json(frames.END, {"kind": "end", "seconds": "1"}), "seconds: "),
+        (frames.pack_json(frames.END, {"kind": "end", "seconds": -1.0}), "seconds: "),
+        (frames.pack(frames.END, b'{"kind": "end", "load": NaN}'), "load: "),
+        (frames.pack_json(frames.END, {"kind": "end", "output": "x" * 100_001}), "output: "),
     ],
 )
 def test_nonsense_from_a_worker_is_refused_in_words(content, words):
@@ -108,5 +111,8 @@ def test_nonsense_from_a_worker_is_refused_in_words(content, words):
 def test_a_worker_must_say_who_it_is():
     with pytest.raises(ValueError, match="home: "):
         read_hello(json.dumps({"name": "one", "host": "h"}).encode())
+    hello = {"name": "one", "host": "h", "home": "d", "slots": 0, "versions": {}, "facts": {}}
+    with pytest.raises(ValueError, match="slots: "):
+        read_hello(json.dumps(hello).encode())
     with pytest.raises(ValueError, match="expected bytes"):
         read_hello(sys)
