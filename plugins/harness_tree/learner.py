@@ -62,9 +62,9 @@ class PassLearner(Classifier):
         rows, labels = self._begin(X, y)
         instances = self._as_instances(rows)
         self._arrange(instances)
-        instances = self._arranged(instances)
         generator = self._generator()
         self._set_up(generator)
+        instances = self._arranged(instances)
         self._training = instances, labels.indices
         try:
             for number in range(1, self.passes + 1):

@@ -187,22 +187,22 @@ class LOMtree(TreeLearner, BatchLearner):
                 delattr(self, name)
 
     def _finish(self) -> None:
-        self._lists()
+        self._get_ready()
         if not self.hashed_:  # what no slot uses yet is not part of the index
             self.table_ = self.table_[: int(self.tally_["t"][0]) * (self.n_features_in_ + 1)]
 
     # -- asking
 
     def _get_ready(self) -> None:
-        self._lists()
-
-    def _lists(self) -> ClassLists:
-        """What each node knows of classes; made when first asked for after training."""
+        """Settle what each node knows of classes, when it is first asked for after training."""
         if not hasattr(self, "list_starts_"):
             counted, favourites = counts_of(self._tree()), self.nodes_["maxl"].astype(np.int64)
             if self.refit and hasattr(self, "_training"):
                 counted, favourites = self._refitted(*counted, favourites)
             self.list_starts_, self.list_classes_, self.list_counts_, _ = as_lists(*counted, favourites)
+
+    def _lists(self) -> ClassLists:
+        self._get_ready()
         return make_lists(self.list_starts_, self.list_classes_, self.list_counts_)
 
     def _refitted(
@@ -223,8 +223,12 @@ class LOMtree(TreeLearner, BatchLearner):
         return counted, favourites
 
     def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
+        if k == 1:
+            self._get_ready()
+            leaves, decisions = route(self.nodes_, self.root_, self._weights(), instances)
+            return NodeRanks(self.list_classes_[self.list_starts_[leaves]][:, np.newaxis], decisions)
         found = (self.nodes_, self.root_, self._weights(), self._lists(), instances, k, self.classes_.size)
-        if self.ranking == "paths" or k == 1:
+        if self.ranking == "paths":
             return rank_paths(*found)
         from harness_tree.kernels.ranking import rank_nodes  # noqa: PLC0415 (compiled for those who ask)
 

@@ -16,7 +16,7 @@ from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.nodes import NODE, levels, route, tree_depth
-from harness_tree.kernels.regressor import Weights, dense_weights, hashed_weights
+from harness_tree.kernels.regressor import Weights, at_offsets, dense_weights, hashed_weights
 from harness_tree.kernels.search import ClassLists, NodeRanks
 from harness_tree.learner import PassLearner
 from harness_tree.statistics import TreeStatistics, draw_tree, measure
@@ -77,7 +77,7 @@ class TreeLearner(PassLearner):
         self.places_ = places_of(by_frequency(instances, self.n_features_in_))
 
     def _arranged(self, instances: Instances) -> Instances:
-        return renamed(instances, self.places_)
+        return at_offsets(renamed(instances, self.places_), self._weights())
 
     def _begin_weights(self, n_slots: int) -> None:
         size = n_slots * (self.n_features_in_ + 1)

@@ -137,6 +137,16 @@ def test_columns_can_be_told_by_name_number_and_several_at_once(write):
     assert content(load(path=path, text=1, label=2, header=True))[0] == [[1, 0], [0, 1]]
 
 
+def test_tens_of_thousands_of_columns_are_no_trouble(write):
+    names = [f"c{number}" for number in range(60_000)]
+    rows = [["a b"] * len(names), ["c"] * len(names)]
+    rows[1][-1] = "other"
+    path = write("wide.csv", "\n".join(",".join(row) for row in [names, *rows]))
+    assert content(load(path=path, text="c0", label="c59999")) == ([[1, 1, 0], [0, 0, 1]], [0, 1], ("a b", "other"))
+    with pytest.raises(DataError, match=r"which column holds the text.*'c0', 'c1'.*\.\.\."):
+        load(path=path)
+
+
 def test_a_file_without_names_is_read_by_numbers(write):
     data = load(path=write("t.csv", "a,hello\nb,bye\n"), text=2, label=1, header=False)
     assert content(data) == ([[0, 1], [1, 0]], [0, 1], ("a", "b"))

@@ -21,7 +21,7 @@ from harness_tree.kernels.lomtree import (
     update_lomtree,
 )
 from harness_tree.kernels.nodes import route, tree_depth
-from harness_tree.kernels.regressor import LOSSES, RegressorStep, Weights, dense_weights, hashed_weights
+from harness_tree.kernels.regressor import LOSSES, RegressorStep, Weights, at_offsets, dense_weights, hashed_weights
 from lomtree_reference import Reference
 
 
@@ -35,7 +35,7 @@ class Run:
     step: RegressorStep
 
     def learn(self, X: np.ndarray, y: np.ndarray, order: np.ndarray) -> None:
-        instances, space = as_instances(X), np.empty((2, X.shape[1]), np.float32)
+        instances, space = at_offsets(as_instances(X), self.weights), np.empty((2, X.shape[1]), np.float32)
         while done := order.size:
             done = update_lomtree(self.tree, self.weights, instances, y, order, self.growth, self.step, space)
             order = order[done:]
@@ -170,7 +170,14 @@ def test_the_kernel_stops_before_an_example_that_the_table_may_have_no_room_for(
     X, y = problem(1, 9, n=300)
     run, reference = begin(5, budget=20, resistance=4.0, loss="hinge", adaptive=True, eta=0.1)
     done = update_lomtree(
-        run.tree, run.weights, as_instances(X), y, np.arange(300), run.growth, run.step, np.empty((2, 5), np.float32)
+        run.tree,
+        run.weights,
+        at_offsets(as_instances(X), run.weights),
+        y,
+        np.arange(300),
+        run.growth,
+        run.step,
+        np.empty((2, 5), np.float32),
     )
     assert 0 < done < 300
     for i in range(done):
@@ -201,7 +208,7 @@ def test_a_route_ends_at_a_leaf_and_takes_as_many_steps_as_the_leaf_is_deep(budg
     X, y = problem(5, 10, n=500)
     run = learned(X, y, budget=budget)
     nodes, root = run.tree.nodes[: run.tree.tally["n_nodes"][0]], int(run.tree.tally["root"][0])
-    leaves, steps = route(nodes, root, run.weights, as_instances(X))
+    leaves, steps = route(nodes, root, run.weights, at_offsets(as_instances(X), run.weights))
     assert np.all(nodes["left"][leaves] == -1)
     climbed = np.zeros_like(steps)
     at = leaves.copy()
@@ -233,6 +240,6 @@ def test_depth_is_near_the_logarithm_of_the_number_of_classes():
     X = (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
     run = learned(X, y, budget=99, resistance=4.0)
     nodes, root = run.tree.nodes[: run.tree.tally["n_nodes"][0]], int(run.tree.tally["root"][0])
-    _, steps = route(nodes, root, run.weights, as_instances(X))
+    _, steps = route(nodes, root, run.weights, at_offsets(as_instances(X), run.weights))
     assert 5.5 < steps.mean() < 8.5  # log2 100 = 6.6
     assert tree_depth(nodes, root) <= 14

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.nodes import route
 from harness_tree.kernels.ranking import rank_nodes
-from harness_tree.kernels.regressor import dense_weights
+from harness_tree.kernels.regressor import at_offsets, dense_weights
 from harness_tree.kernels.search import ClassLists, as_lists
 from harness_tree.kernels.static_tree import build_tree
 
@@ -63,8 +63,8 @@ def scores(nodes, weights, lists, x, n_leaves: int, n_classes: int = 7) -> np.nd
 @given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(1, 12))
 def test_likely_leaves_rank_by_the_sum_of_their_shares_with_the_own_leafs_class_first(seed, n_leaves, asked):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, asked).ranks
-    leaves, _ = route(nodes, 0, weights, as_instances(X))
+    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), 7, 7, asked).ranks
+    leaves, _ = route(nodes, 0, weights, at_offsets(as_instances(X), weights))
     for x, leaf, row in zip(X, leaves, ranked, strict=True):
         total = scores(nodes, weights, lists, x, asked)
         assert row[0] == lists.classes[lists.starts[leaf]]
@@ -78,8 +78,8 @@ def test_likely_leaves_rank_by_the_sum_of_their_shares_with_the_own_leafs_class_
 @given(seed=seeds, n_leaves=st.integers(1, 12), k=st.integers(1, 9))
 def test_without_leaves_the_classes_of_the_own_leaf_come_then_those_of_each_node_above(seed, n_leaves, k):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), k, 7, 0).ranks
-    leaves, _ = route(nodes, 0, weights, as_instances(X))
+    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), k, 7, 0).ranks
+    leaves, _ = route(nodes, 0, weights, at_offsets(as_instances(X), weights))
     for leaf, row in zip(leaves.tolist(), ranked, strict=True):
         wanted: list[int] = []
         j = leaf
@@ -93,8 +93,10 @@ def test_without_leaves_the_classes_of_the_own_leaf_come_then_those_of_each_node
 @given(seed=seeds, n_leaves=st.integers(1, 12), asked=st.integers(0, 5), k=st.integers(1, 12))
 def test_no_class_stands_twice_and_the_first_is_the_same_however_many_are_asked_for(seed, n_leaves, asked, k):
     nodes, weights, lists, X = forest(seed, n_leaves)
-    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), k, 7, asked).ranks
-    assert_array_equal(ranked[:, 0], rank_nodes(nodes, 0, weights, lists, as_instances(X), 1, 7, 0).ranks[:, 0])
+    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), k, 7, asked).ranks
+    assert_array_equal(
+        ranked[:, 0], rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), 1, 7, 0).ranks[:, 0]
+    )
     for row in ranked:
         listed = row[row >= 0]
         assert np.unique(listed).size == listed.size
@@ -112,7 +114,7 @@ def test_a_favourite_wins_ties_only_and_is_all_that_an_empty_node_has():
 def test_certain_decisions_leave_nothing_to_the_other_side_and_do_no_harm(n_leaves):
     nodes, weights, lists, X = forest(0, n_leaves)
     weights.table[:, 0] *= 1e6
-    ranked = rank_nodes(nodes, 0, weights, lists, as_instances(X), 7, 7, 5).ranks
+    ranked = rank_nodes(nodes, 0, weights, lists, at_offsets(as_instances(X), weights), 7, 7, 5).ranks
     assert np.all(ranked[:, 0] >= 0)
 
 
@@ -120,6 +122,6 @@ def test_a_large_tree_that_cannot_decide_is_searched_only_as_far_as_there_is_roo
     n_leaves = 4096
     nodes, weights, lists, X = forest(0, n_leaves)
     undecided = dense_weights(np.zeros_like(weights.table), X.shape[1])
-    ranked = rank_nodes(nodes, 0, undecided, lists, as_instances(X), 7, 7, 10).ranks
+    ranked = rank_nodes(nodes, 0, undecided, lists, at_offsets(as_instances(X), weights), 7, 7, 10).ranks
     assert ((ranked >= -1) & (ranked < 7)).all()
     assert_array_equal(ranked[:, 0], ranked[0, 0])

@@ -10,9 +10,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.regressor import (
+    BLOCK,
     LOSSES,
     RegressorStep,
     Weights,
+    at_offsets,
     clear_slot,
     dense_weights,
     hashed_weights,
@@ -43,7 +45,7 @@ def start_of(weights: Weights, slot: int, uid: int) -> np.uint64:
 
 def take_step(weights: Weights, x: np.ndarray, c: float, step: RegressorStep, slot: int = 1, uid: int = 0):
     """The score before and after."""
-    instances, start = as_instances(x[np.newaxis]), start_of(weights, slot, uid)
+    instances, start = at_offsets(as_instances(x[np.newaxis]), weights), start_of(weights, slot, uid)
     before = score_node(weights, start, instances, 0)
     return before, move_regressor(weights, start, instances, 0, before, c, step, np.empty((2, x.size), np.float32))
 
@@ -89,7 +91,7 @@ def test_a_step_never_passes_its_target_and_says_the_score_that_it_leads_to(seed
     weights, x = started(seed)
     step = RegressorStep(LOSSES.index(loss), adaptive, eta)
     before, after = take_step(weights, x, c, step)
-    again = score_node(weights, start_of(weights, 1, 0), as_instances(x[np.newaxis]), 0)
+    again = score_node(weights, start_of(weights, 1, 0), at_offsets(as_instances(x[np.newaxis]), weights), 0)
     assert again == pytest.approx(after, rel=1e-3, abs=1e-4 * max(1.0, abs(after)))
     if loss != "logistic":
         low, high = sorted([before, c])
@@ -133,8 +135,19 @@ def test_values_too_small_to_square_are_skipped_rather_than_divided_by_zero():
 def test_the_features_of_one_node_have_places_of_their_own_in_a_hashed_table(uid):
     weights = hashed_weights(np.zeros((2**12, 2), np.float32))
     start = start_of(weights, 0, uid)
-    places = {int(place(weights, start, f)) for f in range(2**12 - 1)} | {int(start & weights.mask)}
+    row = at_offsets(as_instances(np.ones((1, 2**12 - 1), np.float32)), weights)
+    places = {int(place(weights, start, offset)) for offset in row.indices} | {int(start & weights.mask)}
     assert places == set(range(2**12))
+
+
+def test_features_of_a_block_lie_side_by_side_in_a_hashed_table():
+    weights = hashed_weights(np.zeros((2**16, 2), np.float32))
+    row = at_offsets(as_instances(np.ones((1, 3 * BLOCK), np.float32)), weights)
+    places = [int(place(weights, start_of(weights, 0, 7), offset)) for offset in row.indices]
+    blocks = np.array(places[BLOCK - 1 : -1]).reshape(2, BLOCK)  # the bias is the first of the first block
+    assert_array_equal(np.diff(blocks, axis=1), 1)
+    assert_array_equal(blocks[:, 0] % BLOCK, 0)
+    assert blocks[1, 0] != blocks[0, -1] + 1
 
 
 def test_generations_of_a_hashed_table_start_at_places_of_their_own_and_nothing_is_cleared():
@@ -144,7 +157,7 @@ def test_generations_of_a_hashed_table_start_at_places_of_their_own_and_nothing_
     assert np.count_nonzero(before[:, 0]) == 7
     clear_slot(weights, 3)
     assert_array_equal(weights.table, before)
-    assert score_node(weights, start_of(weights, 3, 6), as_instances(x[np.newaxis]), 0) == 0.0
+    assert score_node(weights, start_of(weights, 3, 6), at_offsets(as_instances(x[np.newaxis]), weights), 0) == 0.0
 
 
 def test_clearing_a_slot_of_a_dense_table_leaves_the_others():

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from harness.sdk.kernels.instances import as_instances
 from harness_tree.kernels.nodes import tree_depth
-from harness_tree.kernels.regressor import LOSSES, RegressorStep, dense_weights
+from harness_tree.kernels.regressor import LOSSES, RegressorStep, at_offsets, dense_weights
 from harness_tree.kernels.static_tree import build_tree, update_static_tree
 
 
@@ -82,7 +82,9 @@ def test_training_does_what_the_dense_reference_does(winners_only, seed, n_class
     table = np.zeros(((n_classes - 1) * 6, 2), np.float32)
     step = RegressorStep(LOSSES.index(loss), True, 0.3)
     weights, space = dense_weights(table, 5), np.empty((2, 5), np.float32)
-    update_static_tree(nodes, leaf_of, weights, as_instances(X), y, np.arange(40), step, winners_only, space)
+    update_static_tree(
+        nodes, leaf_of, weights, at_offsets(as_instances(X), weights), y, np.arange(40), step, winners_only, space
+    )
     W, _ = train_densely(nodes, leaf_of, X, y, loss, 0.3, winners_only)
     assert_allclose(table[:, 0].reshape(W.shape), W, rtol=1e-3, atol=2e-4)
 
