@@ -32,6 +32,8 @@ class Attempt:
     future: Future | None
     has_begun: bool = False
     """Whether it is taken to run there: until then it waits behind another."""
+    at_once: int = 1
+    """Trials that shared its machine when it began, as many as they may be."""
     times_sent: int = 0
     """How often its worker was sent what it lacked for it."""
 

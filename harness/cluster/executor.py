@@ -166,7 +166,7 @@ class ClusterExecutor:
             self._attempts.end(heard.attempt)
             member.has_ended_one = True
             member.holds |= {parcel.name for parcel in attempt.order.parcels}
-            self._ended.append((job, self._placed(end_of(answer, blob), member, answer)))
+            self._ended.append((job, self._placed(end_of(answer, blob), attempt, answer)))
         elif answer.kind == "lacking" and attempt.times_sent == MOST_SENT:
             self._put_aside(member, f"does not keep what it is sent: {', '.join(answer.lacking)}", handing)
         elif answer.kind == "lacking":
@@ -177,10 +177,17 @@ class ClusterExecutor:
         else:
             self._lose(heard.attempt, handing, "")
 
-    def _placed(self, end: JobEnd, member: Member, answer: Answer) -> JobEnd:
-        site = self.roster.site_of(member)
-        versions = {**site.versions, **answer.packages}
-        return replace(end, site=replace(site, versions=versions, started=answer.started, load=answer.load))
+    def _placed(self, end: JobEnd, attempt: Attempt, answer: Answer) -> JobEnd:
+        """The end with where it was: on a machine that is shared also where who shared it has gone meanwhile."""
+        site = self.roster.site_of(attempt.member)
+        here = replace(
+            site,
+            versions={**site.versions, **answer.packages},
+            at_once=max(site.at_once, attempt.at_once),
+            started=answer.started,
+            load=answer.load,
+        )
+        return replace(end, site=here)
 
     # -- what a worker lacks -----------------------------------------------------------------------------------------
 

@@ -52,13 +52,14 @@ class Handing:
         """Take an attempt to be running: it is first in its worker's line, or something was heard of it."""
         if not attempt.has_begun:
             attempt.has_begun = True
+            attempt.at_once = self._roster.site_of(attempt.member).at_once
             self._on_phase(attempt.task.job, "start", attempt.member.name)
 
     def give_again(self, key: str) -> None:
         """Give a worker once more what it has not begun, as it lacked something then."""
         before = self._attempts.end(key)
         attempt = self._attempts.begin(before.task, before.member, before.order)
-        attempt.has_begun = before.has_begun
+        attempt.has_begun, attempt.at_once = before.has_begun, before.at_once
         attempt.times_sent = before.times_sent + 1
 
     def put_back(self, key: str) -> None:

@@ -232,3 +232,22 @@ def test_a_worker_that_is_not_there_is_told_without_reading_what_is_pickled(fres
     client.wait_for_workers(1, timeout=60)
     with pytest.raises(WorkerGone):
         Caller(client).call("tcp://127.0.0.1:9", os.getpid)
+
+
+def test_a_trial_that_shared_its_machine_says_so_though_the_other_worker_has_gone(fresh, client, make_executor):
+    fresh.start("stays", "goes")
+    client.wait_for_workers(2, timeout=60)
+    executor = make_executor(client)
+    begun = []
+
+    def on_phase(_, phase, worker):
+        if phase == "start":
+            begun.append(worker.partition(" ")[0])
+            if len(begun) == 2:
+                later(0.5, fresh.kill, "goes")
+
+    jobs = [job("sleep", seconds=3.0), job("sleep", seconds=3.0)]
+    ends = [end for _, end in executor.run(jobs, on_phase=on_phase)]
+    assert sorted(begun[:2]) == ["goes", "stays"]
+    first = min(ends, key=lambda end: end.answer[0])
+    assert (name_of(first.site), first.site.at_once) == ("stays", 2)
