@@ -144,10 +144,10 @@ def write_page(kept: dict[str, Any]) -> None:
     lines = [HEAD.strip()]
     for name, section in kept.items():
         lines += ["", f"## `{name}`", ""]
-        lines += [
-            f"{section['rows']:,} training rows, {section['a_row']:.0f} non-zeros each, {section['classes']:,} classes; "
-            f"{section.get('asked', 5_000):,} rows asked about."
-        ]
+        training = (
+            f"{section['rows']:,} training rows, {section['a_row']:.0f} non-zeros each, {section['classes']:,} classes"
+        )
+        lines += [f"{training}; {section.get('asked', 5_000):,} rows asked about."]
         lines += [f"{section['machine']}, load {section['load']:.1f}; peak memory {section['peak_gb']:.1f} GB.", ""]
         lines += ["| learner | train | one label | ten | ten / one | R1 | R5 | weights |", "|---|" + "---:|" * 7]
         lines += [Told(**told).line() for told in section["learners"].values()]
