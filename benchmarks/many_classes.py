@@ -55,9 +55,9 @@ row); `pa` makes a pass at 12,000 classes in under 20 s and answers in under 100
 (naics2017-index, R1 .612), which were measured on another machine.
 
 What limits them: an answer of `lomtree` reads a weight for each feature and each decision, here and there in a table
-that is larger than any cache, and a ranking reads three times as many. Where a label takes two microseconds, as on short
-texts, the search for the other nine takes longer than all reading. `pa` knows most classes by most features; bounds
-spare it the reading of nine edges in ten, and what is left lies all over memory too.
+that is larger than any cache, and a ranking reads three times as many. Where a label takes two microseconds, as on
+short texts, the search for the other nine takes longer than all reading. `pa` knows most classes by most features;
+bounds spare it the reading of nine edges in ten, and what is left lies all over memory too.
 """
 
 

@@ -65,8 +65,13 @@ def represented_root() -> Path:
 
 def represented_folder(dataset: str, fingerprint: str, split: str, seed: int, identity: str) -> Path:
     """Where the parts of a data set, split with a seed and represented in a way, are kept."""
+    return represented_root() / represented_name(dataset, fingerprint, split, seed, identity)
+
+
+def represented_name(dataset: str, fingerprint: str, split: str, seed: int, identity: str) -> str:
+    """The name of that folder."""
     decisive = json.dumps([REPRESENTED_LAYOUT, fingerprint, split, seed, identity])
-    return represented_root() / f"{dataset}-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}"
+    return f"{dataset}-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}"
 
 
 def downloads_root() -> Path:

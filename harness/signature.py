@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
 import sys
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -120,13 +121,18 @@ def _find_definition(target: str) -> ast.FunctionDef | ast.ClassDef | None:
     if spec is None or not spec.origin or not spec.origin.endswith(".py"):
         return None
     try:
-        tree = ast.parse(Path(spec.origin).read_bytes())
+        stamp = os.stat(spec.origin)
+        return _definitions_in(spec.origin, stamp.st_mtime_ns, stamp.st_size).get(name)
     except (OSError, SyntaxError):
         return None
-    for node in reversed(tree.body):  # of two with one name the last is in force
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return node
-    return None
+
+
+@lru_cache(maxsize=256)
+def _definitions_in(file: str, mtime_ns: int, size: int) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    """The functions and classes of a source file by name, parsed once for all that are asked for, until it changes."""
+    tree = ast.parse(Path(file).read_bytes())
+    # Of two with one name the last is in force.
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def locate(module: str) -> ModuleSpec | None:

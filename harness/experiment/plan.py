@@ -22,7 +22,7 @@ from harness.experiment.resolve import (
     environment_of,
 )
 from harness.experiment.schema import Experiment
-from harness.home import represented_folder
+from harness.home import represented_name, represented_root
 from harness.metric import call_of
 from harness.params import Params
 from harness.signature import read_floats
@@ -42,12 +42,13 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
     """
     experiment = resolved.experiment
     trials: list[Trial] = []
+    root = represented_root()
     for dataset in resolved.datasets:
         header = headers[dataset.name]
         split = _checked_split(dataset, header, dataset.ref.split or experiment.split, experiment)
         pairs = [pair for pair in pairs_on(dataset, header, resolved) if not pair.trouble]
         for number in range(experiment.trials):
-            trials += [_trial(pair, header, dataset, split, number, resolved) for pair in pairs]
+            trials += [_trial(pair, header, dataset, split, number, resolved, root) for pair in pairs]
     if not trials:
         incompatible = tell_incompatible(resolved, headers)
         if incompatible:
@@ -87,8 +88,9 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: Split, exper
 
 
 def _trial(
-    pair: Pair, header: Header, dataset: ResolvedDataset, split: Split, number: int, resolved: Resolved
+    pair: Pair, header: Header, dataset: ResolvedDataset, split: Split, number: int, resolved: Resolved, root: Path
 ) -> Trial:
+    """One trial; what it sees of the data is kept below `root`."""
     learner, params = pair.learner, pair.params
     spec, origin = learner.spec_with(params), learner.entry.origin
     # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
@@ -140,7 +142,7 @@ def _trial(
         dataset_revision=header.revision,
         representation=seen.name,
         representing=seen.plan,
-        represented_folder=_represented_folder(dataset, header, split, seed, seen, tuned=bool(pair.tried)),
+        represented_folder="" if pair.tried else _represented_folder(dataset, header, split, seed, seen, root),
         split=split,
         number=number,
         seed=seed,
@@ -178,13 +180,13 @@ def _plan_of(representation: Representation, header: Header, resolved: Resolved)
 
 
 def _represented_folder(
-    dataset: ResolvedDataset, header: Header, split: Split, seed: int, seen: _Seen, *, tuned: bool
+    dataset: ResolvedDataset, header: Header, split: Split, seed: int, seen: _Seen, root: Path
 ) -> str:
-    """Where both parts are kept as represented; nowhere where they are texts, or still to be chosen."""
-    if seen.plan.blueprint is None or tuned:
+    """Where both parts are kept as represented; nowhere where they are texts."""
+    if seen.plan.blueprint is None:
         return ""
     name = dataset.entry.spec.name
-    return str(represented_folder(name, header.fingerprint, str(split), seed, _written(seen.identity)))
+    return str(root / represented_name(name, header.fingerprint, str(split), seed, _written(seen.identity)))
 
 
 def _tuning_plan(pair: Pair, header: Header, seed: int, resolved: Resolved) -> TuningPlan | None:

@@ -68,7 +68,7 @@ class ResolvedLearner:
         needs = frozenset(need for need in spec.needs if params.get(need) is None)
         wrapped = self.wrapped_with(params)
         if wrapped is None:
-            return replace(spec, needs=needs)
+            return spec if needs == spec.needs else replace(spec, needs=needs)
         other = wrapped.spec_with(wrapped.ref.params)
         return replace(spec, kind=other.kind, needs=needs | other.needs, supports=spec.supports & other.supports)
 

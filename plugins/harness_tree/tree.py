@@ -16,7 +16,7 @@ from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
 from harness.sdk.kernels.instances import Instances
 from harness_tree.kernels.nodes import NODE, levels, route, tree_depth
-from harness_tree.kernels.regressor import Weights, at_offsets, dense_weights, hashed_weights
+from harness_tree.kernels.regressor import BLOCK, Weights, at_offsets, dense_weights, hashed_weights
 from harness_tree.kernels.search import ClassLists, NodeRanks
 from harness_tree.learner import PassLearner
 from harness_tree.statistics import TreeStatistics, draw_tree, measure
@@ -42,6 +42,8 @@ class TreeLearner(PassLearner):
     table_: NDArray[np.float32]
     """Weights and the sums of their squared gradients."""
     hashed_: bool
+    block_: int
+    """Features side by side in the table: another number would find other weights."""
     arrived_: int
     """Values of all rows that training has begun with or met in batches."""
     places_: NDArray[np.int32]
@@ -83,6 +85,7 @@ class TreeLearner(PassLearner):
         size = n_slots * (self.n_features_in_ + 1)
         too_large = 8 * size > DENSE_BYTES
         self.hashed_ = self.store == "hashed" or (self.store == "auto" and too_large)
+        self.block_ = BLOCK if self.hashed_ else 1
         self.table_ = np.zeros((2 ** self._table_bits(n_slots) if self.hashed_ else size, 2), np.float32)
 
     def _table_bits(self, n_slots: int) -> int:
@@ -165,6 +168,7 @@ class TreeLearner(PassLearner):
             expect(bool(within), link)
         expect(_reaches_each_once(nodes, self.root_), "nodes_")
         expect(bool(((nodes["slot"][inner] >= 0) & (nodes["slot"][inner] < n_slots)).all()), "slot")
+        expect(getattr(self, "block_", None) == (BLOCK if self.hashed_ else 1), "block_")
         rows = len(self.table_) if self.hashed_ else n_slots * (self.n_features_in_ + 1)
         expect(not self.hashed_ or (rows > 0 and rows & (rows - 1) == 0), "table_")
         expect_array(self.table_, (rows, 2), np.float32, "table_")

@@ -172,6 +172,7 @@ def one_beyond(nodes, field):
         ("table_", lambda table: table.astype(np.float64)),
         ("classes_", lambda classes: classes[:3]),
         ("n_features_in_", lambda _: np.array(10**6)),
+        ("block_", lambda _: np.array(3)),
     ],
 )
 def test_a_model_that_would_be_read_beyond_its_arrays_is_refused(learner, name, change, tmp_path):
