@@ -63,13 +63,8 @@ def represented_root() -> Path:
     return data_home() / "represented"
 
 
-def represented_folder(dataset: str, fingerprint: str, split: str, seed: int, identity: str) -> Path:
-    """Where the parts of a data set, split with a seed and represented in a way, are kept."""
-    return represented_root() / represented_name(dataset, fingerprint, split, seed, identity)
-
-
 def represented_name(dataset: str, fingerprint: str, split: str, seed: int, identity: str) -> str:
-    """The name of that folder."""
+    """The folder, below `represented_root`, of the parts of a data set, split with a seed and represented in a way."""
     decisive = json.dumps([REPRESENTED_LAYOUT, fingerprint, split, seed, identity])
     return f"{dataset}-{hashlib.sha256(decisive.encode()).hexdigest()[:16]}"
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from harness.data.represented import Represented, keep_represented, make_room, open_represented
-from harness.home import owner_of, represented_folder
+from harness.home import owner_of, represented_name, represented_root
 
 PARTS = Represented(csr_array(np.eye(3, 5, dtype=np.float32)), csr_array(np.eye(2, 5, dtype=np.float32)), 1.5, 0.5)
 
@@ -17,7 +17,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path))
 
     def name(seed=0):
-        return represented_folder("titles", "f" * 64, "holdout:0.1", seed, "words")
+        return represented_root() / represented_name("titles", "f" * 64, "holdout:0.1", seed, "words")
 
     return name
 
@@ -65,4 +65,4 @@ def test_what_was_used_longest_ago_makes_room(folder):
 def test_every_decisive_thing_has_a_folder_of_its_own(folder):
     base = ("titles", "f" * 64, "holdout:0.1", 0, "words")
     others = [("titles", "e" * 64, *base[2:]), (*base[:2], "holdout:0.2", *base[3:]), (*base[:4], "chars")]
-    assert len({represented_folder(*one) for one in (base, *others, (*base[:3], 1, "words"))}) == 5
+    assert len({represented_name(*one) for one in (base, *others, (*base[:3], 1, "words"))}) == 5
