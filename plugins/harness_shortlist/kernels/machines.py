@@ -181,7 +181,7 @@ def store(instances: Instances, rows: Array, goal: Goal, space: Training, found:
     return fits
 
 
-@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, TRAINING, FOUND, int64, int64), **LEAN)
+@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, TRAINING, FOUND, int64, int64, int64), **LEAN)
 def train_machines(
     instances: Instances,
     squares: Array,
@@ -189,14 +189,19 @@ def train_machines(
     goal: Goal,
     space: Training,
     found: Found,
+    done: int,
     first: int,
     seed: int,
 ) -> int:
-    """Train the machines from number `first` on; gives how many have been, from 0: all, or those that found room."""
-    for z in range(first, pairs.start.size - 1):
+    """Train those that are not done; gives how many are then, all or those that found room.
+
+    `first` is the number of the first of them among all machines of the training.
+    """
+    for z in range(done, pairs.start.size - 1):
         lo, hi = pairs.start[z], pairs.start[z + 1]
         rows, signs = pairs.rows[lo:hi], pairs.signs[lo:hi]
-        space.random[0] = (np.uint64(seed) << np.uint64(32)) + np.uint64(2 * z + 1)  # whatever was trained before it
+        own = np.uint64(2 * (first + z) + 1)  # whatever was trained before it, and by whom
+        space.random[0] = (np.uint64(seed) << np.uint64(32)) + own
         for _ in range(4):  # states that differ in few bits give numbers that differ little
             draw_number(space.random, np.uint64(2))
         found.sweeps[z] = solve(instances, squares, rows, signs, goal, space)

@@ -116,3 +116,27 @@ def test_more_room_is_more_room():
 def test_a_machine_that_is_not_done_says_so():
     X, label_sets, proposed, groups = draw(4)
     assert np.all(learn(X, label_sets, proposed, groups, Goal(10.0, 1e-6, 2, 0.0)).sweeps == 3)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_whoever_trains_a_machine_it_learns_the_same(threads, monkeypatch):
+    X, label_sets, proposed, groups = draw(5)
+    goal = Goal(1.0, 1e-3, 100, 0.0)
+    monkeypatch.setattr(training, "SHARES_PER_THREAD", 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    alone = learn(X, label_sets, proposed, groups, goal)
+    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+    shared_out = learn(X, label_sets, proposed, groups, goal)
+    for one, other in zip(alone, shared_out, strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+
+
+@SHARED
+@given(sizes=st.lists(st.integers(0, 50), min_size=1, max_size=40), most=st.integers(1, 12))
+def test_shares_hold_each_machine_once_and_are_of_like_size(sizes, most):
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    shares = training.shares_of_like_size(start, most)
+    assert [z for share in shares for z in range(len(sizes))[share]] == list(range(len(sizes)))
+    assert len(shares) <= most
+    for share in shares:
+        assert start[share.stop] - start[share.start] <= sum(sizes) / most + max(sizes) + 1
