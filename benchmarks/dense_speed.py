@@ -9,7 +9,6 @@ files of Isolet as they are served.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from represented import represented
 from scipy.sparse import csr_array
+from sections import Part, measure_parts
 from timing import take_one_thread
 
-from harness.machine import describe_machine
 from harness.split import parse_split
 from harness.trials.splitting import draw_split
 from harness_prototype import MMP, PA, Perceptron
@@ -61,8 +60,7 @@ the BLAS does better. The product alone takes half of the time of a pass.
 On `digits` rows that come as an array are made sparse first, and the time of that counts. On `isolet`, with 26 classes,
 the product is the smaller part of a ranking: beside it the largest value is looked for, by which all are known to be
 finite, and the five best classes, block by block.
-
-Measured on {machine}."""
+"""
 MEMORY_CHILD = """
 import sys
 import numpy as np
@@ -102,35 +100,15 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="default: %(default)s")
     chosen = parser.parse_args()
     take_one_thread()
-    sections: dict[str, Callable[[], list[str]]] = {
+    parts: dict[str, Part] = {
         "embeddings": lambda: measure(f"Made-up embeddings, {CLASSES} classes", make_embeddings(chosen.rows)),
         "digits": lambda: measure("`digits`", kept_parts(load_digit_images())),
         "memory": lambda: measure_memory(chosen.rows),
     }
     if chosen.isolet:
-        sections["isolet"] = lambda: measure("`isolet`", kept_parts(load_isolet(source=chosen.isolet)))
-    kept = read_sections()
-    for part in chosen.parts.split(","):
-        if part in sections:
-            kept[part] = "\n".join(sections[part]())
-    PAGE.write_text("\n\n".join([*head(), *(kept[part] for part in PARTS if part in kept)]) + "\n")
-    print(PAGE.read_text())
-
-
-def read_sections() -> dict[str, str]:
-    """What the page has already: parts that are not measured now stay."""
-    if not PAGE.exists():
-        return {}
-    found = {}
-    for text in PAGE.read_text().split("\n## ")[1:]:
-        title = text.partition("\n")[0]
-        part = next(part for part in PARTS if part in title.lower())
-        found[part] = f"## {text.strip()}"
-    return found
-
-
-def head() -> list[str]:
-    return [HEAD.format(training=AIM_TRAINING, ranking=AIM_RANKING, machine=describe_machine())]
+        parts["isolet"] = lambda: measure("`isolet`", kept_parts(load_isolet(source=chosen.isolet)))
+    head = HEAD.format(training=AIM_TRAINING, ranking=AIM_RANKING)
+    measure_parts(PAGE, head, [parts[name] for name in chosen.parts.split(",") if name in parts])
 
 
 def make_embeddings(rows: int) -> Parts:
@@ -156,7 +134,7 @@ def measure(title: str, parts: Parts) -> list[str]:
         f"## {title}",
         "",
         f"{parts.X.shape[0]:,} training and {parts.X_test.shape[0]:,} test rows, {parts.X.shape[1]} dimensions, "
-        f"{density:.0%} of the values other than 0. Load average {os.getloadavg()[0]:.1f}.",
+        f"{density:.0%} of the values other than 0.",
         "",
         "| learner | sparse: train | dense: train | times as fast | sparse: rank | dense: rank | product | top 5 "
         "| rank / top 5 | R1 sparse | R1 dense |",

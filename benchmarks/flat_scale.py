@@ -10,16 +10,15 @@ the same ranks: the script stops where they do not.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from flat_speed import PAGE, Parts, prepare, shape, write_page
-from sections import read_sections
+from flat_speed import HEAD, PAGE, Parts, prepare, shape
+from sections import Part, measure_parts
 from timing import take_one_thread
 
 from harness.signature import import_target
@@ -39,14 +38,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=120_000, help="of `directory`, a sixth of them for testing")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Callable[[], list[str]]] = {
+    parts: dict[str, Part] = {
         "directory": lambda: measure_directory(chosen.learners.split(","), chosen.rows),
         "zipf": measure_zipf,
     }
-    for name in chosen.parts.split(","):
-        title, *lines = parts[name]()
-        lines += ["", f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."]
-        write_page({**read_sections(PAGE), title: "\n".join(lines).strip()})
+    measure_parts(PAGE, HEAD, [parts[name] for name in chosen.parts.split(",")])
 
 
 def measure_directory(learners: list[str], rows: int) -> list[str]:

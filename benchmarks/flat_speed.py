@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import resource
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,16 +22,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from represented import represented
 from scipy.sparse import csr_array
-from sections import read_sections
+from sections import Part, measure_parts
 from timing import REPEATS, best_seconds, import_seconds, take_one_thread
 
-from harness.machine import describe_machine
 from harness.signature import import_target
 from harness.split import parse_split
 from harness.trials.splitting import draw_split
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "flat-speed.md"
+HEAD = """# Speed of the flat learners
 
+Written by `python benchmarks/flat_speed.py`; do not edit by hand.
+One thread, CPU seconds. Ratios are taken within one run, since the machine may be shared.
+"""
 
 SCORING_NOTES = """
 One long row alone is scored at 1,200 to 1,700 million edges a second; what is lost is lost at the start of each of the
@@ -69,27 +70,14 @@ def main() -> None:
     parser.add_argument("--parts", default="scoring,news,zipf,challenge,compile")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Callable[[], list[str]]] = {
+    parts: dict[str, Part] = {
         "scoring": measure_scoring,
         "news": lambda: measure_news(chosen.raw),
         "zipf": measure_zipf,
         "challenge": measure_challenge,
         "compile": measure_compiling,
     }
-    for name in chosen.parts.split(","):
-        title, *lines = parts[name]()
-        lines += ["", f"Load of the machine at the end: {os.getloadavg()[0]:.1f}."]
-        write_page({**read_sections(PAGE), title: "\n".join(lines).strip()})  # after each part: the last ones take long
-
-
-def write_page(sections: dict[str, str]) -> None:
-    machine = describe_machine()
-    lines = ["# Speed of the flat learners", "", "Written by `python benchmarks/flat_speed.py`; do not edit by hand."]
-    lines += ["One thread, CPU seconds. Ratios are taken within one run, since the machine may be shared.", ""]
-    lines += [f"Measured on {machine.processor}, {machine.cores} cores."]
-    for title, text in sections.items():
-        lines += ["", title, "", text]
-    PAGE.write_text("\n".join(lines) + "\n")
+    measure_parts(PAGE, HEAD, [parts[name] for name in chosen.parts.split(",")])
 
 
 # -- what is measured ------------------------------------------------------------------------------------------------

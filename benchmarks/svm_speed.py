@@ -27,13 +27,12 @@ import numpy as np
 import pandas as pd
 from represented import represented
 from scipy.sparse import csr_array
-from sections import read_sections
+from sections import Part, measure_parts
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import LinearSVC
 from timing import import_seconds, take_one_thread
 
 from harness import Taxonomy
-from harness.machine import describe_machine
 from harness.sdk.class_tree import class_paths
 from harness.sdk.kernels.edges import as_edges
 from harness.signature import import_target
@@ -42,6 +41,11 @@ from harness.trials.splitting import draw_split
 from harness_text.classes import tree_of_paths
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"
+HEAD = """# Speed of the support vector machines
+
+Written by `python benchmarks/svm_speed.py`; do not edit by hand. Ratios are taken within one run: those of
+one thread from processor time, those of two from the clock. Above 1: liblinear takes longer.
+"""
 
 
 class Parts(NamedTuple):
@@ -96,31 +100,14 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3, help="the best of so many fits counts")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Callable[[], list[str]]] = {
+    parts: dict[str, Part] = {
         "news": lambda: measure_news(chosen.times),
         "titles": lambda: measure_titles(chosen.titles, chosen.times),
         "zipf": lambda: measure_zipf(chosen.rows, chosen.classes),
         "compile": measure_compiling,
         "large": measure_large,
     }
-    sections = read_sections(PAGE)
-    for name in chosen.parts.split(","):
-        title, *lines = parts[name]()
-        sections[title] = "\n".join(lines).strip()
-        write_page(sections)
-
-
-def write_page(sections: dict[str, str]) -> None:
-    machine = describe_machine()
-    lines = ["# Speed of the support vector machines", ""]
-    lines += [
-        "Written by `python benchmarks/svm_speed.py`; do not edit by hand. Ratios are taken within one run: those of"
-    ]
-    lines += ["one thread from processor time, those of two from the clock. Above 1: liblinear takes longer.", ""]
-    lines += [f"Measured on {machine.processor}, {machine.cores} cores."]
-    for title, text in sections.items():
-        lines += ["", title, "", text]
-    PAGE.write_text("\n".join(lines) + "\n")
+    measure_parts(PAGE, HEAD, [parts[name] for name in chosen.parts.split(",")])
 
 
 # -- what is measured ------------------------------------------------------------------------------------------------
@@ -132,7 +119,7 @@ def measure_news(times: int) -> list[str]:
 
     parts = prepare(load_newsgroups(headers="keep"), "bydate")
     lines = ["## 20 newsgroups by date", "", shape(parts), ""]
-    lines += [f"Load average {os.getloadavg()[0]:.1f}; the best of {times} fits each.", ""]
+    lines += [f"The best of {times} fits each.", ""]
     lines += ["| learner | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"]
     lines += ["|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for tol in (0.1, 0.01):
@@ -147,7 +134,7 @@ def measure_news(times: int) -> list[str]:
 
 def measure_titles(files: list[Path], times: int) -> list[str]:
     """Short noisy texts, where rows contradict each other: Crammer and Singer's machine, and that along the tree."""
-    lines = ["## Short texts", "", f"Load average {os.getloadavg()[0]:.1f}; the best of {times} fits each.", ""]
+    lines = ["## Short texts", "", f"The best of {times} fits each.", ""]
     lines += [
         "| file | rows | classes | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"
     ]
@@ -195,8 +182,6 @@ def measure_zipf(rows: int, classes: int) -> list[str]:
         f"## `zipf`, {classes:,} classes, {rows:,} rows",
         "",
         shape(parts),
-        "",
-        f"Load average {os.getloadavg()[0]:.1f}.",
     ]
     lines += ["", "| learner | tol | train | R1 | LinearSVC: train | R1 | ratio | aim |"]
     lines += ["|---|---:|---:|---:|---:|---:|---:|---:|"]
@@ -218,7 +203,7 @@ def two_threads(parts: Parts, times: int) -> list[str]:
 
 def measure_compiling() -> list[str]:
     """Processor time of a first import with an empty cache, each learner alone, beyond importing scikit-learn."""
-    lines = ["## Compiling", "", f"Load average {os.getloadavg()[0]:.1f}; processor time.", ""]
+    lines = ["## Compiling", "", "Processor time.", ""]
     lines += ["| learner | cold | aim |", "|---|---:|---:|"]
     base = import_seconds("sklearn.base, numba, scipy.sparse", {})
     with tempfile.TemporaryDirectory() as folder:

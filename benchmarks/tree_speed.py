@@ -11,10 +11,8 @@ ratios, not the seconds; the load is told beside them.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,14 +20,17 @@ import numpy as np
 from flat_speed import Parts, prepare, shape, write_vw
 from represented import represented
 from scipy.sparse import csr_array
-from sections import read_sections
+from sections import Part, measure_parts
 from timing import best_seconds, import_seconds, take_one_thread
 
-from harness.machine import describe_machine
 from harness.signature import import_target
 from harness_representations.weights import Binary
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tree-speed.md"
+HEAD = """# Speed of the tree learners
+
+Written by `python benchmarks/tree_speed.py`; do not edit by hand. One thread.
+"""
 PASSES = 6
 SIZES = (100, 1_000, 10_000, 100_000)
 FEATURES, WORDS = 5_000, 24
@@ -50,27 +51,13 @@ def main() -> None:
     parser.add_argument("--parts", default="news,zipf,growth,compile", help="default: %(default)s")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Callable[[], list[str]]] = {
+    parts: dict[str, Part] = {
         "news": measure_news,
         "zipf": measure_zipf,
         "growth": measure_growth,
         "compile": measure_compiling,
     }
-    sections = read_sections(PAGE)
-    for name in chosen.parts.split(","):
-        title, *lines = parts[name]()
-        load = f"Load average while measuring: {os.getloadavg()[0]:.1f}."
-        sections[title] = "\n".join([*lines, "", load]).strip()
-        write_page(sections)  # after each part: the last ones take long
-
-
-def write_page(sections: dict[str, str]) -> None:
-    machine = describe_machine()
-    lines = ["# Speed of the tree learners", "", "Written by `python benchmarks/tree_speed.py`; do not edit by hand."]
-    lines += [f"Measured on {machine.processor}, {machine.cores} cores, one thread."]
-    for title, text in sections.items():
-        lines += ["", title, "", text]
-    PAGE.write_text("\n".join(lines) + "\n")
+    measure_parts(PAGE, HEAD, [parts[name] for name in chosen.parts.split(",")])
 
 
 # -- a pass beside Vowpal Wabbit's -----------------------------------------------------------------------------------
