@@ -2,9 +2,9 @@
 
 Trials go in rounds, the first of every learner on every data set before the second of any, from the smallest data set
 (rows times classes) to the largest. A learner that reached a limit of time or memory is not asked again on that data
-set, nor on a larger one: it is given up there (`harness.api.giving_up`). Trials beyond the number that everybody gets
-are run on data sets where every trial was quick. A round begins while there is time, and is then run whole. All is
-decided from records, so a resumed run decides alike.
+set, nor on a larger one in the same representation: it is given up there (`harness.api.giving_up`). Trials beyond the
+number that everybody gets are run on data sets where every trial was quick. A round begins while there is time, and is
+then run whole. All is decided from records, so a resumed run decides alike.
 """
 
 from __future__ import annotations
