@@ -1,36 +1,13 @@
-"""What the learners here share: they are trained as a whole, and then are an index; when its weights are pruned."""
+"""What the flat learners here share: they are trained as a whole, and then are an index."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from harness.sdk.index import IndexClassifier
 from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.instances import Instances, Labels
-
-LARGE_BYTES = 2 * 1024**3
-"""A matrix of all weights that would take more is never made."""
-LARGE_PRUNE = 0.01
-"""What `prune=None` stands for past that size: the threshold of DiSMEC (Babbar and Schoelkopf, WSDM 2017)."""
-
-
-def is_large(n_features: int, n_classes: int) -> bool:
-    """Whether a matrix of all weights would be too large to be made."""
-    return 8 * n_features * n_classes > LARGE_BYTES
-
-
-def threshold(prune: float | None, n_features: int, n_classes: int) -> float:
-    """The size up to which weights are not stored."""
-    if prune is not None:
-        return float(prune)
-    return LARGE_PRUNE if is_large(n_features, n_classes) else 0.0
-
-
-def draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    """The seed of all that a training draws."""
-    return int(check_random_state(random_state).randint(2**31))
 
 
 class LinearMachine(IndexClassifier):

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.ranking import load_kernel
-from harness_svm.classifier import LinearMachine, draw_seed, threshold
+from harness_svm.choices import draw_seed, threshold
+from harness_svm.classifier import LinearMachine
 from harness_svm.kernels.class_tree import as_tree
 from harness_svm.kernels.flat_sweeps import sweep_flat
 from harness_svm.kernels.structured import Goal

@@ -13,7 +13,8 @@ from harness.errors import DataError
 from harness.sdk import archive, rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances
-from harness_svm.classifier import LinearMachine, draw_seed, threshold
+from harness_svm.choices import draw_seed, threshold
+from harness_svm.classifier import LinearMachine
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
 from harness_svm.kernels.class_tree import ClassTree, as_tree
 from harness_svm.kernels.structured import Goal

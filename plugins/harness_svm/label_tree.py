@@ -11,7 +11,7 @@ from harness import Taxonomy
 from harness.sdk import rules
 from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.classifier import threshold
+from harness_svm.choices import threshold
 from harness_svm.hierarchy import Hierarchy, cluster, from_given
 from harness_svm.kernels.beam import feature_slots, rank_by_beam
 from harness_svm.kernels.dual import pose
@@ -53,7 +53,7 @@ class LabelTree(TopDown):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    branches_ : the tree with the weights of its nodes, a `harness_svm.kernels.descent.Branches`.
+    branches_ : the tree with the weights of its nodes, a `harness_svm.kernels.branches.Branches`.
     slots_ : where the weights of each node's features are.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the tree takes.
     n_features_in_ : the number of features.

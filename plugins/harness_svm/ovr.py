@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk import rules
-from harness.sdk.estimator import Examples, Matrix
-from harness.sdk.kernels.density import Vectors
+from harness.sdk.estimator import Matrix
 from harness.sdk.kernels.edges import as_rows
-from harness.sdk.kernels.instances import Instances, as_instances
+from harness.sdk.kernels.instances import as_instances
 from harness.sdk.ranking import load_kernel
-from harness_svm.classifier import LinearMachine, draw_seed, threshold
+from harness_svm.choices import draw_seed, threshold
+from harness_svm.classifier import LinearMachine
+from harness_svm.kernels.dense_one_vs_rest import train_dense_one_vs_rest
 from harness_svm.kernels.dual import HINGE_LOSSES, pose
 from harness_svm.kernels.one_vs_rest import train_one_vs_rest
 
@@ -98,9 +99,11 @@ class SVM(LinearMachine):
             most_sweeps=int(self.max_sweeps),
         )
         self.prune_ = threshold(self.prune, n_features, n_classes)
-        machines = train_one_vs_rest(
-            self._as_examples(X), labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_
-        )
+        given = (labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_)
+        if isinstance(X, np.ndarray):
+            machines = train_dense_one_vs_rest(X, *given)
+        else:
+            machines = train_one_vs_rest(as_instances(X), *given)
         self.sweeps_ = np.minimum(machines.sweeps, self.max_sweeps)
         self.base_ = self._base_of_seen(labels) + machines.bias
         self.rows_ = as_rows(machines.edges)
@@ -108,9 +111,6 @@ class SVM(LinearMachine):
         if late:
             warnings.warn(f"{late} classes are not within tol after {self.max_sweeps} sweeps", ConvergenceWarning, 2)
         return self
-
-    def _as_examples(self, X: Examples) -> Instances | Vectors:
-        return X if isinstance(X, np.ndarray) else as_instances(X)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -19,9 +19,9 @@ from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels, as_instances
 from harness.sdk.threads import in_threads
-from harness_svm.classifier import draw_seed
+from harness_svm.choices import draw_seed
 from harness_svm.hierarchy import Hierarchy, choose_hierarchy
-from harness_svm.kernels.descent import Branches, rank_by_descent
+from harness_svm.kernels.branches import Branches
 
 
 class Choice(NamedTuple):
@@ -49,7 +49,7 @@ class TopDown(Classifier):
     Attributes
     ----------
     classes_ : the classes, in the order of their positions.
-    branches_ : the tree with the weights of its nodes, a `harness_svm.kernels.descent.Branches`.
+    branches_ : the tree with the weights of its nodes, a `harness_svm.kernels.branches.Branches`.
     index_size_, index_bytes_ : non-zero weights, and the bytes that the tree takes.
     n_features_in_ : the number of features.
     """
@@ -107,9 +107,9 @@ class TopDown(Classifier):
         ranked, _ = self._search(as_instances(X), k)
         return ranked
 
+    @abstractmethod
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         """The k best classes of each instance, best first, -1 pads; and the number of edges read."""
-        return rank_by_descent(self.branches_, instances, k)
 
     @property
     def index_size_(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.sdk import rules
 from harness.sdk.kernels.edges import as_edges
@@ -10,6 +11,7 @@ from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.ovr_perceptron import learn_one_vs_rest, total
 from harness.sdk.kernels.rows import Rows, empty_rows
 from harness_svm.hierarchy import SOURCES
+from harness_svm.kernels.descent import rank_by_descent
 from harness_svm.topdown import Choice, TopDown
 
 
@@ -60,6 +62,9 @@ class TopDownPerceptron(TopDown):
             if errors == 0:
                 break
         return rows
+
+    def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
+        return rank_by_descent(self.branches_, instances, k)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.sdk import rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.classifier import threshold
+from harness_svm.choices import threshold
 from harness_svm.hierarchy import SOURCES
+from harness_svm.kernels.descent import rank_by_descent
 from harness_svm.kernels.dual import HINGE_LOSSES, pose
 from harness_svm.kernels.one_vs_rest import train_one_vs_rest
 from harness_svm.topdown import Choice, TopDown
@@ -68,6 +70,9 @@ class TopDownSVM(TopDown):
         prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
         machines = train_one_vs_rest(instances, labels, max(1, n_features), n_children, problem, seed, prune)
         return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
+
+    def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
+        return rank_by_descent(self.branches_, instances, k)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

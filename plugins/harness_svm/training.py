@@ -19,7 +19,7 @@ from harness.sdk.kernels.edges import Edges, as_edges, as_rows, sort_by_class
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
-from harness_svm.classifier import is_large
+from harness_svm.choices import is_large
 from harness_svm.kernels.class_tree import ClassTree, OrderedTree, in_order
 from harness_svm.kernels.structured import IDLE, Goal, empty_block
 from harness_svm.objective import dual_objective

@@ -19,7 +19,7 @@ from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, wr
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.prefetching import prefetch
 from harness.sdk.kernels.signatures import INSTANCES
-from harness_svm.kernels.descent import BRANCHES, Branches
+from harness_svm.kernels.branches import BRANCHES, Branches
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 VACANT = np.uint32(0xFFFFFFFF)

@@ -224,10 +224,10 @@ def test_weights_up_to_the_threshold_are_left_out(data, weights):
 
 
 def test_a_large_matrix_is_never_made(data, monkeypatch):
-    from harness_svm import classifier
+    from harness_svm import choices
 
     X, y = data()
-    monkeypatch.setattr(classifier, "LARGE_BYTES", 100)
+    monkeypatch.setattr(choices, "LARGE_BYTES", 100)
     for learner in (SVM, CrammerSinger):
         fitted = learner(random_state=0).fit(X, y)
         assert fitted.prune_ == 0.01

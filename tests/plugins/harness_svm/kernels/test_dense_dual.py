@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from harness.sdk.kernels.arrays import frozen
 from harness.sdk.kernels.instances import Labels
 from harness_svm.kernels.dense_dual import MACHINES, SideBySide, side_by_side, solve_together
+from harness_svm.kernels.dense_one_vs_rest import train_dense_one_vs_rest
 from harness_svm.kernels.dual import DualProblem, pose
-from harness_svm.kernels.one_vs_rest import train_one_vs_rest
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -93,9 +93,9 @@ def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
     labels = Labels(frozen(np.arange(91), np.int64), frozen(y, np.int32))
     task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    expected = train_one_vs_rest(X, labels, 6, n_classes, task, 0, 0.0)
+    expected = train_dense_one_vs_rest(X, labels, 6, n_classes, task, 0, 0.0)
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    found = train_one_vs_rest(X, labels, 6, n_classes, task, 0, 0.0)
+    found = train_dense_one_vs_rest(X, labels, 6, n_classes, task, 0, 0.0)
     for one, other in zip(expected.edges, found.edges, strict=True):
         assert_array_equal(one, other)
     assert_array_equal(expected.bias, found.bias)

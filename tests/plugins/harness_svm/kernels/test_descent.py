@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from harness_svm.kernels.descent import Branches, find_feature, rank_by_descent
+from harness_svm.kernels.branches import Branches
+from harness_svm.kernels.descent import find_feature, rank_by_descent
 from svm_definitions import instances_of, random_rows
 
 FEATURES = 8
