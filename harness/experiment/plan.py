@@ -35,6 +35,18 @@ if TYPE_CHECKING:
     from harness.data.arrays import Header  # brings scipy, which planning does without
 
 
+@dataclass(frozen=True)
+class _Ground:
+    """A data set that trials are planned on; what they see of it is kept below `root`."""
+
+    dataset: ResolvedDataset
+    header: Header
+    split: Split
+    counting: Representation | None
+    """How its texts become counts, where it says so; looked up once, since that reads all code behind it."""
+    root: Path
+
+
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]:
     """All trials of an experiment, by data set, then trial, then learner, so that early results compare learners.
 
@@ -46,9 +58,11 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> tuple[Trial, ...]
     for dataset in resolved.datasets:
         header = headers[dataset.name]
         split = _checked_split(dataset, header, dataset.ref.split or experiment.split, experiment)
+        counting = find_representation(header.counting, resolved.catalog) if header.counting else None
+        ground = _Ground(dataset, header, split, counting, root)
         pairs = [pair for pair in pairs_on(dataset, header, resolved) if not pair.trouble]
         for number in range(experiment.trials):
-            trials += [_trial(pair, header, dataset, split, number, resolved, root) for pair in pairs]
+            trials += [_trial(pair, ground, number, resolved) for pair in pairs]
     if not trials:
         incompatible = tell_incompatible(resolved, headers)
         if incompatible:
@@ -87,10 +101,8 @@ def _check_classes(dataset: ResolvedDataset, header: Header, split: Split, exper
             )
 
 
-def _trial(
-    pair: Pair, header: Header, dataset: ResolvedDataset, split: Split, number: int, resolved: Resolved, root: Path
-) -> Trial:
-    """One trial; what it sees of the data is kept below `root`."""
+def _trial(pair: Pair, ground: _Ground, number: int, resolved: Resolved) -> Trial:
+    dataset, header, split = ground.dataset, ground.header, ground.split
     learner, params = pair.learner, pair.params
     spec, origin = learner.spec_with(params), learner.entry.origin
     # One seed for split and learner: trial n of every learner meets the same split, so that trials can be paired.
@@ -99,8 +111,8 @@ def _trial(
     if "random_state" in learner.defaults and "random_state" not in params:
         params = {**params, "random_state": seed}
     curves = resolved.experiment.curves
-    seen = _seen(pair, header, resolved)
-    tuning = _tuning_plan(pair, header, seed, resolved)
+    seen = _seen(pair, ground)
+    tuning = _tuning_plan(pair, ground, seed, resolved)
     decisive = {
         **_identity(learner, params),
         "data": header.fingerprint,
@@ -142,7 +154,7 @@ def _trial(
         dataset_revision=header.revision,
         representation=seen.name,
         representing=seen.plan,
-        represented_folder="" if pair.tried else _represented_folder(dataset, header, split, seed, seen, root),
+        represented_folder="" if pair.tried else _represented_folder(ground, seed, seen),
         split=split,
         number=number,
         seed=seed,
@@ -161,35 +173,28 @@ class _Seen:
     identity: list[Any]
 
 
-def _seen(pair: Pair, header: Header, resolved: Resolved) -> _Seen:
+def _seen(pair: Pair, ground: _Ground) -> _Seen:
     if pair.representation is None:
         return _Seen(TEXTS, RepresentationPlan(None, takes_text=True), [])
     identity = list(pair.representation.identity)
-    if header.counting:
-        identity.append(find_representation(header.counting, resolved.catalog).identity)
-    plan = _plan_of(pair.representation, header, resolved)
+    if ground.counting is not None:
+        identity.append(ground.counting.identity)
+    plan = plan_representation(pair.representation, ground.header, ground.counting)
     if not pair.tried:
         return _Seen(pair.representation.name, plan, identity)
     identity += [tried.identity for tried in pair.tried]
     return _Seen(f"one of {', '.join(tried.name for tried in pair.tried)}", plan, identity)
 
 
-def _plan_of(representation: Representation, header: Header, resolved: Resolved) -> RepresentationPlan:
-    counting = find_representation(header.counting, resolved.catalog) if header.counting else None
-    return plan_representation(representation, header, counting)
-
-
-def _represented_folder(
-    dataset: ResolvedDataset, header: Header, split: Split, seed: int, seen: _Seen, root: Path
-) -> str:
+def _represented_folder(ground: _Ground, seed: int, seen: _Seen) -> str:
     """Where both parts are kept as represented; nowhere where they are texts."""
     if seen.plan.blueprint is None:
         return ""
-    name = dataset.entry.spec.name
-    return str(root / represented_name(name, header.fingerprint, str(split), seed, _written(seen.identity)))
+    name, fingerprint = ground.dataset.entry.spec.name, ground.header.fingerprint
+    return str(ground.root / represented_name(name, fingerprint, str(ground.split), seed, _written(seen.identity)))
 
 
-def _tuning_plan(pair: Pair, header: Header, seed: int, resolved: Resolved) -> TuningPlan | None:
+def _tuning_plan(pair: Pair, ground: _Ground, seed: int, resolved: Resolved) -> TuningPlan | None:
     """How this learner's parameters, and what it sees of the data, are chosen, where any are."""
     tuning, ranges, judge = resolved.experiment.tune, dict(pair.learner.ref.tune), resolved.judge
     chosen = {tried.name: tried for tried in pair.tried}
@@ -197,13 +202,14 @@ def _tuning_plan(pair: Pair, header: Header, seed: int, resolved: Resolved) -> T
         ranges[REPRESENTATION] = list(chosen)
     if tuning is None or judge is None or not ranges:
         return None
+    header, counting = ground.header, ground.counting
     return TuningPlan(
         split=tuning.split,
         judge=call_of(judge),
         direction=judge.direction,
         candidates=tuple(list_candidates(pair.label.text, ranges, tuning, seed)),
         seconds=tuning.seconds,
-        representations={name: _plan_of(tried, header, resolved) for name, tried in chosen.items()},
+        representations={name: plan_representation(tried, header, counting) for name, tried in chosen.items()},
     )
 
 

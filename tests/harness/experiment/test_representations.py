@@ -6,6 +6,7 @@ from experiments import OWN, catalog_of, learner, resolved_of, trials_of
 from harness import MetricSpec
 from harness.catalog import Entry
 from harness.errors import DataError, SpecError, UnknownName
+from harness.experiment import representations
 from harness.experiment.pairs import tell_incompatible
 from harness.experiment.representation_ref import parse_representation
 from harness.experiment.representations import find_representation
@@ -52,6 +53,15 @@ def test_what_is_no_representation_is_refused(text):
 def test_what_cannot_be_used_is_named(text, error, told):
     with pytest.raises(error, match=told):
         find_representation(text, catalog_of())
+
+
+def test_the_code_behind_representations_is_read_no_more_often_for_more_trials(texts_header, monkeypatch):
+    read = []
+    monkeypatch.setattr(representations, "code_of", lambda load, origin: read.append(load) or "code")
+    trials_of(texts_header, representation="words", trials=1)
+    once = len(read)
+    trials_of(texts_header, representation="words", trials=9, learners="pa,ooz")
+    assert len(read) == 2 * once > 0
 
 
 def plan_of(header, representation):
