@@ -27,14 +27,8 @@ from harness.record import Record
 from harness.record_lines import BadLine, NewerLine, from_line, to_line
 from harness.wording import counted
 
-RECORDS, DAMAGED, LOCK, MACHINES, EXPERIMENT, INCOMPATIBLE = (
-    "records.jsonl",
-    "damaged.jsonl",
-    "lock",
-    "machine.json",
-    "experiment.toml",
-    "incompatible.txt",
-)
+RECORDS, DAMAGED, LOCK = "records.jsonl", "damaged.jsonl", "lock"
+MACHINES, EXPERIMENT, INCOMPATIBLE = "machine.json", "experiment.toml", "incompatible.txt"
 
 
 def read_records(folder: Path) -> list[Record]:
@@ -80,6 +74,10 @@ def read_ranks(folder: Path, key: str) -> bytes | None:
         return None
 
 
+def no_results_in(folder: Path) -> StoreError:
+    return StoreError(f"{folder} is not a results folder: it has no {RECORDS}", next_step="harness run --out makes one")
+
+
 def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
     path = folder / RECORDS
     if path.exists() and not path.is_file():  # whoever reads a pipe may wait for ever
@@ -87,7 +85,7 @@ def _read(folder: Path) -> tuple[list[Record], list[tuple[int, str, bytes]]]:
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        raise StoreError(f"{folder} is not a results folder: it has no {RECORDS}") from None
+        raise no_results_in(folder) from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error}") from error
     records: list[Record] = []

@@ -20,7 +20,7 @@ from harness.api.selecting import only_with
 from harness.api.session import Session, make_session
 from harness.api.single_trials import Failure, Ranked
 from harness.contract import MetricSpec
-from harness.errors import HarnessError, StoreError
+from harness.errors import HarnessError
 from harness.experiment.building import read_file
 from harness.expression import split_list
 from harness.figures.drawing import Drawing
@@ -31,7 +31,7 @@ from harness.metric import find_metric
 from harness.page import Page
 from harness.record import Record
 from harness.rescore import Rescored, dataset_opener, ranks_of, rescore, tell_curves
-from harness.store import EXPERIMENT, RECORDS, open_store, read_incompatible, read_machines, read_records
+from harness.store import EXPERIMENT, RECORDS, no_results_in, open_store, read_incompatible, read_machines, read_records
 from harness.tables.against import against_grid
 from harness.tables.choosing import keep_lines, parse_condition
 from harness.tables.details import describe_line
@@ -272,7 +272,7 @@ def read_results(
     incompatible: dict[str, None] = {}
     for folder in folders:
         if not (folder / RECORDS).exists():
-            raise StoreError(f"{folder} is not a results folder: it has no {RECORDS}")
+            raise no_results_in(folder)
         machines |= read_machines(folder)
         incompatible |= dict.fromkeys(read_incompatible(folder))
         for record in read_records(folder) if records is None else records:

@@ -34,7 +34,11 @@ def find_file_format(path: str, catalog: Catalog, params: Params | None = None) 
     parameters decide, and then the content."""
     file = Path(os.path.expanduser(path))
     if not os.path.exists(file):
-        raise DataError(f"data set {path!r}: there is no such file or folder (nor a data set of that name)")
+        raise DataError(
+            "there is no such file or folder (nor a data set of that name)",
+            culprit=f"data set {path!r}",
+            next_step=f"give its path from {Path.cwd()}, or one of `harness list datasets`",
+        )
     if not file.is_file() and not file.is_dir():  # whoever reads a pipe may wait for ever
         raise DataError(
             "neither a file nor a folder, but a pipe or a device",

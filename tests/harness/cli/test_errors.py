@@ -144,7 +144,11 @@ WORDS = {
     ),
     "no module": (["run", "--learners", "no.module:X"], ["module 'no.module' cannot be imported"]),
     "no such plugin": (["plugins", "--disable-plugin", "zzz"], ["--disable-plugin 'zzz' matches no plugin; known: "]),
-    "no results": (["table", "nowhere"], ["nowhere is not a results folder"]),
+    "no results": (["table", "nowhere"], ["nowhere is not a results folder", "harness run --out makes one"]),
+    "no such file": (
+        ["run", "--learners", "tiny", "--data", "nowhere.csv"],
+        ["data set 'nowhere.csv'", "give its path from", "harness list datasets"],
+    ),
     "nothing to check": (
         ["check", "tinny"],
         [
