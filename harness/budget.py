@@ -1,10 +1,10 @@
 """What of an experiment is run where there is not time for all: decided by rules that are the same for every learner.
 
 Trials go in rounds, the first of every learner on every data set before the second of any, from the smallest data set
-(rows times classes) to the largest. A learner that reached a limit of time or memory is not asked again on that data
-set, nor on a larger one in the same representation: it is given up there (`harness.api.giving_up`). Trials beyond the
-number that everybody gets are run on data sets where every trial was quick. A round begins while there is time, and is
-then run whole. All is decided from records, so a resumed run decides alike.
+(what is in its rows, times classes) to the largest. A learner that reached a limit of time or memory is not asked again
+on that data set, nor on a larger one in the same representation: it is given up there (`harness.api.giving_up`). Trials
+beyond the number that everybody gets are run on data sets where every trial was quick. A round begins while there is
+time, and is then run whole. All is decided from records, so a resumed run decides alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from harness.experiment.budget_table import BudgetTable
 from harness.record import Record
 from harness.trials.trial import Trial
+
+if TYPE_CHECKING:
+    from harness.data.arrays import Header  # brings scipy, which planning does without
+
+
+def size_of(header: Header) -> int:
+    """What is in the rows of a data set, its values or the bytes of its texts, times classes.
+
+    Rows alone would not do: a thousand titles are less than a hundred pages.
+    """
+    content = header.text_bytes if header.nonzeros is None else header.nonzeros
+    return (content or 0) * header.classes
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,7 @@ class Budgeted:
 
     trials: Sequence[Trial]
     sizes: Mapping[str, int]
-    """Rows times classes, by data set."""
+    """By data set, as `size_of` has it."""
     budget: BudgetTable
 
     def rounds(self, records: Mapping[str, Record], todo: Sequence[Trial]) -> Iterator[list[Trial]]:

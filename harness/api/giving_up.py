@@ -1,8 +1,8 @@
 """Trials that are not worth their time: a learner that ran out of it is not run on larger data.
 
 One rule for all learners, and by the data alone. With `give_up`, what is larger has at least as many rows and as many
-classes, and is from the same source; under a budget, rows times classes decide (`harness.budget`). Every trial that is
-left out has a record that says why, and `--retry-failed` runs it after all.
+classes, and is from the same source; under a budget, what is in the rows, times classes, decides (`harness.budget`).
+Every trial that is left out has a record that says why, and `--retry-failed` runs it after all.
 """
 
 from __future__ import annotations

@@ -18,13 +18,14 @@ from harness.api.results import Results, read_results
 from harness.api.resuming import Work, complete, take_over, tell_done
 from harness.api.session import Session
 from harness.api.status import keeping_status
-from harness.budget import Budgeted
+from harness.budget import Budgeted, size_of
 from harness.data.arrays import Header
 from harness.errors import DataError, SpecError
 from harness.executors.base import Executor
 from harness.experiment.housing import with_environments
+from harness.experiment.keys import key_of
 from harness.experiment.pairs import tell_incompatible
-from harness.experiment.plan import key_of, plan
+from harness.experiment.plan import plan
 from harness.experiment.refusing import check_set_ups
 from harness.experiment.resolve import Resolved
 from harness.experiment.schema import Experiment
@@ -147,7 +148,7 @@ def _budgeted(trials: Sequence[Trial], headers: Mapping[str, Header], experiment
     """The trials under the experiment's budget, where it has one."""
     if experiment.budget is None:
         return None
-    sizes = {name: header.rows * header.classes for name, header in headers.items()}
+    sizes = {name: size_of(header) for name, header in headers.items()}
     return Budgeted(trials, sizes, experiment.budget)
 
 

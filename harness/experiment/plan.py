@@ -1,8 +1,7 @@
-"""Resolved experiment -> trials. A trial's key is the hash of all that decides its result, and of nothing else."""
+"""Resolved experiment -> trials."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError, SpecError
 from harness.experiment.candidates import list_candidates
+from harness.experiment.keys import code_behind, decisive_tuning, identity_of, key_of, written
 from harness.experiment.pairs import Pair, pairs_on, tell_incompatible
-from harness.experiment.parameters import as_blueprints, as_declared
+from harness.experiment.parameters import as_blueprints
 from harness.experiment.representations import TEXTS, Representation, find_representation, plan_representation
 from harness.experiment.resolve import (
     MINIMUM_DEPTH,
@@ -25,7 +25,6 @@ from harness.experiment.schema import Experiment
 from harness.home import represented_name, represented_root
 from harness.metric import call_of
 from harness.params import Params
-from harness.signature import read_floats
 from harness.split import ONE_LABEL, Split
 from harness.trials.blueprint import Blueprint
 from harness.trials.splitting import part_data
@@ -114,7 +113,7 @@ def _trial(pair: Pair, ground: _Ground, number: int, resolved: Resolved) -> Tria
     seen = _seen(pair, ground)
     tuning = _tuning_plan(pair, ground, seed, resolved)
     decisive = {
-        **_identity(learner, params),
+        **identity_of(learner, params),
         "data": header.fingerprint,
         "representation": seen.identity,
         "split": str(split),
@@ -129,7 +128,7 @@ def _trial(pair: Pair, ground: _Ground, number: int, resolved: Resolved) -> Tria
     if curves:
         decisive["curves"] = True
     if tuning:
-        decisive["tune"] = _decisive_tuning(tuning)
+        decisive["tune"] = decisive_tuning(tuning)
     return Trial(
         key=key_of(decisive),
         label=pair.label.text,
@@ -139,7 +138,7 @@ def _trial(pair: Pair, ground: _Ground, number: int, resolved: Resolved) -> Tria
         learner_distribution=origin.distribution,
         learner_version=origin.version,
         params=params,
-        code=_code(learner, params),
+        code=code_behind(learner, params),
         code_group=code_group(chain),
         packages=packages,
         blueprint=blueprint_of(learner, params),
@@ -191,7 +190,7 @@ def _represented_folder(ground: _Ground, seed: int, seen: _Seen) -> str:
     if seen.plan.blueprint is None:
         return ""
     name, fingerprint = ground.dataset.entry.spec.name, ground.header.fingerprint
-    return str(ground.root / represented_name(name, fingerprint, str(ground.split), seed, _written(seen.identity)))
+    return str(ground.root / represented_name(name, fingerprint, str(ground.split), seed, written(seen.identity)))
 
 
 def _tuning_plan(pair: Pair, ground: _Ground, seed: int, resolved: Resolved) -> TuningPlan | None:
@@ -211,56 +210,6 @@ def _tuning_plan(pair: Pair, ground: _Ground, seed: int, resolved: Resolved) -> 
         seconds=tuning.seconds,
         representations={name: plan_representation(tried, header, counting) for name, tried in chosen.items()},
     )
-
-
-# -- keys ------------------------------------------------------------------------------------------------------------
-
-
-def _identity(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
-    """What tells one learner, as set up, from another: its code and all its parameters, the learner inside included."""
-    spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
-    whole = {**learner.defaults, **params}
-    if wrapped is not None:
-        whole[spec.wraps] = _identity(wrapped, wrapped.ref.params)
-    return {
-        "learner": spec.name,
-        "load": spec.load,
-        "distribution": origin.distribution,
-        "version": origin.version,
-        "code": learner.code,
-        "params": as_declared(whole, read_floats(spec.load)),
-    }
-
-
-def _code(learner: ResolvedLearner, params: Params) -> str:
-    """The digests of all code that a trial runs: the learner's, and those of the learners inside it."""
-    return "+".join(dict.fromkeys(each.code for each in learner.chain_with(params)))
-
-
-def _decisive_tuning(tuning: TuningPlan) -> dict[str, Any]:
-    return {
-        "split": str(tuning.split),
-        "metric": tuning.judge.name,
-        "compute": tuning.judge.compute,
-        "parameters": dict(tuning.judge.params),
-        "direction": tuning.direction,
-        "candidates": list(tuning.candidates),
-        "seconds": tuning.seconds,
-    }
-
-
-def key_of(decisive: Params) -> str:
-    """A short hash of the values as Python writes them, dictionaries in order: what differs is written differently."""
-    return hashlib.sha256(_written(decisive).encode()).hexdigest()[:20]
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, dict):
-        items = [f"{key!r}: {_written(item)}" for key, item in value.items()]
-        return "{" + ", ".join(sorted(items)) + "}"
-    if isinstance(value, list | tuple):
-        return f"{type(value).__name__}({', '.join(map(_written, value))})"
-    return repr(value)
 
 
 # -- blueprints ------------------------------------------------------------------------------------------------------

@@ -5,9 +5,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
+from experiments import LABELS, NAMES, ROWS
+from harness import Dataset
 from harness.api.giving_up import find_exhausted
-from harness.budget import Budgeted
+from harness.budget import Budgeted, size_of
+from harness.data.arrays import keep, read_header
+from harness.data.checking import checked
 from harness.errors import SpecError
 from harness.experiment.budget_table import BudgetTable
 from harness.experiment.building import build
@@ -102,3 +107,16 @@ def test_a_wrong_budget_is_told_by_table_and_key():
         build({"learners": "pa", "budget": {"trials": 3, "hours": 0}}, "mine.toml")
     with pytest.raises(SpecError, match=r"did you mean 'hours'"):
         build({"learners": "pa", "budget": {"trials": 3, "hour": 2}}, "mine.toml")
+
+
+def size_of_kept(folder, **rows):
+    keep(checked("data", Dataset(y=LABELS, class_names=NAMES, **rows)), folder)
+    return size_of(read_header(folder))
+
+
+def test_a_data_set_is_as_large_as_what_is_in_its_rows_times_classes(tmp_path):
+    titles = size_of_kept(tmp_path / "titles", X=None, texts=["a title"] * 20)
+    pages = size_of_kept(tmp_path / "pages", X=None, texts=["a page " * 50] * 20)
+    assert titles == 20 * len("a title") * 4
+    assert pages == 50 * titles
+    assert size_of_kept(tmp_path / "values", X=csr_array(ROWS)) == ROWS.size * 4
