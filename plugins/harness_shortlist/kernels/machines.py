@@ -88,6 +88,13 @@ def add_instance(instances: Instances, i: Any, amount: Any, w: Array) -> None:
 
 
 @helper()
+def forget_instance(instances: Instances, i: Any, w: Array) -> None:
+    """w is 0 for each feature of the instance"""
+    for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])):
+        w[np.uint32(instances.indices[j])] = 0.0
+
+
+@helper()
 def draw_number(random: Array, below: Any) -> Any:
     """A number from 0 to below - 1: xorshift, the high bits scaled."""
     state = random[0]
@@ -175,6 +182,9 @@ def store(instances: Instances, rows: Array, goal: Goal, space: Training, found:
                 found.features[place], found.weights[place] = f, w[f]
             place += abs(w[f]) > goal.prune
             w[f] = 0.0
+    for p in range(np.uint64(rows.size)):
+        if space.alpha[p] == 0:  # it may have moved and come back, which floats do not undo to the last bit
+            forget_instance(instances, rows[p], w)
     fits = bool(place <= found.features.size)
     found.bias[z], w[w.size - 1] = w[w.size - 1], 0.0
     found.start[z + 1] = place if fits else end

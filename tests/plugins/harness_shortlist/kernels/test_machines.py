@@ -118,15 +118,17 @@ def test_a_machine_that_is_not_done_says_so():
     assert np.all(learn(X, label_sets, proposed, groups, Goal(10.0, 1e-6, 2, 0.0)).sweeps == 3)
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_whoever_trains_a_machine_it_learns_the_same(threads, monkeypatch):
-    X, label_sets, proposed, groups = draw(5)
-    goal = Goal(1.0, 1e-3, 100, 0.0)
-    monkeypatch.setattr(training, "SHARES_PER_THREAD", 1)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    alone = learn(X, label_sets, proposed, groups, goal)
-    monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    shared_out = learn(X, label_sets, proposed, groups, goal)
+@SHARED
+@given(seed=st.integers(0, 2**32 - 1), threads=st.integers(2, 5))
+def test_whoever_trains_a_machine_and_whatever_came_before_it_learns_the_same(seed, threads):
+    X, label_sets, proposed, groups = draw(seed, n=200)
+    goal = Goal(3.0, 1e-4, 100, 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "SHARES_PER_THREAD", 1)
+        patch.setenv("OMP_NUM_THREADS", "1")
+        alone = learn(X, label_sets, proposed, groups, goal)
+        patch.setenv("OMP_NUM_THREADS", str(threads))
+        shared_out = learn(X, label_sets, proposed, groups, goal)
     for one, other in zip(alone, shared_out, strict=True):
         np.testing.assert_array_equal(one, other, strict=True)
 
