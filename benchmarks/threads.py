@@ -124,7 +124,8 @@ def line_of(spec: LearnerSpec, parts: Parts) -> str:
 
 
 def build(spec: LearnerSpec) -> Any:
-    learner = Subject(spec, {}).build()
+    inside = {spec.wraps: Subject(spec).told_parameters()[spec.wraps]} if spec.wraps else {}
+    learner = Subject(spec, inside).build()
     names = learner.get_params()
     if "passes" in names:
         learner.set_params(passes=2)

@@ -17,6 +17,7 @@ from harness.catalog import Catalog
 from harness.choosing import Facts, Measurement, Proposal, nearest_datasets, propose
 from harness.contract import LearnerSpec
 from harness.data.arrays import Header
+from harness.environments.environment import State, environment_for
 from harness.errors import HarnessError, SpecError
 from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.resolve import resolve_dataset
@@ -31,6 +32,8 @@ class Suggestions:
     facts: Facts
     nearest: tuple[str, ...]
     proposals: tuple[Proposal, ...]
+    to_build: tuple[str, ...] = ()
+    """Those proposed whose packages are not installed yet: `command` does that first, or `harness env build`."""
 
     @property
     def command(self) -> str:
@@ -62,11 +65,15 @@ def suggest_for(data: str, session: Session) -> Suggestions:
     """Three learners for a data set as it is written."""
     header = preparer(session)(resolve_dataset(parse_dataset(data), session.catalog))
     able = {entry.spec.name for entry in session.catalog.learners if _can_take(entry.spec, header)}
+    able -= {name for name in able if _state(name, session.catalog) == "cannot"}
     measured = [one for one in read_measured(session.catalog) if parse(one.learner).name in able]
     if not measured:
         raise HarnessError("no installed plugin brings measurements of learners that can take this data")
     facts = facts_of(header)
-    return Suggestions(data, facts, tuple(nearest_datasets(facts, measured)), tuple(propose(facts, measured)))
+    proposals = tuple(propose(facts, measured))
+    names = [parse(proposal.learner).name for proposal in proposals]
+    to_build = tuple(name for name in names if _state(name, session.catalog) == "can be built")
+    return Suggestions(data, facts, tuple(nearest_datasets(facts, measured)), proposals, to_build)
 
 
 def facts_of(header: Header) -> Facts:
@@ -86,6 +93,12 @@ def _can_take(spec: LearnerSpec, header: Header) -> bool:
     if "taxonomy" in spec.needs and header.taxonomy_depth is None:
         return False
     return not ("nonnegative" in spec.needs and header.negative)
+
+
+def _state(name: str, catalog: Catalog) -> State:
+    """How far the learner is from running here."""
+    environment = environment_for(catalog.learner(name).spec.environment)
+    return "ready" if environment is None else environment.state()[0]
 
 
 def read_measured(catalog: Catalog) -> list[Measurement]:

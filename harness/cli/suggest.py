@@ -44,3 +44,6 @@ def suggest(data: str, as_json: bool, session: Session, debug: bool) -> None:
     click.echo(tabulate(rows, "keys", tablefmt="simple", disable_numparse=True))
     click.echo(f"\nR1 is that on {found.proposals[0].dataset}, training in proportion to its rows. Try them:\n")
     click.echo(f"  {found.command}")
+    if found.to_build:
+        names = " ".join(found.to_build)
+        click.echo(f"\nIt first installs, once, what these need in environments of their own: {names}")

@@ -9,6 +9,7 @@ from harness import api
 from harness.api.session import Session
 from harness.api.suggesting import read_measured
 from harness.cli import cli
+from harness.environments.environment import environment_for
 from harness.errors import SpecError
 from harness.expression import parse
 from small_titles import titles
@@ -43,26 +44,65 @@ def test_three_learners_are_suggested_for_a_file_with_a_command_that_can_be_run(
 
 
 PLUGIN = """
-from harness import ExperimentSpec, hookimpl
+from harness import ExperimentSpec, LearnerSpec, hookimpl
 
 
 @hookimpl
 def harness_experiments():
     return [ExperimentSpec(name="mine", resource="compared:mine.toml", measured="compared:measured.csv")]
+
+
+@hookimpl
+def harness_learners():
+    return [LearnerSpec(name="outside", load="compared.outside:Outside", environment=("some-tool>=2",))]
 """
 MEASURED = """dataset,rows,classes,features_a_row,letters,learner,r1,train_seconds,answer_seconds
 mine,300,10,30,,shortlist(ff),0.9,0.1,1e-6
 """
 
 
-def test_what_is_built_round_another_learner_is_suggested_as_it_was_measured(tmp_path):
-    package = tmp_path / "compared"
-    package.mkdir()
-    (package / "__init__.py").write_text(PLUGIN)
-    (package / "measured.csv").write_text(MEASURED)
-    found = api.suggest("topics(rows=300, classes=10)", plugins_dirs=[tmp_path], disabled_plugins=["papers"])
+@pytest.fixture(scope="module")
+def plugins_dir(tmp_path_factory):
+    """A folder with one plugin, which brings a comparison and a learner with packages of its own."""
+    folder = tmp_path_factory.mktemp("plugins")
+    (folder / "compared").mkdir()
+    (folder / "compared" / "__init__.py").write_text(PLUGIN)
+    return folder
+
+
+def suggest_by(plugins_dir, measured):
+    (plugins_dir / "compared" / "measured.csv").write_text(measured)
+    return api.suggest("topics(rows=300, classes=10)", plugins_dirs=[plugins_dir], disabled_plugins=["papers"])
+
+
+def test_what_is_built_round_another_learner_is_suggested_as_it_was_measured(plugins_dir):
+    found = suggest_by(plugins_dir, MEASURED)
     assert [proposal.learner for proposal in found.proposals] == ["shortlist(ff)"]
     assert found.command == 'harness run --learners "shortlist(ff)" --data "topics(rows=300, classes=10)"'
+
+
+OUTSIDE = "mine,300,10,30,,outside,0.95,0.1,1e-6\n"
+
+
+def test_whose_packages_are_not_installed_yet_is_said(plugins_dir, capsys):
+    found = suggest_by(plugins_dir, MEASURED + OUTSIDE)
+    assert [proposal.learner for proposal in found.proposals] == ["outside", "shortlist(ff)"]
+    assert found.to_build == ("outside",)
+    command = ["suggest", "--data", "topics(rows=300, classes=10)", "--plugins-dir", str(plugins_dir)]
+    cli.main([*command, "--disable-plugin", "papers"], standalone_mode=False)
+    assert "in environments of their own: outside\n" in capsys.readouterr().out
+    cli.main([*command, "--disable-plugin", "papers", "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["to_build"] == ["outside"]
+
+
+def test_whose_packages_could_not_be_installed_is_not_suggested(plugins_dir, tmp_path, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path))
+    failed = environment_for(("some-tool>=2",)).failure_file
+    failed.parent.mkdir(parents=True, exist_ok=True)
+    failed.write_text("some-tool: no such version\n")
+    found = suggest_by(plugins_dir, MEASURED + OUTSIDE)
+    assert [proposal.learner for proposal in found.proposals] == ["shortlist(ff)"]
+    assert found.to_build == ()
 
 
 def test_the_command_says_the_same(titles_file, capsys):
