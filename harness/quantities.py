@@ -38,6 +38,8 @@ def say(value: float, unit: str) -> str:
 
 
 def say_shortly(value: float, unit: str) -> str:
-    """A round number, such as stands at a tick, without digits that say nothing."""
+    """A round number, such as stands at a tick, without digits that say nothing; 100 s and not 1.66667 min."""
     scale, suffix = scale_of(abs(value), unit)
+    if unit == "seconds" and (4 * value) % scale and scale > 1:  # quarters of a minute or an hour are round
+        scale, suffix = 1.0, " s"
     return f"{value / scale:,.6g}{suffix if value else ''}"

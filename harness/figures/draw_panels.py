@@ -38,7 +38,7 @@ def draw_panels(panels: Sequence[Panel], style: FigureStyle) -> Figure:
     figure = Figure(figsize=(style.panel_width * columns, height * rows + 0.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    looks = _looks_of(panels)
+    looks = _looks_of(shown)
     for axis, panel in zip(axes, shown, strict=False):
         _draw_panel(axis, panel, looks, style)
     for axis in axes[len(shown) :]:
@@ -78,6 +78,8 @@ def _describe(panels: Sequence[Panel]) -> str:
         words = f"mean over {told} trials, of which so many lines show no spread"
     if any(panel.front for panel in panels):
         words += "; dashed: not beaten in both"
+    if any(panel.front and panel.faint for panel in panels):
+        words += "; pale: the others"
     return words
 
 
@@ -89,7 +91,7 @@ def _draw_panel(axis: Axes, panel: Panel, looks: Looks, style: FigureStyle) -> N
     axis.set(title=fill(panel.title, letters), xlabel=panel.x_title, ylabel=panel.y_title)
     axis.set(xscale=panel.x_scale, yscale=panel.y_scale)
     for series in panel.faint:
-        axis.plot(series.x, series.y, color=PALE, linewidth=style.line_width, zorder=0)
+        axis.plot(series.x, series.y, color=PALE, linewidth=style.line_width, zorder=0, **_faint_marks(series, style))
     for series in panel.series:
         if panel.names:
             _draw_bar(axis, series, looks, style)
@@ -101,9 +103,16 @@ def _draw_panel(axis: Axes, panel: Panel, looks: Looks, style: FigureStyle) -> N
                 _draw_band(axis, series, panel, looks[series.label].colour)
     if panel.names:
         _arrange_bars(axis, panel)
+    if panel.y_from is not None:
+        axis.set_ylim(bottom=panel.y_from)
     _set_ticks(axis, panel)
     if panel.front:
         _draw_front(axis, panel)
+
+
+def _faint_marks(series: Series, style: FigureStyle) -> dict[str, Any]:
+    """A marker for a series that is a point, of which there would be nothing to see."""
+    return {"marker": "o", "markersize": 0.75 * style.marker_size} if len(series.x) == 1 else {}
 
 
 def _set_ticks(axis: Axes, panel: Panel) -> None:

@@ -53,7 +53,9 @@ class Panel:
     y_unit: str = ""
     """What the numbers at the axes are of, as metrics have it: seconds, bytes, count, share."""
     faint: tuple[Series, ...] = ()
-    """Series that another panel shows, drawn pale behind those of this one."""
+    """Series that another panel shows, or that stand behind the front, drawn pale and without a name."""
+    y_from: float | None = None
+    """The lowest y that is shown, where some lie far below all others."""
 
 
 class Drawing(ABC):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
@@ -77,13 +76,13 @@ def _write(axis: Axes, one: Named, direction: tuple[int, int], distance: int, fo
         fontsize=font_size,
         color=one.colour,
         arrowprops=_lead(one, (1 - across) / 2) if leads else None,
-        path_effects=[withStroke(linewidth=2, foreground="white")],  # error bars may lie behind
+        bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.85},  # error bars may lie behind
     )
 
 
 def _lead(one: Named, side: float) -> dict[str, Any]:
     """A thin line from the point to the near side of its name: 0 for the left one, 1 for the right one."""
-    thin = {"arrowstyle": "-", "color": one.colour, "linewidth": 0.6, "alpha": 0.6}
+    thin = {"arrowstyle": "-", "color": one.colour, "linewidth": 0.6, "alpha": 0.85}
     return {**thin, "relpos": (side, 0.5), "shrinkA": 1, "shrinkB": 3}
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.errors import HarnessError
 from harness.figures.draw_diagram import draw_diagram
-from harness.figures.draw_panels import draw_panels
+from harness.figures.draw_panels import PALE, draw_panels
 from harness.figures.drawing import Diagram, Panel, Panels, Series
 from harness.figures.file_formats import FILE_FORMATS
 from harness.figures.labels import box_of, spread_out
@@ -128,6 +128,34 @@ def test_more_series_than_can_be_told_apart_become_small_multiples_with_the_othe
     assert len(draw(Panel("digits", "x", "y", tuple(lines[:20]))).axes) == 1
 
 
+def test_of_more_points_than_can_be_told_apart_the_front_is_named_and_the_others_are_pale():
+    points = [Series(f"p{n}", (float(n),), (n / 30 if n < 3 else 0.01,), (0.0,)) for n in range(1, 25)]
+    front = ((1.0, 1 / 30), (2.0, 2 / 30))
+    figure = draw(Panel("digits", "x", "y", tuple(points), front=front))
+    (axis,) = figure.axes
+    assert set(names_in(axis)) == {"p1", "p2"}
+    pale = [line for line in axis.lines if line.get_color() == PALE]
+    assert len(pale) == 22
+    assert {line.get_marker() for line in pale} == {"o"}
+    assert figure.get_supxlabel().endswith("dashed: not beaten in both; pale: the others")
+    few = draw(Panel("digits", "x", "y", tuple(points[:20]), front=front))
+    assert len(names_in(few.axes[0])) == 20
+    assert few.get_supxlabel().endswith("not beaten in both")
+
+
+def test_a_few_points_far_below_do_not_press_the_others_together():
+    points = [Series(f"p{n}", (float(n),), (0.9 + n / 1000,), (0.0,)) for n in range(1, 23)]
+    guess = Series("guess", (0.5,), (0.1,), (0.0,))
+    front = ((0.5, 0.1), *((one.x[0], one.y[0]) for one in points))
+    (axis,) = draw(Panel("digits", "x", "y", (*points, guess), front=front)).axes
+    assert 0.89 < axis.get_ylim()[0] < 0.903
+    assert "guess" not in names_in(axis)
+    assert axis.get_title() == f"digits ({23 - len(names_in(axis))} of 23 lie below)"
+    near = replace(guess, y=(0.89,))
+    (axis,) = draw(Panel("digits", "x", "y", (*points, near), front=front)).axes
+    assert axis.get_title() == "digits"
+
+
 def test_one_learner_looks_the_same_in_every_panel():
     other = Panel("two", "x", "y", (TREE, LINE))
     one, two = draw(PANEL, other).axes
@@ -236,6 +264,14 @@ def test_bars_of_a_diagram_join_those_that_cannot_be_told_apart():
 
 def test_ticks_of_times_sizes_and_counts_have_the_units_that_people_say():
     assert log_labels([1e-5, 1e-3, 1.0], "seconds") == ["10 µs", "1 ms", "1 s"]
+    assert log_labels([60.0, 90.0, 100.0, 300.0, 1000.0], "seconds") == [
+        "1 min",
+        "1.5 min",
+        "100 s",
+        "5 min",
+        "1,000 s",
+    ]
+    assert log_labels([3600.0, 5400.0, 1e4], "seconds") == ["1 h", "1.5 h", "10,000 s"]
     assert log_labels([1e3, 2e6], "bytes") == ["1 kB", "2 MB"]
     assert log_labels([5e4, 1e6], "count") == ["50k", "1M"]
     times = Series("pa", (1, 2), (0.0, 0.004), (0, 0))
