@@ -38,8 +38,11 @@ def say(value: float, unit: str) -> str:
 
 
 def say_shortly(value: float, unit: str) -> str:
-    """A round number, such as stands at a tick, without digits that say nothing; 100 s and not 1.66667 min."""
+    """A round number, such as stands at a tick, without digits that say nothing.
+
+    Ticks are round by powers of ten, so that times stay seconds: 100 s and not 1.66667 min.
+    """
     scale, suffix = scale_of(abs(value), unit)
-    if unit == "seconds" and (4 * value) % scale and scale > 1:  # quarters of a minute or an hour are round
+    if unit == "seconds" and scale > 1:
         scale, suffix = 1.0, " s"
     return f"{value / scale:,.6g}{suffix if value else ''}"

