@@ -94,8 +94,8 @@ Same index, same ranks, to the last bit: what is spared is the reading of edges 
 features know most classes; they are in a matrix, and by the lengths of a class's weights it is known what they can add
 to its score at most. The more rows, the fuller the index, and the more is spared.
 
-What a pass and an answer take at the full size, 100,000 rows of 173 features in 12,000 classes and 450,000 rows in
-100,000, stands in [many classes](many-classes.md), with the aims, which are not all reached.
+What a pass and an answer take at the full size, 100,000 rows of 173 features in 12,000 classes and 400,000 rows in
+90,000, stands in [many classes](many-classes.md), with the aims, which are not all reached.
 
 What is left is the reading of the other rows, which lie all over memory. Tried without gain: two to four tiers of such
 features (as fast, twice the code), and more features in the matrix: fewer edges are read, but bounds leave too many

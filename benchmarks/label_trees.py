@@ -47,7 +47,7 @@ class in the first place, and among the first five. Ratios: the time of the fast
 
 omikuji is its Parabel with one tree, asked row by row: its interface has no other way. PECOS is XR-Linear, napkinXC its
 probabilistic label tree, both with the tool's defaults. Rows in the form that a tool wants are made before the clock
-runs.
+runs. [What the files are](datasets.md#files-that-pages-of-measurements-name).
 
 What limits `label-tree`: on `eurlex4k` and `syn12k` rows have some two hundred features, the nodes above the classes
 know most of them, and a ranking reads tens of thousands of weights; each of the sixteen children of a node is trained

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "scaling.md"
 RESULTS = ROOT / "results" / "scaling"
 MARK = "<!-- measured -->"
-OF_ENDS = {"timeout": "time", "memory": "memory"}
+ENDS = {"timeout": "out of time", "memory": "out of memory", "crash": "crashed", "error": "failed"}
 
 
 def main() -> None:
@@ -89,7 +89,7 @@ def _cell(record: Record | None, cost: Callable[[Record], float | None], digits:
     if record is None:
         return ""
     if record.status != "ok":
-        return "-" if record.message.startswith("not run") else f"out of {OF_ENDS.get(record.status, record.status)}"
+        return "-" if record.message.startswith("not run") else ENDS[record.status]
     value = cost(record)
     return "" if value is None else f"{value:,.{digits}f}"
 

@@ -138,7 +138,7 @@ def measure_news(times: int) -> list[str]:
 
 def measure_titles(files: list[Path], times: int) -> list[str]:
     """Short noisy texts, where rows contradict each other: Crammer and Singer's machine, and that along the tree."""
-    lines = ["## Short texts", "", f"The best of {times} fits each.", ""]
+    lines = ["## Short texts", "", f"The best of {times} fits each. {FILES}", ""]
     lines += [
         "| file | rows | classes | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"
     ]
@@ -157,6 +157,7 @@ def measure_titles(files: list[Path], times: int) -> list[str]:
     return lines + along
 
 
+FILES = "[What the files are](datasets.md#files-that-pages-of-measurements-name)."
 TREE_HEADING = """\
 `hsvm` on the same rows, along the tree of the codes. There a mistake costs up to the depth D of the tree, so that C
 counts up to D times and gradients are as many times larger, while tol stays. `crammer-singer` with C=D and tol/D is

@@ -42,8 +42,8 @@ HEAD = """# Two threads
 
 Written by `python benchmarks/threads.py`; do not edit by hand. *Two* says how many times as fast two threads are as
 one, by the clock: the fastest of {times} rankings with one and of {times} with two, in turn, and of two trainings each.
-Aims: 1.8 for ranking, 1.6 for training of `svm`, `label-tree`, `oaa`, `shortlist` and `hsvm`. Measured on {machine};
-others kept {busy:.1f} processors busy when it began.
+Aims: 1.8 for ranking, 1.6 for training of `svm`, `label-tree`, `oaa` and `shortlist`; that for `hsvm` was given up, see
+below. Measured on {machine}; others kept {busy:.1f} processors busy when it began.
 
 Ranks are the same to the last bit, whatever the number of threads; the script stops where they are not. What is not
 shared out of a ranking is mostly the check that all values are finite: where a row takes under a microsecond or two,
