@@ -44,9 +44,13 @@ class Budgeted:
         """Of the trials to do those that may run, a round on a data set at a time, decided upon when its turn comes."""
         in_order = sorted(todo, key=self._turn)
         for _, group in groupby(in_order, key=self._turn):
-            if self.budget.hours is not None and self._hours_spent(records) >= self.budget.hours:
+            if self.is_spent(records):
                 return
             yield [trial for trial in group if self._is_due(trial, records)]
+
+    def is_spent(self, records: Mapping[str, Record]) -> bool:
+        """Whether there are no hours left for a further round."""
+        return self.budget.hours is not None and self._hours_spent(records) >= self.budget.hours
 
     def is_beyond(self, trial: Trial, other: Trial) -> bool:
         """Whether who ran out of time or memory in the other trial is not asked in this one."""

@@ -6,3 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 Params = Mapping[str, Any]
+
+
+def describe_params(params: Params) -> str:
+    """Parameters in words that are the same whatever the order in which they were given."""
+    parts = [f"{name}={value!r}" for name, value in sorted(params.items())]
+    return ", ".join(parts) or "defaults"

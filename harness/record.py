@@ -55,6 +55,8 @@ class TrialNames:
     seed: int
     depth: int
     """Ranks kept a row."""
+    to_tune: str = ""
+    """What was to be chosen on a validation part, from which values and how; empty where nothing was."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.experiment.building import RawTable
 from harness.experiment.schema import NAME_PATTERN
 from harness.experiment.writing import to_toml
-from harness.groups import describe_params
+from harness.params import describe_params
 from harness.record import Record, TrialNames
 from harness.store import EXPERIMENT
 from harness.trials.trial import Trial
@@ -48,12 +48,10 @@ def write_experiment(table: RawTable, folder: Path) -> str:
 
 def _covers(trials: Iterable[Trial], records: Iterable[Record]) -> bool:
     """Whether all that was run is among what is planned; code that was edited since makes no difference."""
-    planned = {_names_of(trial, trial.tuning_plan is not None) for trial in trials}
-    kept = {_names_of(record, bool(record.tuning)) for record in records}
-    return kept <= planned
+    return {_names_of(record) for record in records} <= {_names_of(trial) for trial in trials}
 
 
-def _names_of(trial: TrialNames, tuned: bool) -> Named:
+def _names_of(trial: TrialNames) -> Named:
     return (
         trial.label,
         describe_params(trial.params),
@@ -62,5 +60,5 @@ def _names_of(trial: TrialNames, tuned: bool) -> Named:
         trial.representation,
         str(trial.split),
         str(trial.seed),
-        str(tuned),
+        trial.to_tune,
     )

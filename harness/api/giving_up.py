@@ -1,8 +1,9 @@
 """Trials that are not worth their time: a learner that ran out of it is not run on larger data.
 
-One rule for all learners, and by the data alone. With `give_up`, what is larger has at least as many rows and as many
-classes, and is from the same source; under a budget, what is in the rows, times classes, decides (`harness.budget`).
-Every trial that is left out has a record that says why, and `--retry-failed` runs it after all.
+One rule for all learners, and by the data alone. With `give_up`, what is larger has no fewer rows and no fewer classes,
+more of one of them, and is from the same source; under a budget, what is in the rows, times classes, decides
+(`harness.budget`). Every trial that is left out has a record that says why; `--retry-failed` asks again, smaller data
+first.
 """
 
 from __future__ import annotations
@@ -43,11 +44,14 @@ class Exhausted:
 
 
 def find_exhausted(
-    group: Sequence[Trial], planned: Iterable[Trial], records: Mapping[str, Record], rule: Rule
+    group: Sequence[Trial], before: Iterable[Trial], records: Mapping[str, Record], rule: Rule
 ) -> dict[str, Exhausted]:
-    """By key, the trials of a group whose learner, as set up, ran out of time or memory on less."""
+    """By key, the trials of a group whose learner, as set up, ran out of time or memory on less.
+
+    `before` are those whose records count.
+    """
     ended: dict[tuple[str, str], list[Trial]] = {}
-    for trial in planned:
+    for trial in before:
         if trial.key in records and records[trial.key].status in LACKED:
             ended.setdefault(_set_up(trial), []).append(trial)
     found = {}
@@ -70,11 +74,17 @@ def leave_out(hopeless: Mapping[str, Exhausted], conditions: Conditions, store: 
 
 def is_larger_of_its_kind(trial: Trial, other: Trial) -> bool:
     """Whether the one is on larger data than the other, from the same source."""
-    if trial.dataset_source != other.dataset_source or trial.dataset == other.dataset:
+    if _source(trial) != _source(other):
         return False
     rows, classes = _size(trial)
     fewer_rows, fewer_classes = _size(other)
-    return rows >= fewer_rows and classes >= fewer_classes
+    return rows >= fewer_rows and classes >= fewer_classes and (rows, classes) != (fewer_rows, fewer_classes)
+
+
+def _source(trial: Trial) -> tuple[str, Mapping[str, str]]:
+    """Where its data is from: a file, or what is sampled from, is named by a text among the parameters."""
+    named = {name: value for name, value in trial.dataset_params.items() if isinstance(value, str)}
+    return trial.dataset_source, named
 
 
 def _set_up(trial: Trial) -> tuple[str, str]:

@@ -182,7 +182,8 @@ def _run_in_store(work: Work, todo: Sequence[Trial], machine: Machine, options: 
     try:
         tell_done(work, todo)
         complete(work)
-        to_run = f"{counted(len(todo), 'trial')} to run, results in {store.folder}"
+        most = "" if work.budgeted is None else "at most "
+        to_run = f"{most}{counted(len(todo), 'trial')} to run, results in {store.folder}"
         progress.say(to_run if todo else "nothing left to run")
         progress.begin(len(todo))
         if todo:
@@ -208,12 +209,17 @@ def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options
         groups = groups_of(todo, 1 if rule else at_once)
         if work.budgeted is not None:
             groups = work.budgeted.rounds(work.store.records, todo)
+        waiting = {trial.key for trial in todo}  # a record of one of them is what it is run again for
         for group in groups:
-            hopeless = find_exhausted(group, work.trials, work.store.records, rule) if rule else {}
+            ended = [trial for trial in work.trials if trial.key not in waiting] if rule else []
+            hopeless = find_exhausted(group, ended, work.store.records, rule) if rule else {}
             leave_out(hopeless, conditions, work.store, work.progress)
             worthwhile = [trial for trial in group if trial.key not in hopeless]
             represent_shared(worthwhile, work.executor, work.progress, conditions.jobs)
             run_trials(worthwhile, metrics, conditions, executor, work.store, work.progress, noticed)
+            waiting -= {trial.key for trial in group}
+    if work.budgeted is not None and work.budgeted.is_spent(work.store.records):
+        work.progress.say("the hours of the budget are spent: more of them, in [budget], run what is left")
 
 
 def _rule_of_giving_up(work: Work) -> Rule | None:

@@ -24,7 +24,7 @@ from harness.experiment.resolve import (
 from harness.experiment.schema import Experiment
 from harness.home import represented_name, represented_root
 from harness.metric import call_of
-from harness.params import Params
+from harness.params import Params, describe_params
 from harness.split import ONE_LABEL, Split
 from harness.trials.blueprint import Blueprint
 from harness.trials.splitting import part_data
@@ -160,6 +160,7 @@ def _trial(pair: Pair, ground: _Ground, number: int, resolved: Resolved) -> Tria
         depth=depth,
         curves=curves,
         tuning_plan=tuning,
+        to_tune=_tell_tuning(pair, resolved) if tuning else "",
     )
 
 
@@ -195,10 +196,8 @@ def _represented_folder(ground: _Ground, seed: int, seen: _Seen) -> str:
 
 def _tuning_plan(pair: Pair, ground: _Ground, seed: int, resolved: Resolved) -> TuningPlan | None:
     """How this learner's parameters, and what it sees of the data, are chosen, where any are."""
-    tuning, ranges, judge = resolved.experiment.tune, dict(pair.learner.ref.tune), resolved.judge
+    tuning, ranges, judge = resolved.experiment.tune, _ranges(pair), resolved.judge
     chosen = {tried.name: tried for tried in pair.tried}
-    if chosen:
-        ranges[REPRESENTATION] = list(chosen)
     if tuning is None or judge is None or not ranges:
         return None
     header, counting = ground.header, ground.counting
@@ -210,6 +209,26 @@ def _tuning_plan(pair: Pair, ground: _Ground, seed: int, resolved: Resolved) -> 
         seconds=tuning.seconds,
         representations={name: plan_representation(tried, header, counting) for name, tried in chosen.items()},
     )
+
+
+def _ranges(pair: Pair) -> dict[str, Any]:
+    """What is to be chosen, and from which values."""
+    ranges = dict(pair.learner.ref.tune)
+    if pair.tried:
+        ranges[REPRESENTATION] = [tried.name for tried in pair.tried]
+    return ranges
+
+
+def _tell_tuning(pair: Pair, resolved: Resolved) -> str:
+    """The same for every seed: how many candidates there was time for, and which were drawn, is left to chance."""
+    tuning = resolved.experiment.tune
+    assert tuning is not None
+    told = [f"tuned {describe_params(_ranges(pair))}", f"{tuning.metric} on {tuning.split}"]
+    if tuning.candidates is not None:
+        told.append(f"{tuning.candidates} by chance")
+    if tuning.seconds is not None:
+        told.append(f"{tuning.seconds:g} s")
+    return "; ".join(told)
 
 
 # -- blueprints ------------------------------------------------------------------------------------------------------

@@ -4,13 +4,12 @@ from harness.groups.grouping import flat_first, group_records, has_several_repre
 from harness.groups.line import Line, Prepared
 from harness.groups.notices import notices_of
 from harness.groups.rivals import held_out_ratio, pair_values, rank_learners, rivals_by_data, shared_seeds
-from harness.groups.set_ups import SetUp, describe_params, title_set_ups
+from harness.groups.set_ups import SetUp, title_set_ups
 
 __all__ = [
     "Line",
     "Prepared",
     "SetUp",
-    "describe_params",
     "flat_first",
     "group_records",
     "has_several_representations",

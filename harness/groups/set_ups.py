@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from harness.params import describe_params
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -55,13 +56,10 @@ def _describe_origin(record: Record) -> str:
     return f"{version}, code {record.code}" if record.code else version
 
 
-def describe_params(params: Mapping[str, Any]) -> str:
-    """Parameters in words that are the same whatever the order in which they were given."""
-    parts = [f"{name}={value!r}" for name, value in sorted(params.items())]
-    return ", ".join(parts) or "defaults"
-
-
 def _describe_tuning(record: Record) -> str:
+    """What was to be chosen; by what was tried, in records that do not say."""
+    if record.to_tune:
+        return record.to_tune
     names: set[str] = set()
     for candidate in record.tuning:
         names.update(candidate.params)

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from harness.groups import Line, describe_params, notices_of
+from harness.groups import Line, notices_of
 from harness.machine import Machine
 from harness.page.content import PageFailure, PageTuning
 from harness.page.rounding import rounded_or_none
+from harness.params import describe_params
 from harness.wording import counted
 
 if TYPE_CHECKING:

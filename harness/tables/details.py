@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.contract import MetricSpec
-from harness.groups import Line, describe_params, notices_of
+from harness.groups import Line, notices_of
 from harness.machine import Machine
+from harness.params import describe_params
 from harness.stats import Summary
 from harness.tables.numbers import format_value
 from harness.wording import counted, printable

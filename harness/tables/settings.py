@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from harness.groups import Line, describe_params
+from harness.groups import Line
 from harness.machine import Machine
+from harness.params import describe_params
 from harness.tables.grid import Grid
 
 if TYPE_CHECKING:

@@ -79,3 +79,36 @@ def test_data_of_another_source_or_with_fewer_classes_is_not_larger(run):
     statuses = [record.message for record in run(data).records if record.label == "hungry"]
     assert len(statuses) == 3
     assert all("no room" in message for message in statuses)
+
+
+def test_equal_sizes_are_not_larger_and_neither_are_samples_of_other_data(run):
+    draws = run("topics(rows=400, classes=4, seed=[1, 2])")
+    assert all("no room" in record.message for record in draws.records if record.label == "hungry")
+    samples = (
+        "subsample(digits, classes=4, examples=400), subsample(topics(rows=900, classes=6), classes=4, examples=500)"
+    )
+    messages = [record.message for record in run(samples, out="results/samples").records if record.label == "hungry"]
+    assert len(messages) == 2
+    assert all("no room" in message for message in messages)
+
+
+def test_what_is_given_up_under_a_budget_is_asked_again_when_it_is_retried(plugins, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    asked = {"learners": "hungry", "datasets": [SIZES], "trials": 1, "representation": "raw"}
+
+    def run(hours, **more):
+        experiment = {**asked, "budget": {"hours": hours, "trials": 1}}
+        found = harness.run(experiment=experiment, out="mine", plugins_dirs=[plugins], **more)
+        return {record.dataset_params["rows"]: record for record in found.records}, capsys.readouterr().err
+
+    first, told = run(8)
+    assert "at most 3 trials to run" in told
+    assert [first[rows].status for rows in (200, 400, 600)] == ["ok", "memory", "memory"]
+    assert first[600].message.startswith("not run")
+    again, _ = run(8, retry_failed=True)
+    assert "no room" in again[400].message  # it ran, and the largest was left out by how it ended this time
+    assert again[400].started > first[400].started or again[400].total_seconds != first[400].total_seconds
+    assert again[600].message.startswith("not run")
+    spent, told = run(1e-9, retry_failed=True)
+    assert "the hours of the budget are spent" in told
+    assert spent == again

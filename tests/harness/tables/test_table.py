@@ -218,6 +218,20 @@ def test_tuned_trials_are_a_line_of_their_own_and_the_foot_tells_what_was_chosen
     assert not any("chosen" in line for line in make_table(plain, [R1]).foot)
 
 
+def test_what_was_to_be_tuned_makes_a_line_whatever_there_was_time_for_and_whoever_failed(make_record):
+    def tried(count):
+        return [{"params": {"C": c}, "score": 0.5} for c in range(1, count + 1)]
+
+    same = {"to_tune": "tuned C=[1, 2, 3]; 10 by chance"}
+    records = [make_record("pa", seed, r1=0.9, tuned={"C": 1}, tuning=tried(seed + 1), **same) for seed in range(3)]
+    records.append(make_record("pa", 3, status="timeout", **same))
+    assert titles(make_table(records, [R1])) == [("digits", ["pa"])]
+    other = {"to_tune": "tuned C=[4, 5, 6]; 10 by chance"}
+    records += [make_record("pa", seed, r1=0.9, tuned={"C": 4}, tuning=tried(1), **other) for seed in range(3)]
+    told = [f"pa [{same['to_tune']}]", f"pa [{other['to_tune']}]"]
+    assert sorted(titles(make_table(records, [R1]))[0][1]) == told
+
+
 def test_a_learner_alone_is_not_marked(run_of, make_record):
     assert best_of(make_table(run_of("a", [0.9] * 3), [R1])) == []
     records = [*run_of("a", [0.9] * 3), make_record("b", 0, status="error")]

@@ -238,6 +238,17 @@ def test_what_is_tuned_decides_the_key_and_so_do_curves(header):
     assert len({plain.key, tuned.key, more.key, curved.key}) == 4
 
 
+def test_what_is_to_be_tuned_is_told_alike_for_every_seed_and_otherwise_for_other_values(header):
+    drawn = {"params": {"pa": {"C": {"low": 0.1, "high": 10.0}}}, "search": "random", "candidates": 3, "time": "9s"}
+    trials = planned(header, drawn)
+    tuned = [trial for trial in trials if trial.label == "pa"]
+    assert tuned[0].tuning_plan.candidates != tuned[1].tuning_plan.candidates
+    told = "tuned C={'log': False, 'low': 0.1, 'high': 10.0}; r1 on holdout:0.1; 3 by chance; 9 s"
+    assert [trial.to_tune for trial in tuned] == [told, told]
+    assert {trial.to_tune for trial in trials if trial.label == "small"} == {""}
+    assert planned(header, {"params": {"pa": {"C": [1, 2]}}})[0].to_tune == "tuned C=[1, 2]; r1 on holdout:0.1"
+
+
 @pytest.mark.parametrize(
     ("tune", "told"),
     [
