@@ -127,6 +127,11 @@ def _joined(items: list[str]) -> list[str]:
     return joined
 
 
+def is_estimator(text: str) -> bool:
+    """Whether a value is an estimator: `module:Class(...)`."""
+    return bool(_ESTIMATOR.fullmatch(text))
+
+
 def parse_value(text: str) -> Any:
     """A Python literal, true/false/none in any case, inf, an estimator, or else the bare text; lists may hold any."""
     if text.lower() in _CONSTANTS:
@@ -139,7 +144,7 @@ def parse_value(text: str) -> Any:
         return [parse_value(item) for item in split_list(text[1:-1])]
     if text.startswith("(") and text.endswith(")") and "," in text:
         return tuple(parse_value(item) for item in split_list(text[1:-1]))
-    if _ESTIMATOR.fullmatch(text):
+    if is_estimator(text):
         return parse(text)
     if any(pattern.fullmatch(text) for pattern in (_WORDS, _PATH, _RANGE)):
         return text

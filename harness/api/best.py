@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from harness.api.session import Session
 from harness.contract import MetricSpec
 from harness.errors import HarnessError
-from harness.expression import Expression
-from harness.groups import Line
+from harness.expression import Expression, is_estimator, parse_value
+from harness.groups import Line, shared_seeds
 from harness.params import Params
 from harness.record import Record
+from harness.trials.trial import REPRESENTATION
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -38,7 +40,15 @@ class Best:
     def learner(self) -> str:
         """The learner as an experiment names it, with the parameters that were set and those that tuning chose."""
         record = self.line.finished[0]
-        return str(Expression(record.learner, None, {**record.params, **chosen_params(self.line.finished)}))
+        params = {**record.params, **chosen_params(self.line.finished)}
+        params.pop(REPRESENTATION, None)
+        return str(Expression(record.learner, None, {name: _as_given(value) for name, value in params.items()}))
+
+    @property
+    def representation(self) -> str:
+        """What it sees of the data: what tuning chose, where it was to."""
+        chosen: str = chosen_params(self.line.finished).get(REPRESENTATION, self.line.finished[0].representation)
+        return chosen
 
     @property
     def data(self) -> str:
@@ -59,7 +69,7 @@ class Best:
         return FitRequest(
             learner=self.learner,
             data=data or self.data,
-            representation=record.representation,
+            representation=self.representation,
             seed=record.seed,
             expected=expected,
         )
@@ -75,28 +85,51 @@ class Best:
         return f"{self.line.title}: {self.known_from}"
 
 
-def find_best(results: Results, metric: MetricSpec, dataset: str | None) -> Best:
-    """The line with the best mean; HarnessError where none has a value, or where it is not said on which data."""
-    lines = [line for line in results.lines() if dataset in (None, line.dataset)]
-    judged = []
-    for line in lines:
-        found = line.summary(metric.name)
-        if found is not None:
-            judged.append((found.mean, line))
-    if not judged:
+def find_best(results: Results, metric: MetricSpec, dataset: str | None, split: str | None) -> Best:
+    """The line with the best mean over the trials that all have; HarnessError where none has a value, or where it is
+    not said on which data, parted how."""
+    lines = []
+    for line in results.lines():
+        is_meant = dataset in (None, line.dataset) and split in (None, str(line.prepared.split))
+        if is_meant and line.summary(metric.name) is not None:
+            lines.append(line)
+    if not lines:
         raise HarnessError(f"no finished trial has a value for {metric.name!r}", culprit=_where(results))
-    names = sorted({line.dataset for _, line in judged})
+    _check_rivals(lines, results)
+    seeds = shared_seeds(lines, metric.name)
+    if not seeds:
+        raise HarnessError(f"no trial has a value for {metric.name!r} of all learners", culprit=_where(results))
+    sign = 1 if metric.direction == "higher" else -1
+    judged = [(found.mean, line) for line in lines if (found := line.summary(metric.name, seeds)) is not None]
+    mean, line = max(judged, key=lambda pair: sign * pair[0])
+    trials = f"{counted(len(seeds), 'trial')} ({line.prepared.split}) in {_where(results)}"
+    told = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
+    return Best(line, metric, told, results.session)
+
+
+def _check_rivals(lines: Sequence[Line], results: Results) -> None:
+    """HarnessError unless all were measured on the same rows, parted alike."""
+    where = _where(results)
+    names = sorted({line.dataset for line in lines})
     if len(names) > 1:
         raise HarnessError(
             f"learners were compared on {', '.join(names)}: which one is meant?",
-            culprit=_where(results),
+            culprit=where,
             next_step="say dataset=NAME, or --dataset NAME",
         )
-    sign = 1 if metric.direction == "higher" else -1
-    mean, line = max(judged, key=lambda pair: sign * pair[0])
-    trials = f"{counted(len(line.finished), 'trial')} ({line.finished[0].split}) in {_where(results)}"
-    told = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
-    return Best(line, metric, told, results.session)
+    splits = sorted({str(line.prepared.split) for line in lines})
+    if len(splits) > 1:
+        raise HarnessError(
+            f"learners were compared on {names[0]} by the splits {', '.join(splits)}: which one is meant?",
+            culprit=where,
+            next_step="say split=SPLIT, or --split SPLIT",
+        )
+    if len({line.prepared for line in lines}) > 1:
+        raise HarnessError(
+            f"{names[0]} changed between these trials, so that they do not compare",
+            culprit=where,
+            next_step="run them again with another --out",
+        )
 
 
 def chosen_params(records: tuple[Record, ...]) -> Params:
@@ -105,6 +138,13 @@ def chosen_params(records: tuple[Record, ...]) -> Params:
     most, _ = choices.most_common(1)[0]
     chosen: Params = json.loads(most)
     return chosen
+
+
+def _as_given(value: Any) -> Any:
+    """A parameter as an experiment has it: JSON knows no tuples, and a list would be a grid; an estimator is a text."""
+    if isinstance(value, list):
+        return tuple(map(_as_given, value))
+    return parse_value(value) if isinstance(value, str) and is_estimator(value) else value
 
 
 def _where(results: Results) -> str:

@@ -196,9 +196,9 @@ class Results:
             )
         return totals
 
-    def best(self, metric: str = "r1", *, dataset: str | None = None) -> Best:
+    def best(self, metric: str = "r1", *, dataset: str | None = None, split: str | None = None) -> Best:
         """The learner, as set up, with the best mean of a metric on a data set: `results.best("r1").fit(data)`."""
-        return find_best(self, self._find_metric(metric), dataset)
+        return find_best(self, self._find_metric(metric), dataset, split)
 
     def failures(self) -> list[Failure]:
         """The trials that failed, each with its message, traceback and the end of what it printed."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--from", "results", type=click.Path(path_type=Path), help="Fit the best learner of this results folder.")
 @click.option("--best", type=OneName("metrics"), default="r1", show_default=True, help="With --from: best by what.")
 @click.option("--dataset", help="With --from: on which data set, where there are several.")
+@click.option("--split", help="With --from: by which split, where there are several.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the rows held out and of the learner.")
 @plugin_options
 def fit(
@@ -34,6 +35,7 @@ def fit(
     results: Path | None,
     best: str,
     dataset: str | None,
+    split: str | None,
     seed: int,
     session: Session,
     debug: bool,
@@ -45,7 +47,7 @@ def fit(
     if results is not None:
         if learner is not None:
             raise HarnessError("--from FOLDER brings its learner: leave the learner out", culprit=learner)
-        asked = api.read_results([results], session).best(best, dataset=dataset).request(data)
+        asked = api.read_results([results], session).best(best, dataset=dataset, split=split).request(data)
         asked = replace(asked, representation=representation or asked.representation)
         click.echo(f"{asked.learner}: {asked.expected.known_from if asked.expected else ''}", err=True)
     else:

@@ -60,3 +60,46 @@ def test_on_which_data_must_be_said_where_there_are_several(tmp_path, make_recor
     with pytest.raises(HarnessError, match=r"compared on one, two: which one.*--dataset"):
         results.best()
     assert results.best(dataset="two").known_from.startswith("R1 0.8")
+
+
+def write_records(folder, *records):
+    with open_store(folder) as store:
+        store.describe("learners = 'pa'\n", Machine("m1", "Fast", 8))
+        for record in records:
+            store.append(record, None)
+    return harness.open_results(folder)
+
+
+def test_a_tuned_representation_is_what_the_model_sees_and_no_parameter(tmp_path, make_record):
+    seen = {"dataset": "titles", "representation": "one of words, chars"}
+    tuned = {"C": 0.3, "representation": "chars"}
+    records = [make_record("pa", seed, r1=0.9, tuned=tuned, **seen) for seed in range(3)]
+    best = write_records(tmp_path / "tuned", *records).best()
+    assert (best.learner, best.representation) == ("pa(random_state=0, C=0.3)", "chars")
+    model = best.fit(titles())
+    assert model.manifest.representation == "chars"
+    assert model.predict(["steel welder"]) == ["21"]
+
+
+def test_tuples_and_estimators_among_parameters_are_written_as_they_were_given(tmp_path, make_record):
+    params = {"sizes": [3, 4], "inner": "sklearn.tree:DecisionTreeClassifier(max_depth=2)", "name": "plain text"}
+    best = write_records(tmp_path / "given", make_record("pa", 0, r1=0.9, params=params)).best()
+    assert best.learner == (
+        "pa(sizes=(3, 4), inner=sklearn.tree:DecisionTreeClassifier(max_depth=2), name='plain text')"
+    )
+
+
+def test_an_easier_split_and_a_lucky_seed_win_nothing(tmp_path, make_record):
+    harder = [make_record("pa", seed, r1=0.8, split="holdout:0.5") for seed in range(3)]
+    easier = [make_record("quick", seed, r1=0.9) for seed in range(3)]
+    results = write_records(tmp_path / "splits", *harder, *easier)
+    with pytest.raises(HarnessError, match=r"by the splits holdout:0\.1, holdout:0\.5: which one.*--split"):
+        results.best()
+    assert results.best(split="holdout:0.5").line.label == "pa"
+    changed = [make_record("pa", 0, r1=0.8), make_record("quick", 0, r1=0.9, fingerprint="other")]
+    with pytest.raises(HarnessError, match="changed between these trials"):
+        write_records(tmp_path / "changed", *changed).best()
+    steady = [make_record("pa", seed, r1=r1) for seed, r1 in enumerate((0.95, 0.7, 0.7))]
+    lucky = [make_record("quick", 0, r1=0.9)]
+    best = write_records(tmp_path / "lucky", *steady, *lucky).best()
+    assert (best.line.label, best.known_from.partition(" in ")[0]) == ("pa", "R1 0.95, the mean of 1 trial (holdout:0.1)")

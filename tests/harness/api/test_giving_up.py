@@ -84,9 +84,8 @@ def test_data_of_another_source_or_with_fewer_classes_is_not_larger(run):
 def test_equal_sizes_are_not_larger_and_neither_are_samples_of_other_data(run):
     draws = run("topics(rows=400, classes=4, seed=[1, 2])")
     assert all("no room" in record.message for record in draws.records if record.label == "hungry")
-    samples = (
-        "subsample(digits, classes=4, examples=400), subsample(topics(rows=900, classes=6), classes=4, examples=500)"
-    )
+    topics = "topics(rows=900, classes=6)"
+    samples = f"subsample(digits, classes=4, examples=400), subsample({topics}, classes=4, examples=450)"
     messages = [record.message for record in run(samples, out="results/samples").records if record.label == "hungry"]
     assert len(messages) == 2
     assert all("no room" in message for message in messages)
