@@ -18,7 +18,7 @@ from harness.progress import Progress
 from harness.record import Record
 from harness.rescore import dataset_opener, fill_in, tell_curves
 from harness.runner import prepare_dataset, reuse
-from harness.store import Store, read_ranks, read_records
+from harness.store import Store, read_machines, read_ranks, read_records
 from harness.trials.trial import Trial
 from harness.wording import counted
 
@@ -44,6 +44,10 @@ def take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, pr
             raise HarnessError(f"--reuse {folder} is the results folder itself: it resumes by itself")
         earlier = {record.key: record for record in read_records(folder)}
         taken = reuse(trials, earlier, store, partial(read_ranks, folder))
+        used = {record.machine for record in store.records.values()}
+        for machine in read_machines(folder).values():
+            if machine.id in used:
+                store.add_machine(machine)
         progress.say(f"{counted(taken, 'finished trial')} taken from {folder}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import sys
@@ -107,7 +108,7 @@ def open_writer(path: Path | None, form: str) -> Iterator[RowWriter]:
             yield writer
             writer.close()
         else:
-            with beside.open("w", encoding="utf-8", newline="") as file:
+            with _open_text(beside, packed=path.suffix.lower() == ".gz") as file:
                 writer = _text_writer(file, form)
                 yield writer
                 writer.close()
@@ -116,6 +117,12 @@ def open_writer(path: Path | None, form: str) -> Iterator[RowWriter]:
         raise DataError(f"cannot be written: {error.strerror}", culprit=str(path)) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def _open_text(path: Path, *, packed: bool) -> IO[str]:
+    if packed:
+        return gzip.open(path, "wt", encoding="utf-8", newline="")
+    return path.open("w", encoding="utf-8", newline="")
 
 
 def _text_writer(file: IO[str], form: str) -> RowWriter:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.contract import MetricSpec
-from harness.groups import Line, flat_first, pair_values
+from harness.groups import Line, flat_first, pair_values, shared_seeds
 from harness.record import Record
 from harness.stats import FEWEST_PAIRS, SIGNIFICANCE, Summary, count_wins, holm, mcnemar, sign_test
 from harness.tables.grid import Grid
@@ -148,7 +148,8 @@ def find_changes(
 
 
 def _change_in(first: Line, second: Line, metric: MetricSpec, by_rows: float | None) -> Change | None:
-    before, after = first.summary(metric.name), second.summary(metric.name)
+    seeds = shared_seeds((first, second), metric.name) or None  # without any, there is nothing to pair
+    before, after = first.summary(metric.name, seeds), second.summary(metric.name, seeds)
     if before is None or after is None:
         return None
     learner = first.title if first.title == second.title else f"{first.title} -> {second.title}"
@@ -190,7 +191,8 @@ def changes_grid(changes: Sequence[Change], title: str, *, instances: bool = Fal
     """The changes with a verdict each; p-values are Holm-corrected over all rows that can be tested."""
     columns = ["data set", "learner", "metric", "first", "second", "change", "won/tied/lost", "p"]
     foot = [
-        "Mean ± sample standard deviation; won/tied/lost: paired trials in which the second is better, equal, worse.",
+        "Mean ± sample standard deviation over the trials that both have; won/tied/lost: paired trials in which the "
+        "second is better, equal, worse.",
         f"p: exact paired sign test, ties dropped, Holm-corrected over the rows; fewer than {FEWEST_PAIRS} pairs are "
         "too few to test.",
     ]

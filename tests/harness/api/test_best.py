@@ -102,4 +102,7 @@ def test_an_easier_split_and_a_lucky_seed_win_nothing(tmp_path, make_record):
     steady = [make_record("pa", seed, r1=r1) for seed, r1 in enumerate((0.95, 0.7, 0.7))]
     lucky = [make_record("quick", 0, r1=0.9)]
     best = write_records(tmp_path / "lucky", *steady, *lucky).best()
-    assert (best.line.label, best.known_from.partition(" in ")[0]) == ("pa", "R1 0.95, the mean of 1 trial (holdout:0.1)")
+    assert (best.line.label, best.known_from.partition(" in ")[0]) == (
+        "pa",
+        "R1 0.95, the mean of 1 trial (holdout:0.1)",
+    )

@@ -94,6 +94,12 @@ def test_parquet_goes_in_and_out(model, tmp_path):
     assert found(rows) == expected(model)
 
 
+def test_a_packed_name_gets_a_packed_file(model, new_csv, tmp_path):
+    code(model, new_csv, text="title", top=2, out=tmp_path / "coded.csv.gz")
+    with gzip.open(tmp_path / "coded.csv.gz", "rt", newline="") as file:
+        assert found(list(csv.DictReader(file))) == expected(model)
+
+
 def test_packed_files_and_a_byte_order_mark_are_read(model, new_csv, tmp_path):
     packed = tmp_path / "new.csv.gz"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + new_csv.read_bytes()))

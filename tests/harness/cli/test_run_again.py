@@ -1,8 +1,12 @@
 """`harness run` once more: what is done is not repeated, what failed is when asked for, more trials extend."""
 
+import json
 import tomllib
+from dataclasses import replace
 
 import pytest
+
+from harness.record_lines import to_line
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -48,6 +52,19 @@ def test_finished_trials_of_another_folder_are_taken_over(place):
     assert {new[key].label for key in old} == {"fine"}
     assert place.ranks("new").keys() == new.keys()
     assert "itself" in place.run("good", *more[:-1], "new", code=2).stderr
+
+
+def test_what_is_taken_over_brings_its_machine_along(place):
+    place.run("pa", "--trials", 1, "--out", "far")
+    (record,) = place.records("far")
+    far = place.folder / "far"
+    (facts,) = json.loads((far / "machine.json").read_text()).values()
+    (far / "machine.json").write_text(json.dumps({"another": {**facts, "id": "another"}}))
+    (far / "records.jsonl").write_text(to_line(replace(record, machine="another")))
+    place.run("pa", "--trials", 2, "--out", "near", "--reuse", "far")
+    kept = json.loads((place.folder / "near" / "machine.json").read_text())
+    assert kept.keys() == {"another", record.machine}
+    assert [one.machine for one in place.records("near")] == ["another", record.machine]
 
 
 def test_a_smaller_run_into_the_folder_leaves_its_grids_and_settings_as_they_were(place):

@@ -31,3 +31,18 @@ def test_a_learner_round_an_estimator_is_written_as_text(read, catalog):
     raw = read(learners="sklearn.multiclass:OneVsRestClassifier(estimator=sklearn.svm:LinearSVC(C=0.5))")
     content = tomllib.loads(to_toml(raw.table))
     assert build(content, raw.source, catalog) == build(raw.table, raw.source, catalog)
+
+
+def test_what_is_to_be_tuned_and_no_file_can_say_is_told_too(read):
+    raw = read(learners="pa", tune=("pa.C=[None, 5]", "pa.sizes=[(1, 2), (3, 4)]", "pa.passes=[1, 2]"))
+    text = to_toml(raw.table)
+    assert "# It also needs --tune pa.C=[None, 5]" in text
+    assert "# It also needs --tune pa.sizes=[(1, 2), (3, 4)]" in text
+    assert tomllib.loads(text)["tune"]["params"] == {"pa": {"passes": [1, 2]}}
+
+
+def test_a_table_that_only_python_can_give_is_told_and_breaks_nothing():
+    learners = [{"name": "pa", "params": {"C": None}}]
+    text = to_toml({"learners": learners, "trials": 2})
+    assert f"# It also had learners = {learners!r}, which only Python can say." in text
+    assert tomllib.loads(text) == {"trials": 2}

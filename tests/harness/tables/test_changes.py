@@ -46,6 +46,13 @@ def test_a_change_in_every_trial_is_told_and_its_direction_is_the_metrics(lines)
     )
 
 
+def test_means_are_over_the_trials_that_both_have_like_the_verdict(lines):
+    changes, _ = compared(lines([0.5] * 8 + [0.9] * 4), lines([0.6] * 8))
+    row = changes_grid(changes, "t").rows[0]
+    assert row[3:7] == ("0.500 ± 0.000", "0.600 ± 0.000", "+0.100", "8/0/0")
+    assert "over the trials that both have" in changes_grid(changes, "t").foot[0]
+
+
 @given(values=st.lists(st.sampled_from([0.1, 0.5, 0.9]), min_size=1, max_size=20))
 def test_a_folder_is_the_same_as_itself(lines, values):
     changes, _ = compared(lines(values), lines(values), (R1, TRAIN))
