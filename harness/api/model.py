@@ -79,9 +79,12 @@ class Model:
     def as_pipeline(self) -> Any:
         """A scikit-learn pipeline of the representation and the classifier, fitted already."""
         from sklearn.pipeline import Pipeline  # noqa: PLC0415 (only who wants one waits for it)
+        from sklearn.preprocessing import FunctionTransformer  # noqa: PLC0415 (as above)
 
-        steps = [("representation", self.representation or "passthrough"), ("classifier", self.classifier)]
-        return Pipeline(steps)
+        first = self.representation
+        if first is None or self.manifest.wants_dense:
+            first = FunctionTransformer(self._seen)
+        return Pipeline([("representation", first), ("classifier", self.classifier)])
 
     def _seen(self, rows: Any) -> Any:
         """Rows as the learner sees them."""

@@ -13,10 +13,10 @@ from harness.api.best import Best, find_best
 from harness.api.columns import choose_columns
 from harness.api.comparing import Comparison, compare_results
 from harness.api.paging import make_page
+from harness.api.plotting import draw_lines
 from harness.api.preparing import preparer
-from harness.api.reading_answers import answer_reader
 from harness.api.request import published_path
-from harness.api.selecting import only_with
+from harness.api.selecting import lines_to_compare, only_with
 from harness.api.session import Session, make_session
 from harness.api.single_trials import Failure, Ranked
 from harness.contract import MetricSpec
@@ -24,7 +24,6 @@ from harness.errors import HarnessError
 from harness.experiment.building import read_file
 from harness.expression import split_list
 from harness.figures.drawing import Drawing
-from harness.figures.kinds import make_drawing
 from harness.groups import Line, group_records
 from harness.machine import Machine
 from harness.metric import find_metric
@@ -103,11 +102,15 @@ class Results:
 
     def matrix(self, metrics: Names | None = None, *, test: str = "sign") -> list[Grid]:
         """For each metric, R1 unless named: trials won, tied and lost, each learner against each other one."""
-        return [matrix_grid(self.lines(), metric, test) for metric in self._columns_or_first(metrics)]
+        columns = self._columns_or_first(metrics)
+        lines = lines_to_compare(self.lines(), columns, self.machines)
+        return [matrix_grid(lines, metric, test) for metric in columns]
 
     def ranks(self, metrics: Names | None = None) -> list[Grid]:
         """For each metric, R1 unless named: average ranks over data sets (Friedman, Nemenyi)."""
-        return [ranks_grid(self.lines(), metric) for metric in self._columns_or_first(metrics)]
+        columns = self._columns_or_first(metrics)
+        lines = lines_to_compare(self.lines(), columns, self.machines)
+        return [ranks_grid(lines, metric) for metric in columns]
 
     def against(self, published: str | PathLike[str] = "published", metrics: Names | None = None) -> Grid:
         """Published numbers with ours beside them: those of the experiment that was run, or of a CSV file."""
@@ -153,7 +156,7 @@ class Results:
     ) -> Drawing:
         """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
         chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
-        return make_drawing(kind, group_records(chosen), self._find_metric, answer_reader(self), metric=metric, x=x)
+        return draw_lines(self, group_records(chosen), kind, metric, x)
 
     def page(self, *, title: str = "Results", test: str = "sign", mixed_machines: bool = False) -> Page:
         """All of it to look at in a browser: `results.page().save("report.html")`."""

@@ -113,7 +113,9 @@ def run_request(request: Request, options: RunOptions, session: Session, executo
 
 def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress) -> Ran:
     """Run what is not done yet and keep every result."""
-    resolved = with_environments(read_experiment(raw, session), may_build=options.may_build, say=progress.say)
+    resolved = read_experiment(raw, session)
+    _check_waiting(resolved.experiment, options)
+    resolved = with_environments(resolved, may_build=options.may_build, say=progress.say)
     ready_for_data(executor, resolved, session)
     machine = describe_machine()
     try:
@@ -142,6 +144,18 @@ def run_raw(raw: RawExperiment, options: RunOptions, session: Session, executor:
         progress.end()
     results = read_results([folder], session, records=records, asked=experiment.metrics)
     return Ran(results, absent)
+
+
+def _check_waiting(experiment: Experiment, options: RunOptions) -> None:
+    """SpecError where a run is to wait for a quiet machine and cannot."""
+    if options.quiet_seconds is None:
+        return
+    if options.client is not None or experiment.on is not None:
+        raise SpecError(
+            "--wait-for-quiet waits for this machine, and --on runs trials on others: leave out one of the two"
+        )
+    if experiment.jobs > 1:
+        raise SpecError("--wait-for-quiet would wait for the other trials of --jobs: leave out one of the two")
 
 
 def _budgeted(trials: Sequence[Trial], headers: Mapping[str, Header], experiment: Experiment) -> Budgeted | None:
@@ -199,10 +213,6 @@ def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options
     metrics = [entry.spec for entry in work.resolved.metrics]
     noticed: set[str] = set()
     place = options.client if options.client is not None else work.resolved.experiment.on
-    if place is not None and options.quiet_seconds is not None:
-        raise SpecError(
-            "--wait-for-quiet waits for this machine, and --on runs trials on others: leave out one of the two"
-        )
     with trial_executor(work, place, allow_differences=options.allow_differences) as executor:
         at_once = conditions.jobs if place is None else MANY
         rule = _rule_of_giving_up(work)

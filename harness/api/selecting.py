@@ -1,12 +1,16 @@
-"""Some of the records: those whose field is one of the values that a user names."""
+"""Some of the records: those whose field is one of the values that a user names, or whose times compare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from harness.contract import MetricSpec
 from harness.errors import HarnessError
+from harness.groups import Line
+from harness.machine import Machine
 from harness.record import Record
 from harness.suggestions import nearest
+from harness.tables.conditions import comparable
 
 
 def only_with(records: list[Record], name: str, wanted: Sequence[str] | None) -> list[Record]:
@@ -20,3 +24,15 @@ def only_with(records: list[Record], name: str, wanted: Sequence[str] | None) ->
             hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known))}"
             raise HarnessError(f"there is no {name} {value!r} in these results: {hint}")
     return [record for record in records if getattr(record, name) in wanted]
+
+
+def lines_to_compare(
+    lines: Sequence[Line], metrics: Sequence[MetricSpec], machines: Mapping[str, Machine]
+) -> list[Line]:
+    """The lines with the times of one condition for each data set; HarnessError where times are asked for and none
+    compare."""
+    found = comparable(lines, metrics, machines)
+    for metric in metrics:
+        if metric not in found.metrics:
+            raise HarnessError(f"{metric.name} was measured under several conditions: {found.told[0]}")
+    return found.lines

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import api
-from harness.cli.options import OneName, plugin_options
-from harness.experiment.units import parse_duration
+from harness.cli.options import OneName, plugin_options, read_duration
 from harness.wording import printable
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def check(name: str, timeout: str, within: str, session: Session, debug: bool) -
     data set a file such as ./titles.csv; parameters are set as in 'pa(C=0.1)'.
     Of what fails by one cause, the first check is FAIL, and the others are named as following from it (hence).
     """
-    seconds, all_seconds = _duration(timeout, "--timeout"), _duration(within, "--within")
+    seconds, all_seconds = read_duration(timeout, "--timeout"), read_duration(within, "--within")
     checked = api.find_checked(name, session.catalog)
     click.echo(f"{checked.kind} {name} ({checked.entry.origin})")
     counts: Counter[str] = Counter()
@@ -45,13 +44,6 @@ def check(name: str, timeout: str, within: str, session: Session, debug: bool) -
         click.echo("\n".join(_describe(word, result, whole=debug)))
     click.echo(", ".join(f"{count} {word}" for word, count in counts.items()))
     return 1 if counts["FAIL"] else 0
-
-
-def _duration(text: str, flag: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error), param_hint=flag) from None
 
 
 def _describe(word: str, result: CheckResult, *, whole: bool) -> list[str]:

@@ -16,6 +16,7 @@ from harness.api.session import Session
 from harness.catalog import Catalog, Entry
 from harness.errors import HarnessError
 from harness.experiment.dataset_ref import is_file
+from harness.experiment.units import parse_duration
 from harness.home import HOME_VARIABLE
 
 
@@ -152,3 +153,11 @@ def entries_of(catalog: Catalog, thing: str) -> tuple[Entry[Any], ...]:
     """The entries of one of `harness.catalog.THINGS`."""
     entries: tuple[Entry[Any], ...] = getattr(catalog, thing)
     return entries
+
+
+def read_duration(text: str, flag: str) -> float:
+    """Seconds, from a time such as 90s or 10m."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint=flag) from None

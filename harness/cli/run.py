@@ -10,11 +10,10 @@ import click
 
 from harness import api
 from harness.cli.lists import show_rows
-from harness.cli.options import FilePath, OneName, names_option, plugin_options
+from harness.cli.options import FilePath, OneName, names_option, plugin_options, read_duration
 from harness.cli.showing import end_code, show_table, tell_page
 from harness.errors import SpecError
 from harness.executors import TRIALS, start_executor
-from harness.experiment.units import parse_duration
 from harness.expression import parse_value, split_list
 from harness.wording import counted
 
@@ -128,7 +127,7 @@ def run(
             out=out,
             retry_failed=retry_failed,
             rerun=tuple(split_list(rerun)) if rerun else (),
-            quiet_seconds=parse_duration(quiet_wait) if quiet_wait else None,
+            quiet_seconds=read_duration(quiet_wait, "--wait-for-quiet") if quiet_wait else None,
             reuse=reuse,
             may_build=not no_build,
             allow_differences=allow_differences,

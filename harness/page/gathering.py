@@ -18,6 +18,7 @@ from harness.page.details import facts_of, failures_of, notices_on, tunings_of
 from harness.page.figures import figures_of, ranks_of_learners
 from harness.page.rounding import rounded_or_none, shortened
 from harness.page.verdicts import tell_verdict
+from harness.tables.conditions import comparable
 from harness.tables.foot import tell_failures
 from harness.tables.grid import Grid
 from harness.tables.table import Cell, Row, Table, make_table
@@ -49,10 +50,12 @@ class PartRequest:
 
 def make_part(asked: PartRequest) -> Part:
     """The part: rows, marks and notes are those of the table that `harness table` prints of the same lines."""
-    lines = flat_first(asked.lines)
+    metrics = [*asked.shown, *asked.more]
+    compared = comparable(flat_first(asked.lines), metrics, asked.machines, mixed_machines=asked.mixed_machines)
+    lines = compared.lines
     table = make_table(
-        lines,
-        [*asked.shown, *asked.more],
+        flat_first(asked.lines),
+        metrics,
         mixed_machines=asked.mixed_machines,
         machines=asked.machines,
         test=asked.test,

@@ -76,14 +76,49 @@ def tell_conditions(lines: Iterable[Line], machines: Mapping[str, Machine], *, s
 # -- times of one condition ------------------------------------------------------------------------------------------
 
 
-def within_conditions(
-    lines: Sequence[Line], columns: Iterable[MetricSpec], machines: Mapping[str, Machine]
+@dataclass(frozen=True)
+class Comparable:
+    """Lines whose times, where they have any, may be compared."""
+
+    lines: list[Line]
+    metrics: tuple[MetricSpec, ...]
+    """Of those asked for: without times where no times compare."""
+    told: tuple[str, ...] = ()
+    """What was left out, in words."""
+
+
+def comparable(
+    lines: Sequence[Line],
+    metrics: Iterable[MetricSpec],
+    machines: Mapping[str, Machine],
+    *,
+    mixed_machines: bool = False,
+) -> Comparable:
+    """The lines with the times of one condition for each data set; without any times where there is none that all have.
+
+    With `mixed_machines` all times stay, and it is told that they do not compare.
+    """
+    lines, metrics = list(lines), tuple(metrics)
+    timed = [metric.name for metric in metrics if metric.timed]
+    if not timed or len(list_conditions(lines, machines)) <= 1:
+        return Comparable(lines, metrics)
+    if mixed_machines:
+        return Comparable(lines, metrics, (tell_conditions(lines, machines, shown=True),))
+    limited = _within_conditions(lines, timed, machines)
+    if limited is not None:
+        return Comparable(limited[0], metrics, tuple(limited[1]))
+    without = [replace(line, records=tuple(_without_times(record, timed) for record in line.records)) for line in lines]
+    kept = tuple(metric for metric in metrics if not metric.timed)
+    return Comparable(without, kept, (tell_conditions(lines, machines, shown=False),))
+
+
+def _within_conditions(
+    lines: Sequence[Line], timed: Sequence[str], machines: Mapping[str, Machine]
 ) -> tuple[list[Line], list[str]] | None:
     """The lines with the times of one condition for each data set, and what was left out, in words.
 
     None where some data set has no condition under which all of its lines were measured: then nothing compares.
     """
-    timed = [metric.name for metric in columns if metric.timed]
     chosen: dict[Prepared, tuple[str, int]] = {}
     for prepared in dict.fromkeys(line.prepared for line in lines):
         rivals = [line for line in lines if line.prepared == prepared and line.finished]
@@ -120,8 +155,14 @@ def _limited(line: Line, condition: tuple[str, int], timed: Sequence[str], machi
         if condition_of(record, machines) == condition:
             records.append(record)
         else:
-            records.append(replace(record, scores={**record.scores, **dict.fromkeys(timed)}))
+            records.append(_without_times(record, timed))
     return replace(line, records=tuple(records))
+
+
+def _without_times(record: Record, timed: Sequence[str]) -> Record:
+    nothing = dict.fromkeys(timed)
+    curve = tuple(replace(point, scores={**point.scores, **nothing}) for point in record.curve)
+    return replace(record, scores={**record.scores, **nothing}, curve=curve)
 
 
 def _tell_choice(

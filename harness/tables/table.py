@@ -14,7 +14,7 @@ from harness.groups import Line, flat_first, has_several_representations, rivals
 from harness.machine import Machine
 from harness.stats import SPREADS, Spread, Summary
 from harness.tables.choosing import best_lines, sorted_lines
-from harness.tables.conditions import list_conditions, tell_conditions, within_conditions
+from harness.tables.conditions import comparable
 from harness.tables.foot import notes_on
 from harness.tables.formats import find_format
 from harness.tables.marks import Marks, mark_best
@@ -117,17 +117,14 @@ def make_table(
     row_heading = choose(ROW_HEADINGS, by, "table by")
     chosen_spread = choose(SPREADS, spread, "spread")
     machines = machines or {}
-    columns = tuple(metrics)
-    foot = []
-    if len(list_conditions(lines, machines)) > 1 and any(metric.timed for metric in columns):
-        limited = None if mixed_machines else within_conditions(lines, columns, machines)
-        if limited is not None:
-            lines, told = limited
-            foot += told
-        else:
-            foot.append(tell_conditions(lines, machines, shown=mixed_machines))
-        if limited is None and not mixed_machines:
-            columns = tuple(metric for metric in columns if not metric.timed)
+    chosen_by = [metric for metric in (sort, best) if metric is not None]
+    found = comparable(lines, [*metrics, *chosen_by], machines, mixed_machines=mixed_machines)
+    for metric in chosen_by:
+        if metric not in found.metrics:
+            raise HarnessError(f"lines cannot be ordered by {metric.name}: {found.told[0]}")
+    lines = found.lines
+    columns = tuple(metric for metric in metrics if metric in found.metrics)
+    foot = list(found.told)
     marks = mark_best(flat_first(lines), columns, test)
     foot += [f"{chosen_spread.words}{marks.words}.", *notes_on(lines, columns, machines), *notes]
     shown = flat_first(lines) if sort is None else sorted_lines(lines, sort)

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
@@ -70,6 +72,13 @@ def test_what_are_no_texts_is_named(model, rows):
 def test_no_classes_cannot_be_asked_for(model):
     with pytest.raises(ModelError, match="k=0"):
         model.answer(NEW, 0)
+
+
+def test_a_pipeline_of_a_learner_that_needs_dense_rows_answers_like_the_model():
+    model = harness.fit(LogisticRegression(), titles(), representation="words")
+    dense = replace(model, manifest=replace(model.manifest, wants_dense=True))
+    assert dense.as_pipeline().predict(NEW).tolist() == dense.predict(NEW).tolist() == model.predict(NEW).tolist()
+    assert not issparse(dense.as_pipeline()[0].transform(NEW))
 
 
 def test_it_is_a_classifier_to_scikit_learn(model):

@@ -305,6 +305,17 @@ def test_a_run_can_wait_for_a_quiet_machine(compare):
     assert "1/1" in done.stderr
 
 
+def test_waiting_for_a_quiet_machine_is_refused_where_it_cannot_be(harness, tmp_path):
+    asked = ("run", "--learners", "pa", "--datasets", "digits", "--out", str(tmp_path / "none"))
+    done = harness(*asked, "--wait-for-quiet", "1s", "--jobs", "2")
+    assert done.returncode == 2
+    assert "would wait for the other trials of --jobs" in done.stderr
+    done = harness(*asked, "--wait-for-quiet", "mine.toml")
+    assert done.returncode == 2
+    assert "Invalid value for --wait-for-quiet" in done.stderr
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_parameter_that_is_set_and_tuned_is_refused(harness):
     done = harness("run", "--learners", "pa", "--datasets", "digits", "--set", "pa.C=2", "--tune", "pa.C=[0.1,1]")
     assert done.returncode == 2
