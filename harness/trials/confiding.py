@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from harness.models.calibration import calibrate
 from harness.split import Split
 from harness.trials.asking import ask
-from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.blueprint import build_estimator
 from harness.trials.building import extra_arguments, seed_shared_chance
 from harness.trials.clock import Clock
 from harness.trials.outcome import Ranking, first_is_true
@@ -18,13 +18,13 @@ from harness.trials.trial import Trial
 HELD_OUT = Split("holdout", 0.2)
 
 
-def find_confidence(trial: Trial, blueprint: Blueprint, ranking: Ranking) -> NDArray[np.float32]:
+def find_confidence(trial: Trial, ranking: Ranking) -> NDArray[np.float32]:
     """The confidence of each row of the ranking, by what a second learner, trained on fewer rows, got right.
 
     A row that ranks no class has none.
     """
     parts = load_validation_parts(trial, HELD_OUT)
-    learner = build_estimator(blueprint)
+    learner = build_estimator(trial.blueprint)
     seed_shared_chance(trial.seed)
     learner.fit(parts.train.X, parts.train.y, **extra_arguments(learner, trial, parts.taxonomy))
     held_out = ask(learner, parts, 1, Clock()).ranking

@@ -13,7 +13,7 @@ from harness.errors import ContractError
 from harness.record import CurvePoint, Measured, Status, measured_as_plain
 from harness.system import SYSTEM
 from harness.trials.asking import Answer, ask, ask_one_label, tell_disagreement
-from harness.trials.blueprint import Blueprint, build_estimator
+from harness.trials.blueprint import build_estimator
 from harness.trials.building import extra_arguments, seed_shared_chance, stage, takes, warm_up
 from harness.trials.clock import Clock
 from harness.trials.confiding import find_confidence
@@ -32,7 +32,7 @@ from harness.trials.outcome import Costs, Ranking, make_outcome
 from harness.trials.parts import Parts, load_parts
 from harness.trials.rank_files import ranking_to_bytes
 from harness.trials.threads import limit_threads, threads_in_force
-from harness.trials.trial import TrialJob
+from harness.trials.trial import Trial, TrialJob
 from harness.trials.tune import settle, tune
 from harness.wording import in_a_line, well_formed
 
@@ -119,7 +119,7 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     outcome = replace(assessed.outcome, peak_bytes=peak_bytes)
     if job.time_single_rows:
         outcome = replace(outcome, single_seconds=time_single_rows(learner, parts.test.X))
-    ranking = _calibrated(job, blueprint, answer.ranking, send)
+    ranking = _calibrated(job, trial, answer.ranking, send)
     outcome = replace(outcome, confidence=ranking.confidence)
     scores = compute_scores(job.metrics, outcome)
     measured = Measured(
@@ -161,12 +161,12 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
     return measured, ranking
 
 
-def _calibrated(job: TrialJob, blueprint: Blueprint, ranking: Ranking, send: Send) -> Ranking:
-    """The ranking with a confidence for each row, where a metric asked for one."""
+def _calibrated(job: TrialJob, trial: Trial, ranking: Ranking, send: Send) -> Ranking:
+    """The ranking with a confidence for each row, where a metric asked for one; the trial is as tuning settled it."""
     if not job.find_confidence:
         return ranking
     send("calibrate")
-    return replace(ranking, confidence=find_confidence(job.trial, blueprint, ranking))
+    return replace(ranking, confidence=find_confidence(trial, ranking))
 
 
 def _stage_timed(learner: Learner, parts: Parts, clock: Clock, warned: list[str], send: Send) -> dict[str, Any]:
