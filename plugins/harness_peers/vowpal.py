@@ -222,16 +222,25 @@ class LabelTree(_Vowpal, RankingPeer):
             examples.append(workspace.example(f"{named} {row}"))
         return _Examples(workspace, examples)
 
+    def _train(self, rows: _Examples) -> None:
+        super()._train(rows)
+        self._opened: dict[int, Any] = {}
+        self._opened_for(1)  # so that no answer waits for it
+
     def rank(self, X: Any, k: int) -> NDArray[np.int32]:
         """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        with tempfile.TemporaryDirectory() as folder:  # how many it tells is settled when a model is opened
-            path = os.path.join(folder, "model")
-            self.workspace_.save(path)
-            told = f"--top_k {min(k, self.classes_.size)}"
-            opened = Workspace(f"--initial_regressor {path} --testonly --loss_function logistic {told} --quiet")
-        found = [opened.predict(line) for line in _as_lines(rows_of(X))]
-        opened.finish()
-        return ranks_of(found, k)
+        opened = self._opened_for(min(k, self.classes_.size))
+        return ranks_of([opened.predict(line) for line in _as_lines(rows_of(X))], k)
+
+    def _opened_for(self, k: int) -> Any:
+        """The model opened anew: how many classes it tells is settled then."""
+        if k not in self._opened:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "model")
+                self.workspace_.save(path)
+                asked = f"--testonly --loss_function {self.loss_function} --top_k {k} --quiet"
+                self._opened[k] = Workspace(f"--initial_regressor {path} {asked}")
+        return self._opened[k]
 
 
 def _as_lines(rows: csr_array) -> list[str]:
