@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NAME_STEP, BAR_STEP = 0.35, 0.25
 """Heights, in the units of the axis, that a name and a bar take below the line of ranks."""
+MOST_NUMBERS = 15
+"""Along the line of ranks: more would meet."""
 
 
 def draw_diagram(diagram: Diagram, style: FigureStyle) -> Figure:
@@ -39,9 +41,11 @@ def draw_diagram(diagram: Diagram, style: FigureStyle) -> Figure:
 
 def _draw_scale(axis: Axes, most: int) -> None:
     axis.plot([1, most], [0, 0], color="black", linewidth=1)
+    apart = -(-most // MOST_NUMBERS)
     for rank in range(1, most + 1):
         axis.plot([rank, rank], [0, 0.12], color="black", linewidth=1)
-        axis.text(rank, 0.2, str(rank), ha="center", va="bottom", fontsize="small")
+        if (rank - 1) % apart == 0:
+            axis.text(rank, 0.2, str(rank), ha="center", va="bottom", fontsize="small")
 
 
 def _draw_difference(axis: Axes, found: AverageRanks) -> None:

@@ -237,6 +237,16 @@ def test_labels_of_a_logarithmic_axis_do_not_meet():
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
+def test_numbers_along_a_long_line_of_ranks_do_not_meet():
+    names = [f"learner-{n}" for n in range(48)]
+    found = average_ranks({name: {f"d{i}": float(n) for i in range(3)} for n, name in enumerate(names)}, higher=True)
+    figure = draw_diagram(Diagram("R1", found), WEB)
+    figure.draw_without_rendering()
+    numbers = [text for text in figure.axes[0].texts if text.get_text().isdigit()]
+    assert [text.get_text() for text in numbers[:3]] == ["1", "5", "9"]
+    assert not overlapping([text.get_window_extent() for text in numbers])
+
+
 def test_a_diagram_of_ranks_tells_ranks_and_the_critical_difference(tmp_path):
     for name in ("a.svg", "b.svg"):
         Diagram("R1", RANKS).save(tmp_path / name)
