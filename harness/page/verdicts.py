@@ -51,7 +51,7 @@ def tell_verdict(
     for cost in costs:
         if standing.means:
             sentences.append(_tell_cost([standing.first, *standing.level], _standing_of(rivals, cost, test)))
-    sentences += map(_tell_failed, rivals)
+    sentences += _tell_failed(rivals)
     return tuple(filter(None, sentences))
 
 
@@ -115,14 +115,17 @@ def _tell_cost(leaders: Sequence[str], standing: _Standing) -> str:
     factor = _factor(standing.means[best], standing.means[cheapest])
     if best not in standing.beaten or factor < WORTH_TELLING:
         return ""
-    told = (
-        f"By {name}, {cheapest} ({standing.said(cheapest)}) is {factor:.3g} times {_ahead(standing.metric)} than {best}"
-    )
+    told = f"By {name}, {cheapest} ({standing.said(cheapest)}) is {_said(factor)} times {_ahead(standing.metric)} than {best}"
     told += f" ({standing.said(best)}"
     told += ", the least of these)" if len(leaders) > 1 else ")"
     if not standing.column.tested:
         told += ", judged by means alone"
     return f"{told}."
+
+
+def _said(factor: float) -> str:
+    """Three figures: 2.35, 43,800."""
+    return f"{float(f'{factor:.3g}'):,.6g}"
 
 
 def _ahead(metric: MetricSpec) -> str:
@@ -140,11 +143,17 @@ def _factor(one: float, other: float) -> float:
     return most / least
 
 
-def _tell_failed(line: Line) -> str:
-    failed = len(line.records) - len(line.finished)
-    if not failed:
-        return ""
-    return f"{line.title} failed in {failed} of {counted(len(line.records), 'trial')}."
+def _tell_failed(rivals: Iterable[Line]) -> list[str]:
+    """A sentence for those that failed equally often."""
+    alike: dict[tuple[int, int], list[str]] = {}
+    for line in rivals:
+        failed = len(line.records) - len(line.finished)
+        if failed:
+            alike.setdefault((failed, len(line.records)), []).append(line.title)
+    told = []
+    for (failed, trials), titles in alike.items():
+        told.append(f"{_list_names(titles)} failed in {failed} of {counted(trials, 'trial')}.")
+    return told
 
 
 def _list_names(titles: Sequence[str]) -> str:

@@ -105,9 +105,17 @@ def test_a_cost_is_not_told_where_the_best_is_as_cheap_or_nearly(trials_of, trai
     assert len(verdict(records, TRAIN)) == 1
 
 
+def test_a_large_factor_is_written_out(trials_of):
+    told = verdict([*trials_of("pa", 0.9, 40_000.0), *trials_of("tree", 0.5, 1.0)], TRAIN)[1]
+    assert "is 40,000 times faster" in told
+
+
 def test_what_failed_is_told(trials_of, make_record):
     failed = [make_record("bad", seed, status="error", message="no") for seed in range(2)]
     assert verdict([*trials_of("pa", 0.9, 1), *failed])[-1] == "bad failed in 2 of 2 trials."
+    more = [make_record(label, seed, status="error") for label in ("worse", "worst") for seed in range(2)]
+    told = "bad, worse and worst failed in 2 of 2 trials."
+    assert verdict([*trials_of("pa", 0.9, 1), *failed, *more])[-1] == told
 
 
 def test_many_names_are_cut_and_names_with_commas_are_quoted(trials_of):
