@@ -115,8 +115,8 @@ def _tell_cost(leaders: Sequence[str], standing: _Standing) -> str:
     factor = _factor(standing.means[best], standing.means[cheapest])
     if best not in standing.beaten or factor < WORTH_TELLING:
         return ""
-    told = f"By {name}, {cheapest} ({standing.said(cheapest)}) is {_said(factor)} times {_ahead(standing.metric)} than {best}"
-    told += f" ({standing.said(best)}"
+    told = f"By {name}, {cheapest} ({standing.said(cheapest)}) is {_said(factor)} times {_ahead(standing.metric)}"
+    told += f" than {best} ({standing.said(best)}"
     told += ", the least of these)" if len(leaders) > 1 else ")"
     if not standing.column.tested:
         told += ", judged by means alone"
