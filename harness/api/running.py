@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.api.describing import experiment_file, write_experiment
-from harness.api.giving_up import Rule, find_exhausted, is_larger_of_its_kind, leave_out
+from harness.api.giving_up import Exhausted, Rule, find_exhausted, is_larger_of_its_kind, leave_out
 from harness.api.leaking import tell_leaks
 from harness.api.placing import trial_executor
 from harness.api.readying import ready_for_data, ready_for_trials
@@ -221,9 +221,11 @@ def _run_todo(work: Work, todo: Sequence[Trial], conditions: Conditions, options
             groups = work.budgeted.rounds(work.store.records, todo)
         waiting = {trial.key for trial in todo}  # a record of one of them is what it is run again for
         for group in groups:
-            ended = [trial for trial in work.trials if trial.key not in waiting] if rule else []
-            hopeless = find_exhausted(group, ended, work.store.records, rule) if rule else {}
-            leave_out(hopeless, conditions, work.store, work.progress)
+            hopeless: dict[str, Exhausted] = {}
+            if rule is not None:
+                ended = (trial for trial in work.trials if trial.key not in waiting)
+                hopeless = find_exhausted(group, ended, work.store.records, rule)
+                leave_out(hopeless, conditions, work.store, work.progress)
             worthwhile = [trial for trial in group if trial.key not in hopeless]
             represent_shared(worthwhile, work.executor, work.progress, conditions.jobs)
             run_trials(worthwhile, metrics, conditions, executor, work.store, work.progress, noticed)
