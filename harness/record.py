@@ -36,6 +36,8 @@ class TrialNames:
     learner_version: str
     code: str = ""
     """Digest of the learner's source files, and of those of the learners inside it."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions of what is in the environment that it runs in, where it has one of its own."""
     params: Params
     """Parameters that were set; all others had their defaults."""
     dataset: str

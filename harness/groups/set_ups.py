@@ -24,12 +24,14 @@ class SetUp:
     tuned: str
     representation: str
     """What it sees of the data."""
+    packages: tuple[tuple[str, str], ...]
+    """Those of an environment of its own, with their versions."""
     params: Mapping[str, Any] = field(compare=False)
     """Parameters that were set, without a random_state that follows the seed; `told_params` are these in words."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All that can tell it from another set-up of its label, in the order in which it is told."""
+        """What can tell it from another set-up of its label, beside packages, in the order in which it is told."""
         return self.learner, self.told_params, self.origin, self.tuned, self.representation
 
     def without(self, name: str) -> SetUp:
@@ -47,6 +49,7 @@ def set_up_of(record: Record, params: Mapping[str, Any]) -> SetUp:
         origin=_describe_origin(record),
         tuned=_describe_tuning(record),
         representation=record.representation,
+        packages=tuple(sorted(record.packages.items())),
         params=params,
     )
 
@@ -75,11 +78,17 @@ def title_set_ups(set_ups: Iterable[SetUp]) -> dict[SetUp, str]:
         by_label.setdefault(set_up.label, []).append(set_up)
     titles = {}
     for label, alike in by_label.items():
-        telling = _telling_places(alike)
+        telling, shared = _telling_places(alike), _shared_packages(alike)
         for set_up in alike:
-            told = "; ".join(set_up.words[place] for place in telling)
-            titles[set_up] = f"{label} [{told}]" if told else label
+            words = [set_up.words[place] for place in telling]
+            # An environment has dozens of packages: only those that are not the same everywhere are named.
+            words += [f"{name} {version}" for name, version in set_up.packages if (name, version) not in shared]
+            titles[set_up] = f"{label} [{'; '.join(words)}]" if words else label
     return titles
+
+
+def _shared_packages(set_ups: list[SetUp]) -> set[tuple[str, str]]:
+    return set.intersection(*(set(set_up.packages) for set_up in set_ups))
 
 
 def _telling_places(set_ups: list[SetUp]) -> list[int]:

@@ -47,8 +47,6 @@ class Trial(TrialNames):
     blueprint: Blueprint
     code_group: str = ""
     """Whose code runs in it: only trials of one group share what is imported ahead."""
-    packages: Mapping[str, str] = field(default_factory=dict)
-    """Versions of what is in the environment that it runs in, where it has one of its own."""
     representing: RepresentationPlan
     represented_folder: str = ""
     """Where both parts are kept as represented, if they are: what several learners see is computed once."""

@@ -232,6 +232,15 @@ def test_what_was_to_be_tuned_makes_a_line_whatever_there_was_time_for_and_whoev
     assert sorted(titles(make_table(records, [R1]))[0][1]) == told
 
 
+def test_other_versions_of_a_tool_make_another_line_named_by_those_that_differ(make_record):
+    shared = {"numpy": "1.26.4", "scipy": "1.14.0"}
+    versions = [{**shared, "libpecos": "1.2.6"}, {**shared, "libpecos": "1.2.7", "torch": "2.4"}]
+    records = [make_record("pecos", seed, r1=0.9, packages=versions[seed % 2]) for seed in range(4)]
+    told = ["pecos [libpecos 1.2.6]", "pecos [libpecos 1.2.7; torch 2.4]"]
+    assert sorted(titles(make_table(records, [R1]))[0][1]) == told
+    assert titles(make_table(records[::2], [R1])) == [("digits", ["pecos"])]
+
+
 def test_a_learner_alone_is_not_marked(run_of, make_record):
     assert best_of(make_table(run_of("a", [0.9] * 3), [R1])) == []
     records = [*run_of("a", [0.9] * 3), make_record("b", 0, status="error")]
