@@ -97,7 +97,9 @@ class Measured:
     ranked_by: str | None = None
     """What gave the ranks: rank, decision_function, predict_proba or predict."""
     index_source: str | None = None
-    """What gave the index size: index_size_, coef_ or pickle (bytes only)."""
+    """What gave the index size: index_size_ or coef_; older records say pickle where nothing did."""
+    bytes_source: str | None = None
+    """What gave the bytes: index_bytes_ or, of the learner as a whole, pickle; older records do not say."""
     index_size: int | None = None
     index_bytes: int | None = None
     edges_per_feature: float | None = None

@@ -135,7 +135,7 @@ def run_checks(
     spec = checked.entry.spec
     interpreters: dict[str, str] = {}
     if checked.environment is not None:
-        ready = have_environment(checked.environment, spec.name, may_build=True, say=(progress or Silence()).say)
+        ready = have_environment(checked.environment, [spec.name], may_build=True, say=(progress or Silence()).say)
         interpreters[""] = str(ready.python)
     names = [check.name for check in checks_for(spec, checked.params)]
     jobs = [Job(CHECK_TARGET, CheckJob(spec, name, checked.params), timeout_seconds) for name in names]

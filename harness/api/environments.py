@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.api.session import Session
 from harness.catalog import Catalog
-from harness.environments.environment import ReadyEnvironment, environment_for, tell_state
-from harness.environments.keeping import list_environments, remove_environment
-from harness.errors import SpecError
+from harness.environments.environment import Environment, Manifest, ReadyEnvironment, environment_for, tell_state
+from harness.environments.keeping import check_kept, list_environments, remove_environment
+from harness.errors import HarnessError, SpecError
 from harness.experiment.housing import have_environment
 from harness.experiment.learner_groups import ALL
 from harness.progress import Progress
+from harness.wording import counted
 
 
 @dataclass(frozen=True)
@@ -43,19 +45,51 @@ def describe_environments(session: Session) -> list[EnvironmentLine]:
         line = EnvironmentLine(environment.name, tell_state(environment), asked, tuple(sorted(names)), n_bytes)
         lines.append(line)
     for name, other in kept.items():
-        lines.append(EnvironmentLine(name, "not needed", other.manifest.asked, (), other.n_bytes))
+        lines.append(EnvironmentLine(name, _tell_unused(other.manifest), other.manifest.asked, (), other.n_bytes))
     return lines
 
 
+def _tell_unused(manifest: Manifest) -> str:
+    """Why no learner of this session is there for an environment: other installations may share the data home."""
+    if manifest.prefix not in ("", sys.prefix):
+        return f"of another Python, {manifest.prefix}"
+    return "not needed"
+
+
 def build_environments(names: Sequence[str], session: Session, progress: Progress) -> dict[str, ReadyEnvironment]:
-    """The environments of these learners, by learner, built where they are not there; `all` stands for all of them."""
-    ready = {}
-    for name in spell_out_all(names, session.catalog):
-        environment = environment_for(session.catalog.learner(name).spec.environment)
-        if environment is None:
-            raise SpecError("needs no environment: it runs as it is", culprit=f"learner {name!r}")
-        ready[name] = have_environment(environment, name, may_build=True, say=progress.say)
+    """The environments of these learners, by learner, built where they are not there; `all` stands for all of them.
+
+    One that cannot be built keeps no other from being built: HarnessError tells of all of those in the end.
+    """
+    wanted = {name: _environment_of(name, session.catalog) for name in spell_out_all(names, session.catalog)}
+    ready: dict[str, ReadyEnvironment] = {}
+    failed: dict[str, HarnessError] = {}
+    for name, environment in wanted.items():
+        if environment.name in failed:  # another learner's as well
+            continue
+        try:
+            ready[name] = have_environment(environment, [name], may_build=True, say=progress.say)
+        except HarnessError as error:
+            failed[environment.name] = error
+            progress.say(error.complaint)
+    if failed:
+        raise _all_of(list(failed.values()), built=len({one.name for one in ready.values()}))
     return ready
+
+
+def _environment_of(name: str, catalog: Catalog) -> Environment:
+    environment = environment_for(catalog.learner(name).spec.environment)
+    if environment is None:
+        raise SpecError("needs no environment: it runs as it is", culprit=f"learner {name!r}")
+    return environment
+
+
+def _all_of(errors: Sequence[HarnessError], *, built: int) -> HarnessError:
+    """One error in the place of several."""
+    if len(errors) == 1 and not built:
+        return errors[0]
+    told = "\n".join(str(error) for error in errors)
+    return HarnessError(f"{counted(len(errors), 'environment')} could not be built; {built} are there\n{told}")
 
 
 def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
@@ -69,6 +103,8 @@ def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
 def remove_environments(names: Sequence[str], session: Session) -> list[str]:
     """Remove environments by their names, or by those of learners; gives the names of what was removed."""
     doomed = list(dict.fromkeys(_name_of(name, session.catalog) for name in names))
+    for name in doomed:
+        check_kept(name)  # before any of them goes
     for name in doomed:
         remove_environment(name)
     return doomed

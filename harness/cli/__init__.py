@@ -91,7 +91,8 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in (signal.SIGINT, signal.SIGTERM):  # a polite kill ends like Ctrl-C
+            signal.signal(number, signal.default_int_handler)
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except KeyboardInterrupt:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
@@ -134,7 +133,6 @@ def fetch(
         click.echo(f"the raw files of {entry.spec.name} are there already, in {raw}; {again}")
         return
     patience = Patience(connect_seconds=min(seconds, 15.0), silence_seconds=seconds, attempts=attempts)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     with loading_executor(session.folders) as executor, _watching() as watcher:
         intake = fetch_dataset(
             entry, executor, patience=patience, watcher=watcher, accept_differences=accept_differences

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FOLDED = {"summary": 34, "parameters": 28, "paper": 20, "environment": 16, "licence": 24}
 """Columns that are folded, and how far at most."""
-SPARE = ("origin", "environment", "paper", "licence", "parameters", "supports", "title")
+SPARE = ("origin", "paper", "licence", "parameters", "supports", "title", "needs", "environment")
 """Columns that leave where there is no room, in this order."""
 EXPLAINED = ("learners", "datasets", "metrics", "representations")
 """What `harness explain` knows of."""

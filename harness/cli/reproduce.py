@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,6 @@ def reproduce(
         return show_list(session.catalog)
     if name is None:
         raise SpecError("reproduce what? `harness reproduce --list` shows what there is")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     given = {key: value for key, value in limits.items() if value is not None}
     if redraw:
         paper = api.read_paper(name, session.catalog, quick=quick, given=given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,7 +113,6 @@ def run(
 
     The same command again resumes: finished trials are never repeated.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends like Ctrl-C
     # The server imports what every trial needs while the experiment is read here.
     executor = start_executor(TRIALS, flags["threads"] or 1)
     try:

@@ -24,12 +24,15 @@ def have_environments(order: Order, say: Callable[[str], None]) -> dict[str, Rea
     if ready is None:
         say("building its environment")
         with _alone(environment):
-            ready = build_environment(environment, say)
+            ready = build_environment(environment, say, wanted.packages)
     differing = _differences(wanted, ready)
     if differing and not order.allow_differences:
         raise HarnessError(
             f"its environment for {order.job.group} has {', '.join(differing)}",
-            next_step="remove it there with `harness env remove`, or allow it with --allow-differences",
+            next_step=(
+                "remove it there with `harness env remove`, so that it is built like the host's, "
+                "or allow it with --allow-differences"
+            ),
         )
     return {order.job.group: ready}
 

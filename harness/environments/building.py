@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
-import re
 import signal
 import subprocess
+import sys
 import venv
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from harness.data.folders import remove, remove_unfinished, work_folder
@@ -23,6 +22,7 @@ from harness.environments.environment import (
     python_of,
     write_manifest,
 )
+from harness.environments.pip_lines import find_culprit, is_progress
 from harness.environments.versions import find_versions, host_requirements, list_packages, with_dependencies
 from harness.errors import HarnessError
 from harness.home import environments_root
@@ -30,13 +30,17 @@ from harness.home import environments_root
 LAST_LINES = 15
 """So many of what pip said are kept of a build that failed."""
 BENEATH = "beneath.pth"
-_AT_WORK = re.compile(r"\s*(?:Collecting|Building wheel for|Downloading|Installing collected packages:) ?(.*)")
-_NOT_FOUND = re.compile(r"No matching distribution found for (.+)")
+PINS = "pins.txt"
 Say = Callable[[str], None]
 
 
-def build_environment(environment: Environment, say: Say) -> ReadyEnvironment:
-    """The environment, built unless it is there; HarnessError names the package that could not be had."""
+def build_environment(
+    environment: Environment, say: Say, versions: Mapping[str, str] | None = None
+) -> ReadyEnvironment:
+    """The environment, built unless it is there; HarnessError names the package that could not be had.
+
+    `versions` are those that another machine has: what is built here has the same.
+    """
     ready = environment.find()
     if ready is not None:
         return ready
@@ -45,7 +49,7 @@ def build_environment(environment: Environment, say: Say) -> ReadyEnvironment:
     with work_folder(environments_root(), environment.name) as made:
         folder = made / environment.name
         _make(folder)
-        _install(folder, environment, say)
+        _install(folder, environment, say, versions or {})
         write_manifest(folder, _describe(folder, environment))
         _move(folder, environment)
     environment.failure_file.unlink(missing_ok=True)
@@ -73,24 +77,22 @@ def _make(folder: Path) -> None:
     Path(packages_of(folder), BENEATH).write_text("\n".join(lines) + "\n")
 
 
-def _install(folder: Path, environment: Environment, say: Say) -> None:
+def _install(folder: Path, environment: Environment, say: Say, versions: Mapping[str, str]) -> None:
     """Have pip install what is asked for, and what of harness's requirements it clashes with."""
     wanted = [*environment.asked, *host_requirements()]
-    last: deque[str] = deque(maxlen=LAST_LINES)
-    package = ""
+    if versions:
+        pins = folder / PINS
+        pins.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()))
+        wanted += ["--constraint", str(pins)]
+    lines = []
     with _pip(folder, wanted) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            last.append(line.rstrip())
-            at_work = _AT_WORK.match(line)
-            if at_work:
-                package = at_work.group(1).strip()
+            lines.append(line.rstrip())
+            if is_progress(line):
                 say(f"  {line.strip()}")
-            absent = _NOT_FOUND.search(line)
-            if absent:
-                package = absent.group(1).strip()
         if process.wait() != 0:
-            raise _failed(environment, package, list(last))
+            raise _failed(environment, lines)
 
 
 @contextlib.contextmanager
@@ -114,13 +116,15 @@ def _pip(folder: Path, wanted: list[str]) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def _failed(environment: Environment, package: str, last: list[str]) -> HarnessError:
+def _failed(environment: Environment, lines: list[str]) -> HarnessError:
     """What is said of a build that failed, which is kept for whoever lists learners."""
-    trouble = f"{package or environment.asked[0]} could not be installed"
+    trouble = f"{find_culprit(lines) or ', '.join(environment.asked)} could not be installed"
+    last = lines[-LAST_LINES:]
     with contextlib.suppress(OSError):  # then nobody is told later
         environment.failure_file.write_text("\n".join([trouble, *last]) + "\n")
     said = "\n".join(f"  | {line}" for line in last)
-    return HarnessError(f"{trouble}; pip's last lines:\n{said}", culprit="its environment")
+    next_step = f"pip's last lines say why; once that is mended, `harness env build` tries again\n{said}"
+    return HarnessError(trouble, culprit="its environment", next_step=next_step)
 
 
 def _describe(folder: Path, environment: Environment) -> Manifest:
@@ -129,7 +133,7 @@ def _describe(folder: Path, environment: Environment) -> Manifest:
     path = [own, *host_packages()]
     names = {*with_dependencies(environment.asked, path), *list_packages(own)}
     others = {*with_dependencies(host_requirements(), path)} - names
-    return Manifest(environment.asked, find_versions(names, path), find_versions(others, path))
+    return Manifest(environment.asked, find_versions(names, path), find_versions(others, path), sys.prefix)
 
 
 def _move(folder: Path, environment: Environment) -> None:

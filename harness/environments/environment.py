@@ -22,6 +22,8 @@ from harness.environments.versions import find_versions
 from harness.home import environments_root
 
 MANIFEST = "environment.json"
+FAILED = ".failed"
+"""How the file ends that says why an environment could not be built."""
 State = Literal["ready", "can be built", "cannot"]
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -35,6 +37,8 @@ class Manifest:
     """Versions of what is asked for, of all that this needs, and of what had to be installed beside it."""
     beneath: Mapping[str, str]
     """Versions of what else harness needs, which the environment was resolved with."""
+    prefix: str = ""
+    """Where the Python is that it lies over; older ones do not say."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Environment:
     @property
     def failure_file(self) -> Path:
         """Where it is kept why the last attempt to build it failed."""
-        return environments_root() / f"{self.name}.failed"
+        return environments_root() / f"{self.name}{FAILED}"
 
     def find(self) -> ReadyEnvironment | None:
         """The environment, if it is there and nothing beneath it has changed since it was resolved."""
@@ -130,7 +134,8 @@ def read_manifest(folder: Path) -> Manifest | None:
     """What was written down when the environment was built; None where there is none that can be read."""
     try:
         content = json.loads((folder / MANIFEST).read_text())
-        return Manifest(tuple(content["asked"]), dict(content["packages"]), dict(content["beneath"]))
+        versions = dict(content["packages"]), dict(content["beneath"])
+        return Manifest(tuple(content["asked"]), *versions, prefix=str(content.get("prefix", "")))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

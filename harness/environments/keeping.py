@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.data.folders import remove, size_of
-from harness.environments.environment import MANIFEST, Manifest, read_manifest
+from harness.environments.environment import FAILED, MANIFEST, Manifest, read_manifest
 from harness.errors import UnknownName
 from harness.home import environments_root
 from harness.suggestions import nearest
@@ -30,12 +30,19 @@ def list_environments() -> list[KeptEnvironment]:
     return kept
 
 
-def remove_environment(name: str) -> None:
-    """Remove one by its name, in one step; what is asked for again is built again."""
-    folder = environments_root() / name
-    known = [path.name for path in environments_root().glob("[!.]*") if path.is_dir()]
+def check_kept(name: str) -> None:
+    """UnknownName where there is neither an environment of this name nor a word of one that could not be built."""
+    known = {path.name.removesuffix(FAILED) for path in environments_root().glob("[!.]*")}
     if name not in known:
-        near = nearest(name, known)
+        near = nearest(name, sorted(known))
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownName(f"no environment {name!r} is kept; {hint}`harness env list` shows those that are")
-    remove(folder)
+
+
+def remove_environment(name: str) -> None:
+    """Remove one by its name, in one step, or what is kept of a build that failed; asked for again, it is built."""
+    check_kept(name)
+    folder = environments_root() / name
+    if folder.is_dir():
+        remove(folder)
+    (environments_root() / f"{name}{FAILED}").unlink(missing_ok=True)

@@ -178,22 +178,17 @@ def _tell_notices(seen: _Seen) -> list[str]:
 
 
 def _tell_coefficients(seen: _Seen) -> list[str]:
-    labels = _labels_by_source(seen, "coef_")
+    labels = {record.label for record in seen.done if record.index_source == "coef_"}
     if labels and "count" in seen.units:
-        return [f"Index size is the non-zeros of coef_: {labels}."]
+        return [f"Index size is the non-zeros of coef_: {', '.join(sorted(labels))}."]
     return []
 
 
 def _tell_pickled(seen: _Seen) -> list[str]:
-    labels = _labels_by_source(seen, "pickle")
+    labels = {record.label for record in seen.done if record.bytes_source == "pickle"}
     if labels and "bytes" in seen.units:
-        return [f"Bytes are those of the serialised learner: {labels}."]
+        return [f"Bytes are those of the serialised learner: {', '.join(sorted(labels))}."]
     return []
-
-
-def _labels_by_source(seen: _Seen, source: str) -> str:
-    """The learners whose index size came from there, in a list of words."""
-    return ", ".join(sorted({record.label for record in seen.done if record.index_source == source}))
 
 
 def _tell_messages(seen: _Seen) -> list[str]:

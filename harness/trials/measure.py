@@ -45,28 +45,35 @@ class IndexMeasure:
 
     size: int | None
     n_bytes: int | None
-    source: str
+    size_source: str | None
+    bytes_source: str | None
 
 
 def measure_index(learner: Learner) -> IndexMeasure:
     """How large a fitted learner is, by its own word or else by what can be seen of it."""
-    coefficients: Any = getattr(learner, "coef_", None)
+    size, size_source = _count_weights(learner)
+    n_bytes, bytes_source = _count_bytes(learner)
+    return IndexMeasure(size, n_bytes, size_source, bytes_source)
+
+
+def _count_weights(learner: Learner) -> tuple[int | None, str | None]:
     if isinstance(learner, HasIndexSize):
-        return IndexMeasure(int(learner.index_size_), _bytes_of(learner), "index_size_")
+        return int(learner.index_size_), "index_size_"
+    coefficients: Any = getattr(learner, "coef_", None)
     if issparse(coefficients):
-        return IndexMeasure(int(coefficients.nnz), _bytes_of(learner), "coef_")
+        return int(coefficients.nnz), "coef_"
     if isinstance(coefficients, np.ndarray):
-        return IndexMeasure(int(np.count_nonzero(coefficients)), _bytes_of(learner), "coef_")
-    return IndexMeasure(None, _bytes_of(learner), "pickle")
+        return int(np.count_nonzero(coefficients)), "coef_"
+    return None, None
 
 
-def _bytes_of(learner: Learner) -> int | None:
+def _count_bytes(learner: Learner) -> tuple[int | None, str | None]:
     if isinstance(learner, HasIndexBytes):
-        return int(learner.index_bytes_)
+        return int(learner.index_bytes_), "index_bytes_"
     try:
-        return len(pickle.dumps(learner, protocol=5))
+        return len(pickle.dumps(learner, protocol=5)), "pickle"
     except Exception:  # not every learner can be serialised, and none has to
-        return None
+        return None, None
 
 
 def time_single_rows(learner: Learner, X: Any) -> NDArray[np.float64]:

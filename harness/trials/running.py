@@ -19,6 +19,7 @@ from harness.trials.clock import Clock
 from harness.trials.confiding import find_confidence
 from harness.trials.heeding import heed_warnings
 from harness.trials.measure import (
+    IndexMeasure,
     check_files_left,
     compute_scores,
     count_edges,
@@ -133,7 +134,8 @@ def run_trial(job: TrialJob, send: Send) -> tuple[Measured, Ranking]:
         unseen_test_rows=count_unseen(parts.test.y, outcome.train_class_counts),
         empty_test_rows=count_empty(parts.test.X),
         ranked_by=answer.ranked_by,
-        index_source=assessed.index_source,
+        index_source=assessed.index.size_source,
+        bytes_source=assessed.index.bytes_source,
         index_size=outcome.index_size,
         index_bytes=outcome.index_bytes,
         edges_per_feature=outcome.edges_per_feature,
@@ -180,10 +182,10 @@ def _stage_timed(learner: Learner, parts: Parts, clock: Clock, warned: list[str]
 
 @dataclass(frozen=True)
 class _Assessed:
-    """What is known of a fitted learner and its ranks of the test part, and what its index size was read from."""
+    """What is known of a fitted learner and its ranks of the test part, and what its index was measured by."""
 
     outcome: Outcome
-    index_source: str
+    index: IndexMeasure
 
 
 def _assess(
@@ -202,7 +204,7 @@ def _assess(
         rank_edges_per_feature=count_edges(learner, parts.test.X, depth),
     )
     outcome = make_outcome(answer.ranking, parts.test.y, parts.train.y, parts.n_classes, parts.taxonomy, costs)
-    return _Assessed(outcome, index.source)
+    return _Assessed(outcome, index)
 
 
 def _curve_drawer(learner: Learner, job: TrialJob, parts: Parts, fit: Clock, curve: list[CurvePoint]) -> AfterPass:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import io
+from abc import abstractmethod
 from collections.abc import Iterator
-from types import SimpleNamespace
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,16 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import ScoringPeer, rows_of
+from harness_peers.peer import ScoringPeer, rows_of, seed_c
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Training rows, which of the labels that some row has are theirs, and which of all classes these labels are."""
+
+    indicator: csr_matrix
+    features: csr_matrix
+    known: NDArray[np.int32]
 
 
 class _LibMultiLabel(ScoringPeer):
@@ -27,15 +39,36 @@ class _LibMultiLabel(ScoringPeer):
     e: float
     B: float
 
+    random_state: int | None
+
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        shape = (rows.shape[0], n_classes)
-        indicator = csr_matrix((np.ones(labels.indices.size), labels.indices, labels.indptr), shape)
-        return indicator, csr_matrix(rows.astype(np.float64))
+        # A label of no row has no place among the clusters, and its own reader of files knows of none.
+        known, columns = np.unique(labels.indices, return_inverse=True)
+        shape = (rows.shape[0], known.size)
+        indicator = csr_matrix((np.ones(columns.size), columns, labels.indptr), shape)
+        return _Rows(indicator, csr_matrix(rows.astype(np.float64)), known)
 
     @property
     def _options(self) -> str:
         """What LIBLINEAR would be told on a command line."""
-        return f"-s {self.s} -c {self.c!r} -e {self.e!r} -B {self.B!r} -q"
+        bias = f" -B {self.B!r}" if self.B > 0 else ""  # it would learn from one below 0, and answer without it
+        return f"-s {self.s} -c {self.c!r} -e {self.e!r}{bias} -q"
+
+    def _train(self, rows: _Rows) -> None:
+        self._known = rows.known
+        seed_c(self.random_state)
+        with _as_told():
+            self.model_ = self._learn(rows.indicator, rows.features)
+
+    @abstractmethod
+    def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
+        """A model of LibMultiLabel's."""
+
+    def _spread(self, scores: Any) -> NDArray[np.float64]:
+        """Scores of the labels that were met in training, as those of all classes."""
+        everywhere = np.full((scores.shape[0], self.classes_.size), -np.inf)
+        everywhere[:, self._known] = scores
+        return everywhere
 
 
 class OneVersusRest(_LibMultiLabel):
@@ -54,22 +87,25 @@ class OneVersusRest(_LibMultiLabel):
     s : LIBLINEAR's solver (-s), 0 to 7.
     c : weight of the training errors (-c).
     e : how near to the optimum it stops (-e).
-    B : the value of a feature that every row has; below 0 for none (-B).
+    B : the value of a feature that every row has, 1 as in its examples; 0 or below for none (-B).
+    random_state : seed of LIBLINEAR's order of rows.
     """
 
-    def __init__(self, *, s: int = 1, c: float = 1.0, e: float = 0.1, B: float = 1.0) -> None:
+    def __init__(
+        self, *, s: int = 1, c: float = 1.0, e: float = 0.1, B: float = 1.0, random_state: int | None = None
+    ) -> None:
         self.s = s
         self.c = c
         self.e = e
         self.B = B
+        self.random_state = random_state
 
-    def _train(self, rows: Any) -> None:
-        with _as_told():
-            self.model_ = linear.train_1vsrest(*rows, options=self._options, verbose=False)
+    def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
+        return linear.train_1vsrest(indicator, features, options=self._options, verbose=False)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes."""
-        return np.asarray(self.model_.predict_values(csr_matrix(rows_of(X))))
+        """Rows x classes; below all others for a class of no training row."""
+        return self._spread(self.model_.predict_values(csr_matrix(rows_of(X))))
 
     @property
     def index_bytes_(self) -> int:
@@ -97,8 +133,8 @@ class Tree(_LibMultiLabel):
     s : LIBLINEAR's solver (-s), 0 to 7.
     c : weight of the training errors (-c).
     e : how near to the optimum it stops (-e).
-    B : the value of a feature that every row has; below 0 for none (-B).
-    random_state : seed of the clusters.
+    B : the value of a feature that every row has, 1 as in its examples; 0 or below for none (-B).
+    random_state : seed of the clusters, and of LIBLINEAR's order of rows.
     """
 
     def __init__(
@@ -122,17 +158,17 @@ class Tree(_LibMultiLabel):
         self.B = B
         self.random_state = random_state
 
-    def _train(self, rows: Any) -> None:
+    def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
         np.random.seed(self.random_state)  # the chance that its clusters are drawn from
-        with _as_told():
-            self.model_ = tree.train_tree(*rows, options=self._options, K=self.K, dmax=self.dmax, verbose=False)
+        settings = {"options": self._options, "K": self.K, "dmax": self.dmax}
+        return tree.train_tree(indicator, features, **settings, verbose=False)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes; 0 for those that no path led to."""
+        """Rows x classes; 0 for those that no path led to, below that for a class of no training row."""
         rows = csr_matrix(rows_of(X))
         if rows.shape[0] == 0:  # it stacks its answers row by row, and has none to stack
             return np.empty((0, self.classes_.size))
-        return np.asarray(self.model_.predict_values(rows, beam_width=self.beam_width))
+        return self._spread(self.model_.predict_values(rows, beam_width=self.beam_width))
 
     @property
     def index_bytes_(self) -> int:
@@ -145,11 +181,20 @@ class Tree(_LibMultiLabel):
 
 @contextlib.contextmanager
 def _as_told() -> Iterator[None]:
-    """As many threads as are allowed, which it asks the machine for and nobody else, and no word on the terminal."""
-    asked = linear.psutil
-    linear.psutil = SimpleNamespace(cpu_count=lambda logical: allowed_threads())
+    """As many threads as are allowed, where it would ask the machine and nobody else, and no word on the terminal."""
+    threads = allowed_threads()
+    clusterers = {name: partial(getattr(tree, name), n_threads=threads) for name in ("LloydKmeans", "ElkanKmeans")}
+    machine = SimpleNamespace(cpu_count=lambda logical: threads)
+    with _holding(linear, psutil=machine), _holding(tree, **clusterers), contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+@contextlib.contextmanager
+def _holding(module: ModuleType, **others: object) -> Iterator[None]:
+    """The module with others of its parts meanwhile."""
+    before = {name: vars(module)[name] for name in others}
+    vars(module).update(others)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
+        yield
     finally:
-        linear.psutil = asked
+        vars(module).update(before)

@@ -276,6 +276,7 @@ def _boosting() -> list[LearnerSpec]:
             load="harness_peers.xgboost_trees:XGBoost",
             kind="flat",
             summary="XGBoost: boosted decision trees, one for each class in each round",
+            supports=SEVERAL,
             environment=XGBOOST,
         ),
     ]

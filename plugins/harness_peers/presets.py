@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn import dummy, linear_model, naive_bayes, neighbors, svm
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from harness.sdk.threads import allowed_threads
 
@@ -207,6 +210,16 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
 
     def __init__(self, *, shrink_threshold: float | None = None) -> None:
         super().__init__(shrink_threshold=shrink_threshold)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Rows x classes: the higher, the nearer the mean.
+
+        scikit-learn's own divides by how much features vary, and so ranks otherwise than `predict` chooses.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, accept_sparse="csr", reset=False)
+        squares = np.einsum("ij,ij->i", self.centroids_, self.centroids_)
+        return np.asarray(2 * (rows @ self.centroids_.T) - squares)
 
 
 class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn has no types

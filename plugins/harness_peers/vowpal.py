@@ -15,6 +15,9 @@ from vowpalwabbit import Workspace
 from harness.sdk.kernels.instances import Labels
 from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of, rows_of
 
+USUAL_DEPTHS = (1, 10)
+"""Classes a row that trials ask for: the best one, and a ranking."""
+
 
 @dataclass(frozen=True)
 class _Examples:
@@ -137,7 +140,7 @@ class LogMulti(_OneAnswer):
     bit_precision : bits of the table of weights (-b).
     learning_rate : the first step's length (-l).
     power_t : how fast steps shorten.
-    loss_function : squared, logistic, hinge or another of its own.
+    loss_function : squared, for which it takes quantile here, logistic, hinge or another of its own.
     random_state : its random_seed.
     """
 
@@ -185,12 +188,12 @@ class LabelTree(_Vowpal, RankingPeer):
     bit_precision : bits of the table of weights (-b).
     learning_rate : the first step's length (-l).
     power_t : how fast steps shorten.
-    loss_function : logistic, squared, hinge or another of its own.
     kary_tree : children of a node.
     random_state : its random_seed.
     """
 
     reduction = "plt"
+    loss_function = "logistic"  # it takes no other
 
     def __init__(
         self,
@@ -199,22 +202,21 @@ class LabelTree(_Vowpal, RankingPeer):
         bit_precision: int = 18,
         learning_rate: float = 0.5,
         power_t: float = 0.5,
-        loss_function: str = "logistic",
         kary_tree: int = 2,
         random_state: int | None = None,
     ) -> None:
-        super().__init__(
-            passes=passes,
-            bit_precision=bit_precision,
-            learning_rate=learning_rate,
-            power_t=power_t,
-            loss_function=loss_function,
-            random_state=random_state,
-        )
+        self.passes = passes
+        self.bit_precision = bit_precision
+        self.learning_rate = learning_rate
+        self.power_t = power_t
         self.kary_tree = kary_tree
+        self.random_state = random_state
+
+    def _arguments(self, n_classes: int) -> str:
+        return f"{super()._arguments(n_classes)} --kary_tree {self.kary_tree}"
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        workspace = Workspace(f"{self._arguments(n_classes)} --kary_tree {self.kary_tree}")
+        workspace = Workspace(self._arguments(n_classes))
         bounds = zip(labels.indptr[:-1], labels.indptr[1:], strict=True)
         examples = []
         for row, (start, stop) in zip(_as_lines(rows), bounds, strict=True):
@@ -225,20 +227,26 @@ class LabelTree(_Vowpal, RankingPeer):
     def _train(self, rows: _Examples) -> None:
         super()._train(rows)
         self._opened: dict[int, Any] = {}
-        self._opened_for(1)  # so that no answer waits for it
+        for k in USUAL_DEPTHS:  # so that no answer waits for it
+            self._opened_for(min(k, self.classes_.size))
 
     def rank(self, X: Any, k: int) -> NDArray[np.int32]:
         """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
         opened = self._opened_for(min(k, self.classes_.size))
-        return ranks_of([opened.predict(line) for line in _as_lines(rows_of(X))], k)
+        found = []
+        for line in _as_lines(rows_of(X)):
+            found.append([position for position in opened.predict(line) if position < self.classes_.size])
+        return ranks_of(found, k)
 
     def _opened_for(self, k: int) -> Any:
         """The model opened anew: how many classes it tells is settled then."""
         if k not in self._opened:
+            # A last node that is not full has children that are no classes, and it tells of these too.
+            told = k + self.kary_tree - 2
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model")
                 self.workspace_.save(path)
-                asked = f"--testonly --loss_function {self.loss_function} --top_k {k} --quiet"
+                asked = f"--testonly --loss_function {self.loss_function} --top_k {told} --quiet"
                 self._opened[k] = Workspace(f"--initial_regressor {path} {asked}")
         return self._opened[k]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,18 @@ from harness.sdk.threads import allowed_threads
 from harness_peers.peer import ScoringPeer, rows_of
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Training rows as XGBoost has them, and what is to be learned from their labels."""
+
+    matrix: Any
+    objective: dict[str, Any]
+
+
 class XGBoost(ScoringPeer):
-    """XGBoost with one softmax over all classes: each round grows a decision tree for every class.
+    """XGBoost: each round grows a decision tree for every class.
+
+    With one label a row there is one softmax over all classes, with several a logistic model of each.
 
     When to use
     -----------
@@ -35,7 +46,7 @@ class XGBoost(ScoringPeer):
     subsample : the share of rows that a tree is grown from.
     colsample_bytree : the share of features that a tree may use.
     reg_lambda : weight of the penalty.
-    tree_method : hist, approx or exact.
+    tree_method : auto, which is hist, or approx or exact.
     random_state : its seed.
     """
 
@@ -52,7 +63,7 @@ class XGBoost(ScoringPeer):
         subsample: float = 1.0,
         colsample_bytree: float = 1.0,
         reg_lambda: float = 1.0,
-        tree_method: str = "hist",
+        tree_method: str = "auto",
         random_state: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators
@@ -67,20 +78,24 @@ class XGBoost(ScoringPeer):
         self.random_state = random_state
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        return xgboost.DMatrix(csr_matrix(rows), labels.indices, nthread=allowed_threads())
+        target: NDArray[Any] = labels.indices
+        objective: dict[str, Any] = {"objective": "multi:softprob", "num_class": n_classes}
+        if (np.diff(labels.indptr) != 1).any():
+            shape = (rows.shape[0], n_classes)
+            target = csr_matrix((np.ones(labels.indices.size, np.int8), labels.indices, labels.indptr), shape).toarray()
+            objective = {"objective": "binary:logistic"}
+        return _Rows(xgboost.DMatrix(csr_matrix(rows), target, nthread=allowed_threads()), objective)
 
-    def _train(self, rows: Any) -> None:
-        settings = self.get_params()
+    def _train(self, rows: _Rows) -> None:
+        settings = self.get_params() | rows.objective
         rounds = settings.pop("n_estimators")
         seed = settings.pop("random_state")
         settings |= {
-            "objective": "multi:softprob",
-            "num_class": self.classes_.size,
             "nthread": allowed_threads(),
             "seed": seed or 0,
             "verbosity": 0,
         }
-        self.booster_ = xgboost.train(settings, rows, rounds)
+        self.booster_ = xgboost.train(settings, rows.matrix, rounds)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Rows x classes: the probability of each."""

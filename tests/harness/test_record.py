@@ -63,6 +63,7 @@ records = st.builds(
     tuned=tables,
     n_train=counts,
     index_source=st.none() | st.text(),
+    bytes_source=st.none() | st.text(),
     fit_seconds=seconds,
     peak_bytes=counts,
     threads=st.integers(1),

@@ -58,17 +58,17 @@ def write_plugin(folder):
     return folder
 
 
-def write_wheel(folder):
+def write_wheel(folder, version=VERSION):
     """A wheel of a version that nobody has published: only this learner can want it."""
-    folder.mkdir()
-    about = f"{PACKAGE}-{VERSION}.dist-info"
+    folder.mkdir(exist_ok=True)
+    about = f"{PACKAGE}-{version}.dist-info"
     files = {
         f"{PACKAGE}.py": "ONLY_IN_THE_WHEEL = True\n",
-        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {VERSION}\n",
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {version}\n",
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"])
-    with zipfile.ZipFile(folder / f"{PACKAGE}-{VERSION}-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(folder / f"{PACKAGE}-{version}-py3-none-any.whl", "w") as wheel:
         for name, content in {**files, f"{about}/RECORD": record}.items():
             wheel.writestr(name, content)
     return folder

@@ -1,8 +1,13 @@
 """Environments of learners with packages of their own: built whole or not at all, over the host's, and told of."""
 
 import json
+import signal
+import subprocess
+import sys
 from importlib.metadata import version
+from time import sleep
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +21,7 @@ from harness.api.session import Session
 from harness.contract import LearnerSpec
 from harness.environments.building import build_environment
 from harness.environments.environment import MANIFEST, environment_for, tell_state
+from harness.environments.keeping import remove_environment
 from harness.environments.versions import find_versions, host_requirements, with_dependencies
 from harness.errors import HarnessError, ModelError, SpecError, UnknownName
 from harness.experiment.learner_groups import members_of
@@ -47,6 +53,12 @@ def left_over():
     return sorted(path.name for path in environments_root().glob("*"))
 
 
+def pips_at_work():
+    """The processes whose Python is one of the environments'."""
+    home = str(environments_root())
+    return [one for one in psutil.process_iter(["cmdline"]) if (one.info["cmdline"] or [""])[0].startswith(home)]
+
+
 # -- before anything is built ----------------------------------------------------------------------------------------
 
 
@@ -56,6 +68,13 @@ def test_a_missing_environment_is_an_error_with_the_command_where_none_may_be_bu
     assert told.value.culprit == "learner 'picky'"
     assert "`harness env build picky`" in told.value.next_step
     assert not (place / "none").exists()
+
+
+def test_a_missing_environment_is_that_of_the_learner_inside(place, session):
+    with pytest.raises(HarnessError) as told:
+        run("committee(picky)", "digits", out=place / "none", build=False, plugins_dirs=session.folders, progress=False)
+    assert told.value.culprit == "learner 'picky'"
+    assert told.value.next_step == "`harness env build picky` builds it"
 
 
 def test_a_group_builds_nothing_and_leaves_out_what_is_not_built(place, session):
@@ -75,11 +94,25 @@ def test_an_interrupted_build_leaves_nothing(place):
     assert tell_state(environment_for((ASKED,))) == "can be built"
 
 
+def test_a_build_that_is_asked_to_end_leaves_nothing_and_no_pip(place):
+    command = [sys.executable, "-m", "harness", "env", "build", "picky", "--plugins-dir", str(place / "plugins")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as building:
+        while not pips_at_work():
+            assert building.poll() is None
+            sleep(0.01)
+        building.send_signal(signal.SIGTERM)
+        _, errors = building.communicate(timeout=60)
+    assert (building.returncode, errors.splitlines()[-1]) == (130, "interrupted")
+    assert (left_over(), pips_at_work()) == ([], [])
+
+
 def test_a_failed_build_names_the_package_keeps_pips_words_and_is_told_of_later(place, session):
     with pytest.raises(HarnessError) as told:
         build_environments(["hopeless"], session, Silence())
-    assert f"{PACKAGE}==98.7 could not be installed" in told.value.trouble
-    assert "No matching distribution" in told.value.trouble
+    assert told.value.trouble == f"{PACKAGE}==98.7 could not be installed"
+    assert "learner 'hopeless'" in told.value.culprit
+    assert "No matching distribution" in told.value.next_step
+    assert "`harness env build` tries again" in told.value.next_step
     assert not [name for name in left_over() if not name.endswith(".failed")]
     (line,) = [line for line in describe_environments(session) if line.learners == ("hopeless",)]
     assert line.state == f"cannot: {PACKAGE}==98.7 could not be installed"
@@ -96,6 +129,35 @@ def test_all_stands_for_every_learner_with_packages_of_its_own():
     assert spell_out_all(["all"], catalog) == ["a", "b"]
     assert spell_out_all(["b", "all"], catalog) == ["b", "a"]
     assert spell_out_all(["plain"], catalog) == ["plain"]
+
+
+def test_one_that_cannot_be_built_keeps_no_other_from_it(place, session, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(place / "another home"))
+    with pytest.raises(HarnessError) as told:
+        build_environments(["hopeless", "picky"], session, Silence())
+    assert "1 environment could not be built; 1 are there" in told.value.trouble
+    assert f"{PACKAGE}==98.7 could not be installed" in told.value.trouble
+    states = {line.learners: line.state for line in describe_environments(session)}
+    assert states["picky",] == "ready"
+
+
+def test_a_wrong_name_keeps_all_from_being_removed(place, session, monkeypatch):
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(place / "another home"))
+    with pytest.raises(UnknownName, match="no environment 'wrong' is kept"):
+        remove_environments(["picky", "wrong"], session)
+    assert tell_state(environment_for((ASKED,))) == "ready"
+    assert len(remove_environments(["picky", "hopeless"], session)) == 2
+    assert left_over() == []
+
+
+def test_versions_of_another_machine_are_built_here_too(place, monkeypatch):
+    write_wheel(place / "wheels", "99.2")
+    monkeypatch.setenv("HARNESS_DATA_HOME", str(place / "third home"))
+    environment = environment_for((f"{PACKAGE}>=99",))
+    ready = build_environment(environment, Silence().say, {PACKAGE: VERSION})
+    assert ready.packages == {PACKAGE: VERSION}
+    remove_environment(environment.name)
+    assert build_environment(environment, Silence().say).packages == {PACKAGE: "99.2"}
 
 
 # -- built -----------------------------------------------------------------------------------------------------------
@@ -121,6 +183,16 @@ def test_what_was_built_is_listed_ready_and_small(results, session):
     assert line.state == "ready"
     assert 0 < line.n_bytes < 1e6
     assert "picky" in members_of("flat", session.catalog)
+
+
+def test_one_of_another_installation_is_told_as_such(results, place, session):
+    file = environment_for((ASKED,)).folder / MANIFEST
+    other = file.parent.with_name("theirs")
+    other.mkdir()
+    for prefix, state in (("/another/venv", "of another Python, /another/venv"), (sys.prefix, "not needed")):
+        (other / MANIFEST).write_text(json.dumps(json.loads(file.read_text()) | {"prefix": prefix}))
+        assert {line.name: line.state for line in describe_environments(session)}["theirs"] == state
+    assert remove_environments(["theirs"], session) == ["theirs"]
 
 
 def test_the_key_covers_the_versions_that_were_resolved(results, place, session):

@@ -104,7 +104,8 @@ def test_a_learner_that_used_more_processors_than_allowed_is_named(run_of):
 
 
 def test_where_sizes_come_from_is_told(run_of):
-    records = [*run_of("a", [0.5], index_source="coef_"), *run_of("b", [0.5], index_source="pickle")]
+    records = [*run_of("a", [0.5], index_source="coef_"), *run_of("b", [0.5], bytes_source="pickle")]
+    records += run_of("c", [0.5], bytes_source="index_bytes_")
     assert "Index size is the non-zeros of coef_: a." in make_table(records, [INDEX]).foot
     assert "Bytes are those of the serialised learner: b." in make_table(records, [SIZE]).foot
     assert len(make_table(records, [R1]).foot) == 2

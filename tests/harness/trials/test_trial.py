@@ -65,18 +65,19 @@ def test_without_rank_the_trial_ranks_by_what_the_learner_has(executor, single, 
 
 
 @pytest.mark.parametrize(
-    ("learner", "size", "source"),
+    ("learner", "size", "size_source", "bytes_source"),
     [
-        ("Counting", 123, "index_size_"),
-        ("DenseCoefficients", 3, "coef_"),
-        ("SparseCoefficients", 2, "coef_"),
-        ("Centres", None, "pickle"),
-        ("Unpicklable", None, "pickle"),
+        ("Counting", 123, "index_size_", "index_bytes_"),
+        ("DenseCoefficients", 3, "coef_", "pickle"),
+        ("SparseCoefficients", 2, "coef_", "pickle"),
+        ("Centres", None, None, "pickle"),
+        ("Unpicklable", None, None, None),
     ],
 )
-def test_the_index_is_measured_by_what_the_learner_tells(executor, single, learner, size, source):
+def test_the_index_is_measured_by_what_the_learner_tells(executor, single, learner, size, size_source, bytes_source):
     answer, _ = good(executor, learner, single)
-    assert (answer.scores["index"], answer.index_source) == (size, source)
+    assert (answer.scores["index"], answer.index_source) == (size, size_source)
+    assert answer.bytes_source == bytes_source
     size_bytes = answer.scores["index_bytes"]
     if learner == "Counting":
         assert (size_bytes, answer.scores["edges"]) == (4567, 2.5)

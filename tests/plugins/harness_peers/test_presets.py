@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn import linear_model, neighbors, svm
 
 from harness.checks import learner_checks
@@ -51,6 +52,15 @@ def test_a_preset_keeps_the_contract(spec, check):
 def test_a_preset_predicts_what_the_original_predicts(preset, original):
     X, y = parts_of_prototypes(0, 200, n_classes=8)
     assert_array_equal(preset.fit(X, y).predict(X), original.fit(X, y).predict(X))
+
+
+def test_centroids_rank_by_distance_and_so_the_first_is_the_one_chosen():
+    X, y = parts_of_prototypes(0, 200, n_classes=8)
+    learner = presets.Centroid().fit(X, y)
+    distances = cdist(X.toarray(), learner.centroids_)
+    scores = learner.decision_function(X)
+    assert_array_equal(np.argsort(-scores, axis=1), np.argsort(distances, axis=1))
+    assert_array_equal(learner.classes_[scores.argmax(axis=1)], learner.predict(X))
 
 
 def test_the_dummy_ranks_classes_by_how_many_rows_they_have():

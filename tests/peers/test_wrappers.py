@@ -1,0 +1,118 @@
+"""What single wrappers see to, tried in the Python of the tool's own environment."""
+
+import os
+import subprocess
+import textwrap
+
+import pytest
+
+from harness.environments.environment import environment_for
+from harness_peers.plugin import harness_learners
+
+HOME = os.environ.get("HARNESS_PEERS_HOME", "")
+MADE = """
+import numpy as np
+from scipy.sparse import csr_array
+
+def make(n_classes, n_rows=600, n_features=200):
+    chance = np.random.default_rng(0)
+    words = chance.random((n_classes, n_features)) < 0.05
+    y = np.arange(n_rows) % n_classes
+    return csr_array(words[y] * chance.random((n_rows, n_features))), y
+"""
+
+
+@pytest.fixture
+def inside(monkeypatch):
+    """Runs code in the environment of a learner: `make(n_classes)` gives rows and labels there."""
+    if not HOME:
+        pytest.skip("HARNESS_PEERS_HOME names no data home with environments: `tox -e peers` builds them")
+    monkeypatch.setenv("HARNESS_DATA_HOME", HOME)
+
+    def run(learner, code):
+        (spec,) = [spec for spec in harness_learners() if spec.name == learner]
+        ready = environment_for(spec.environment).find()
+        if ready is None:
+            pytest.skip(f"the environment of {learner} is not built in {HOME}")
+        words = [str(ready.python), "-c", MADE + textwrap.dedent(code)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr[-2000:]
+
+    return run
+
+
+@pytest.mark.parametrize("learner", ["Tree", "OneVersusRest"])
+def test_libmultilabel_learns_where_most_labels_have_no_row(inside, learner):
+    inside(
+        "libmultilabel-tree",
+        f"""
+        from harness_peers.libmultilabel_linear import {learner}
+        X, y = make(150)
+        Y = np.zeros((600, 600), np.int8)
+        Y[np.arange(600), y * 3] = 1
+        found = {learner}(random_state=0).fit(X, csr_array(Y)).decision_function(X)
+        assert found.shape == Y.shape
+        assert (found.argmax(axis=1) == y * 3).mean() > 0.9
+        assert np.isneginf(found[:, 1::3]).all()
+        """,
+    )
+
+
+def test_libmultilabel_answers_as_it_learned_with_a_bias_and_without(inside):
+    inside(
+        "libmultilabel-ovr",
+        """
+        from scipy.sparse import hstack
+        from harness_peers.libmultilabel_linear import OneVersusRest
+        X, y = make(30)
+        for B, features in ((-1.0, X), (0.0, X), (2.0, hstack([X, np.full((600, 1), 2.0)]))):
+            learner = OneVersusRest(B=B, random_state=0).fit(X, y)
+            weights = learner.model_.weights
+            assert weights.shape[0] == features.shape[1]
+            assert np.allclose(learner.decision_function(X), features @ weights, atol=1e-4)
+        """,
+    )
+
+
+@pytest.mark.parametrize("kary_tree", [2, 3, 16])
+def test_vowpal_wabbits_label_tree_ranks_every_class_and_no_other(inside, kary_tree):
+    inside(
+        "vw-plt",
+        f"""
+        from harness_peers.vowpal import LabelTree
+        X, y = make(10)
+        ranks = LabelTree(kary_tree={kary_tree}, passes=3).fit(X, y).rank(X, 10)
+        assert (np.sort(ranks, axis=1) == np.arange(10)).all()
+        """,
+    )
+
+
+def test_pecos_answers_when_its_files_are_gone_and_tells_their_bytes(inside):
+    inside(
+        "pecos-xr-linear",
+        """
+        from harness_peers.pecos_linear import XRLinear
+        X, y = make(40)
+        learner = XRLinear().fit(X, y)
+        assert learner.model_.is_predict_only
+        assert (learner.rank(X, 5)[:, 0] == y).mean() > 0.9
+        assert learner.rank(X[:0], 5).shape == (0, 5)
+        assert learner.index_bytes_ > 1000
+        """,
+    )
+
+
+def test_xgboost_learns_several_labels_of_a_row(inside):
+    inside(
+        "xgboost",
+        """
+        from harness_peers.xgboost_trees import XGBoost
+        X, y = make(5)
+        Y = np.zeros((600, 6), np.int8)
+        Y[np.arange(600), y] = 1
+        Y[y == 0, 5] = 1
+        found = XGBoost(n_estimators=20).fit(X, csr_array(Y)).decision_function(X)
+        assert found.shape == Y.shape
+        assert ((found > 0.5) == Y).mean() > 0.95
+        """,
+    )
