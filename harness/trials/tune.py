@@ -35,10 +35,12 @@ def tune(trial: Trial, plan: TuningPlan, send: Callable[[str], None]) -> Tuned:
     """Fit every candidate on a part of the training rows and score it on the rest; the first of the best is chosen.
 
     A candidate that fails is out of the race, with its reason in the log. Once the time is up no further one begins.
+    MemoryError where none of them has room.
     """
     started = perf_counter()
     seen: dict[object, Parts] = {}
     log: list[Candidate] = []
+    lacking: list[MemoryError] = []
     for number, params in enumerate(plan.candidates, start=1):
         if log and plan.seconds is not None and perf_counter() - started > plan.seconds:
             break
@@ -47,7 +49,15 @@ def tune(trial: Trial, plan: TuningPlan, send: Callable[[str], None]) -> Tuned:
         representation = params.get(REPRESENTATION)
         if representation not in seen:
             seen[representation] = load_validation_parts(settled, plan.split)
-        log.append(_judge(settled, plan, params, seen[representation]))
+        try:
+            candidate = _judge(settled, plan, params, seen[representation])
+        except Exception as error:
+            candidate = Candidate(params=dict(params), trouble=f"{type(error).__name__}: {error}")
+            if isinstance(error, MemoryError):
+                lacking.append(error.with_traceback(None))  # which would hold on to all that was in memory
+        log.append(candidate)
+    if len(lacking) == len(log):
+        raise lacking[0]
     best = _best(log, plan.direction)
     return Tuned(best.params, tuple(log), perf_counter() - started)
 
@@ -64,15 +74,12 @@ def settle(trial: Trial, plan: TuningPlan, params: Params) -> Trial:
 def _judge(trial: Trial, plan: TuningPlan, params: Params, parts: Parts) -> Candidate:
     """A candidate's score on the validation part, or why it has none; and what fitting it took."""
     fit, rank = Clock(), Clock()
-    try:
-        learner = build_estimator(trial.blueprint)
-        seed_shared_chance(trial.seed)
-        extra = extra_arguments(learner, trial, parts.taxonomy) | stage(learner, parts.train)
-        with fit.running():
-            learner.fit(parts.train.X, parts.train.y, **extra)
-        answer = ask(learner, parts, trial.depth, rank)
-    except Exception as error:
-        return Candidate(params=dict(params), trouble=f"{type(error).__name__}: {error}")
+    learner = build_estimator(trial.blueprint)
+    seed_shared_chance(trial.seed)
+    extra = extra_arguments(learner, trial, parts.taxonomy) | stage(learner, parts.train)
+    with fit.running():
+        learner.fit(parts.train.X, parts.train.y, **extra)
+    answer = ask(learner, parts, trial.depth, rank)
     costs = Costs(fit_seconds=fit.wall, fit_cpu_seconds=fit.cpu, rank_seconds=rank.wall)
     outcome = make_outcome(answer.ranking, parts.test.y, parts.train.y, parts.n_classes, parts.taxonomy, costs)
     scores = compute_scores([plan.judge], outcome)

@@ -103,6 +103,18 @@ class SlowAtFirst(Ranking):
         return super().rank(X, k)
 
 
+class Sized(Ranking):
+    """Has room for a size of 1."""
+
+    def __init__(self, size=1):
+        self.size = size
+
+    def fit(self, X, y):
+        if self.size > 1:
+            raise MemoryError(f"no room for {self.size}")
+        return super().fit(X, y)
+
+
 class SlowToRank(Ranking):
     """Learns in two passes, in no time."""
 

@@ -128,6 +128,17 @@ def test_a_trial_whose_every_candidate_fails_says_so(tmp_path):
         run(trial)
 
 
+def test_a_trial_none_of_whose_candidates_has_room_lacks_memory(tmp_path):
+    X, y = drawn()
+    params = [{"size": 3}, {"size": 4}]
+    trial = a_trial(tmp_path / "kept", X, y, learner="learners:Sized", candidates=params)
+    with pytest.raises(MemoryError, match="no room for 3"):
+        run(trial)
+    measured = run(a_trial(tmp_path / "less", X, y, learner="learners:Sized", candidates=[*params, {"size": 1}]))
+    assert measured.tuned == {"size": 1}
+    assert measured.tuning[0].trouble == "MemoryError: no room for 3"
+
+
 def test_no_candidate_begins_when_the_time_is_up_but_one_always_does(tmp_path):
     X, y = drawn()
     found = tune(a_trial(tmp_path / "kept", X, y), plan_of(SIZES, seconds=1e-9), silent)
