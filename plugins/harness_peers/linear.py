@@ -19,7 +19,7 @@ class _Liblinear(ScoringPeer):
 
     solver: ClassVar[int]
     coef_: NDArray[np.float64]
-    """Classes x features, the bias behind them where there is one."""
+    """Classes x features, the bias behind them where there is one; a feature's weights lie together, as rows ask."""
 
     def __init__(
         self, *, C: float = 1.0, eps: float = 0.1, bias: float = -1.0, random_state: int | None = None
@@ -41,7 +41,7 @@ class _Liblinear(ScoringPeer):
         weights = np.ctypeslib.as_array(model.w, (n_inputs, n_weights)).T
         if n_weights == 1:
             weights = np.vstack([weights, -weights])
-        self.coef_ = np.zeros((self.classes_.size, n_inputs))
+        self.coef_ = np.zeros((self.classes_.size, n_inputs), order="F")
         self.coef_[[int(label) for label in model.label[: model.nr_class]]] = weights
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -211,6 +211,12 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
     def __init__(self, *, shrink_threshold: float | None = None) -> None:
         super().__init__(shrink_threshold=shrink_threshold)
 
+    def fit(self, X: Any, y: Any) -> Any:
+        """Find the means."""
+        super().fit(X, y)
+        self.centroids_ = np.asfortranarray(self.centroids_)  # a feature's values lie together, as products ask
+        return self
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Rows x classes: the higher, the nearer the mean.
 

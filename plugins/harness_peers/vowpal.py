@@ -15,16 +15,22 @@ from vowpalwabbit import Workspace
 from harness.sdk.kernels.instances import Labels
 from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of, rows_of
 
+MOST_HELD = 100_000
+"""Examples that are held ready: each takes Vowpal Wabbit 32 kB, however few features it has."""
 USUAL_DEPTHS = (1, 10)
 """Classes a row that trials ask for: the best one, and a ranking."""
 
 
 @dataclass(frozen=True)
 class _Examples:
-    """Examples as Vowpal Wabbit holds them, in the workspace that they were made for."""
+    """Examples as Vowpal Wabbit holds them, in the workspace that they were made for.
+
+    Beyond those that are held ready they are lines, each read when it is learned from, as Vowpal Wabbit itself does.
+    """
 
     workspace: Any
-    examples: list[Any]
+    held: list[Any]
+    lines: list[str]
 
 
 class _Vowpal(Peer):
@@ -52,11 +58,8 @@ class _Vowpal(Peer):
         self.random_state = random_state
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        workspace = Workspace(self._arguments(n_classes))
-        examples = []
-        for row, label in zip(_as_lines(rows), labels.indices.tolist(), strict=True):
-            examples.append(workspace.example(f"{label + 1} {row}"))
-        return _Examples(workspace, examples)
+        lines = [f"{label + 1} {row}" for row, label in zip(_as_lines(rows), labels.indices.tolist(), strict=True)]
+        return _hold(lines, self._arguments(n_classes))
 
     def _arguments(self, n_classes: int) -> str:
         """What the command line would be given."""
@@ -70,11 +73,13 @@ class _Vowpal(Peer):
     def _train(self, rows: _Examples) -> None:
         self.workspace_ = rows.workspace
         for _ in range(self.passes):
-            for example in rows.examples:
+            for example in rows.held:
                 rows.workspace.learn(example)
-        for example in rows.examples:
+            for line in rows.lines:
+                rows.workspace.learn(line)
+        for example in rows.held:
             rows.workspace.finish_example(example)
-        rows.examples.clear()
+        rows.held.clear()
 
     def _answers(self, X: Any) -> list[Any]:
         """What Vowpal Wabbit says of each row."""
@@ -216,13 +221,12 @@ class LabelTree(_Vowpal, RankingPeer):
         return f"{super()._arguments(n_classes)} --kary_tree {self.kary_tree}"
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        workspace = Workspace(self._arguments(n_classes))
         bounds = zip(labels.indptr[:-1], labels.indptr[1:], strict=True)
-        examples = []
+        lines = []
         for row, (start, stop) in zip(_as_lines(rows), bounds, strict=True):
             named = ",".join(map(str, labels.indices[start:stop]))
-            examples.append(workspace.example(f"{named} {row}"))
-        return _Examples(workspace, examples)
+            lines.append(f"{named} {row}")
+        return _hold(lines, self._arguments(n_classes))
 
     def _train(self, rows: _Examples) -> None:
         super()._train(rows)
@@ -249,6 +253,13 @@ class LabelTree(_Vowpal, RankingPeer):
                 asked = f"--testonly --loss_function {self.loss_function} --top_k {told} --quiet"
                 self._opened[k] = Workspace(f"--initial_regressor {path} {asked}")
         return self._opened[k]
+
+
+def _hold(lines: list[str], arguments: str) -> _Examples:
+    """The lines of training rows as examples, as far as there is room."""
+    workspace = Workspace(arguments)
+    held = [workspace.example(line) for line in lines[:MOST_HELD]]
+    return _Examples(workspace, held, lines[MOST_HELD:])
 
 
 def _as_lines(rows: csr_array) -> list[str]:

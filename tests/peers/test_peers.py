@@ -32,7 +32,7 @@ BUSY = {
     "xgboost": "xgboost(n_estimators=5)",
 }
 """Where the defaults would take much longer or much less than that."""
-TAKES_ONE: set[str] = set()
+TAKES_ONE = {"liblinear-l2", "liblinear-cs", "vw-oaa", "vw-log-multi", "vw-recall-tree", "vw-plt"}
 """Those that know of no threads."""
 
 

@@ -116,3 +116,35 @@ def test_xgboost_learns_several_labels_of_a_row(inside):
         assert ((found > 0.5) == Y).mean() > 0.95
         """,
     )
+
+
+@pytest.mark.parametrize("learner", ["OneAgainstAll", "LogMulti", "RecallTree", "LabelTree"])
+def test_vowpal_wabbit_learns_the_same_from_examples_held_ready_and_from_lines(inside, learner):
+    inside(
+        "vw-oaa",
+        f"""
+        import harness_peers.vowpal as vowpal
+        X, y = make(20)
+        answers = []
+        for vowpal.MOST_HELD in (600, 250, 0):
+            answers.append(vowpal.{learner}(passes=3, random_state=1).fit(X, y).predict(X))
+        assert (answers[0] == y).mean() > 0.9
+        assert (answers[1] == answers[0]).all()
+        assert (answers[2] == answers[0]).all()
+        """,
+    )
+
+
+@pytest.mark.parametrize("learner", ["L2SVC", "CrammerSinger"])
+def test_liblinear_answers_without_copying_its_weights(inside, learner):
+    inside(
+        "liblinear-l2",
+        f"""
+        from harness_peers.linear import {learner}
+        X, y = make(20)
+        for bias in (-1.0, 1.0):
+            model = {learner}(bias=bias).fit(X, y)
+            assert (model.predict(X) == y).mean() > 0.9
+            assert model.coef_[:, : X.shape[1]].T.flags.c_contiguous  # else each answer copies all of it first
+        """,
+    )
