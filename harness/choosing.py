@@ -26,15 +26,13 @@ class Facts:
     """Features that are not 0, for rows of numbers."""
     letters: float | None
     """Of a text, on average; None for rows of numbers."""
+    multilabel: bool = False
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """What a learner did on one data set, means over trials."""
+class Cost:
+    """What a learner that finished has, means over trials."""
 
-    dataset: str
-    facts: Facts
-    learner: str
     r1: float
     train_seconds: float
     """Processor time."""
@@ -43,17 +41,34 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Measurement:
+    """How a learner fared on one data set."""
+
+    dataset: str
+    facts: Facts
+    learner: str
+    expression: str
+    """The learner with the parameters that were chosen there."""
+    cost: Cost | None
+    """None where it failed."""
+
+
+@dataclass(frozen=True)
 class Proposal:
     """A learner worth a trial, what for, and what it is expected to cost."""
 
     learner: str
+    expression: str
+    """The learner with the parameters that were chosen on the data set below."""
     reason: str
     dataset: str
     """The data set, of those it was measured on, that is most like the data."""
     r1: float
     """There."""
+    behind: float
+    """How far its R1 is from the highest, on average over the data sets most like the data, the nearest counting most."""
     train_seconds: float
-    """Expected: what it took there, in proportion to the rows."""
+    """Expected, for one training: what it took there, in proportion to the rows."""
     answer_seconds: float
 
 
@@ -69,64 +84,86 @@ def distance(one: Facts, other: Facts) -> float:
 
 
 def nearest_datasets(facts: Facts, measured: Sequence[Measurement]) -> list[str]:
-    """The data sets most like the data, the most like it first."""
-    known = {one.dataset: one.facts for one in measured}
-    return sorted(known, key=lambda name: (distance(facts, known[name]), name))[:NEAREST]
+    """The data sets most like the data on which somebody finished, the most like it first.
+
+    Data with as many labels a row, one or several, goes before all other: only where there is none has that a say.
+    """
+    known = {one.dataset: one.facts for one in measured if one.cost is not None}
+    alike = [name for name in known if known[name].multilabel == facts.multilabel]
+    return sorted(alike or known, key=lambda name: (distance(facts, known[name]), name))[:NEAREST]
 
 
 def propose(facts: Facts, measured: Sequence[Measurement]) -> list[Proposal]:
-    """Up to three learners: the most accurate, the quickest to train and the quickest to answer near it."""
+    """Up to three learners: the most accurate, the quickest to train and the quickest to answer near it.
+
+    Who failed on one of the nearest data sets is not proposed; who never met one of them, since it has no class tree
+    or no texts, is judged by the others.
+    """
     near = nearest_datasets(facts, measured)
     if not near:
         raise HarnessError("no comparison that was measured has a learner for this data")
-    while not _learners_on(near, measured):  # those that met the nearest may all have failed on the furthest
+    expected = _expected_on(near, measured)
+    while not expected:  # those that finished on the nearest may all have failed on the furthest
         near = near[:-1]
-    expected = [_Expected(learner, _of(learner, near, measured)) for learner in _learners_on(near, measured)]
-    best = max(expected, key=lambda one: one.merit)
+        expected = _expected_on(near, measured)
+    best = min(expected, key=lambda one: one.behind)
     chosen = [_proposal(best, facts, "the most accurate")]
     quick: list[tuple[str, float, Callable[[_Expected], float]]] = [
-        (f"the quickest to train within {CLOSE:.2f} of its R1", CLOSE, lambda one: one.first.train_seconds),
-        (f"the quickest to answer within {NEAR:.2f} of its R1", NEAR, lambda one: one.first.answer_seconds),
+        ("quickest to train", CLOSE, lambda one: one.cost.train_seconds / one.first.facts.rows),
+        ("quickest to answer", NEAR, lambda one: one.cost.answer_seconds),
     ]
-    for reason, loss, cost in quick:
+    for merit, loss, cost in quick:
         taken = {proposal.learner for proposal in chosen}
-        able = [one for one in expected if one.merit >= best.merit - loss and one.learner not in taken]
-        if able:
-            chosen.append(_proposal(min(able, key=cost), facts, reason))
+        able = sorted((one for one in expected if one.behind <= best.behind + loss), key=cost)
+        left = [one for one in able if one.learner not in taken]
+        if left:
+            which = "the" if left[0] is able[0] else "the next"
+            chosen.append(_proposal(left[0], facts, f"{which} {merit} at most {loss:.2f} behind it"))
     return chosen
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """A learner and its measurements on the nearest data sets, the nearest first."""
+    """A learner and where it finished of the nearest data sets, the nearest first."""
 
     learner: str
-    measured: list[Measurement]
-
-    @property
-    def first(self) -> Measurement:
-        return self.measured[0]
-
-    @property
-    def merit(self) -> float:
-        """Mean R1, the nearer the data set the more it counts."""
-        weights = [1 / place for place in range(1, len(self.measured) + 1)]
-        return sum(w * one.r1 for w, one in zip(weights, self.measured, strict=True)) / sum(weights)
+    first: Measurement
+    cost: Cost
+    """There."""
+    behind: float
+    """Of the highest R1, on average: the second data set counts half of the first, the third a third of it."""
 
 
-def _learners_on(near: Sequence[str], measured: Sequence[Measurement]) -> list[str]:
-    """Those that were measured on all of these: who failed on one of them is not proposed."""
-    ran = {(one.learner, one.dataset) for one in measured}
-    learners = dict.fromkeys(one.learner for one in measured)
-    return [name for name in learners if all((name, dataset) in ran for dataset in near)]
-
-
-def _of(learner: str, near: Sequence[str], measured: Sequence[Measurement]) -> list[Measurement]:
-    found = {one.dataset: one for one in measured if one.learner == learner}
-    return [found[dataset] for dataset in near]
+def _expected_on(near: Sequence[str], measured: Sequence[Measurement]) -> list[_Expected]:
+    """Those that failed on none of these, and met one at least."""
+    on_these = [one for place in near for one in measured if one.dataset == place]
+    failed = {one.learner for one in on_these if one.cost is None}
+    highest: dict[str, float] = {}
+    own: dict[str, list[tuple[Measurement, Cost]]] = {}
+    for one in on_these:
+        if one.cost is None:
+            continue
+        highest[one.dataset] = max(one.cost.r1, highest.get(one.dataset, 0.0))
+        if one.learner not in failed:
+            own.setdefault(one.learner, []).append((one, one.cost))
+    expected = []
+    for learner, fared in own.items():
+        first, cost = fared[0]
+        weights = [1 / (near.index(one.dataset) + 1) for one, _ in fared]
+        missing = [weight * (highest[one.dataset] - at.r1) for weight, (one, at) in zip(weights, fared, strict=True)]
+        expected.append(_Expected(learner, first, cost, sum(missing) / sum(weights)))
+    return expected
 
 
 def _proposal(one: _Expected, facts: Facts, reason: str) -> Proposal:
-    there = one.first
-    rows = facts.rows / there.facts.rows
-    return Proposal(one.learner, reason, there.dataset, there.r1, there.train_seconds * rows, there.answer_seconds)
+    rows = facts.rows / one.first.facts.rows
+    return Proposal(
+        learner=one.learner,
+        expression=one.first.expression,
+        reason=reason,
+        dataset=one.first.dataset,
+        r1=one.cost.r1,
+        behind=one.behind,
+        train_seconds=one.cost.train_seconds * rows,
+        answer_seconds=one.cost.answer_seconds,
+    )

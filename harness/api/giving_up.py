@@ -48,11 +48,12 @@ def find_exhausted(
 ) -> dict[str, Exhausted]:
     """By key, the trials of a group whose learner, as set up, ran out of time or memory on less.
 
-    `before` are those whose records count.
+    `before` are those whose records count. One that was itself left out names no other: it never ran.
     """
     ended: dict[tuple[str, str], list[Trial]] = {}
     for trial in before:
-        if trial.key in records and records[trial.key].status in LACKED:
+        record = records.get(trial.key)
+        if record is not None and record.status in LACKED and record.total_seconds is not None:
             ended.setdefault(_set_up(trial), []).append(trial)
     found = {}
     for trial in group:

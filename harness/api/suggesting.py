@@ -14,7 +14,7 @@ from harness.api.preparing import preparer
 from harness.api.request import resource_path
 from harness.api.session import Session, make_session
 from harness.catalog import Catalog
-from harness.choosing import Facts, Measurement, Proposal, nearest_datasets, propose
+from harness.choosing import UNLIKE, Cost, Facts, Measurement, Proposal, distance, nearest_datasets, propose
 from harness.contract import LearnerSpec
 from harness.data.arrays import Header
 from harness.environments.environment import State, environment_for
@@ -24,6 +24,14 @@ from harness.experiment.resolve import resolve_dataset
 from harness.expression import parse
 
 
+TRIALS = 3
+"""What the command asks for: enough to see a spread."""
+SEVERAL = "several"
+"""What a file of measurements says of data with more than one label a row."""
+REPRESENTATIONS = ("words", "chars")
+"""What texts are tried as, as they were in the comparison."""
+
+
 @dataclass(frozen=True)
 class Suggestions:
     """What is known of the data, which measured data is most like it, and who is worth a trial."""
@@ -31,18 +39,31 @@ class Suggestions:
     data: str
     facts: Facts
     nearest: tuple[str, ...]
+    apart: float
+    """How unlike the nearest of them is."""
     proposals: tuple[Proposal, ...]
     to_build: tuple[str, ...] = ()
     """Those proposed whose packages are not installed yet: `command` does that first, or `harness env build`."""
 
     @property
+    def is_guess(self) -> bool:
+        """Whether nothing that was measured is much like the data."""
+        return self.apart > UNLIKE
+
+    @property
     def command(self) -> str:
-        """What tries them; texts are read as whatever serves each of them better, as they were in the comparison."""
-        learners = ",".join(proposal.learner for proposal in self.proposals)
-        command = f'harness run --learners "{learners}" --data "{self.data}"'
+        """What tries them, with the parameters that were chosen on the data most like theirs."""
+        learners = ",".join(proposal.expression for proposal in self.proposals)
+        command = f'harness run --learners "{learners}" --data "{self.data}" --trials {TRIALS}'
         if self.facts.letters is None:
             return command
-        return f'{command} --tune "representation=[words,chars]"'
+        return f'{command} --tune "representation=[{",".join(REPRESENTATIONS)}]"'
+
+    @property
+    def command_seconds(self) -> float:
+        """What all trainings of the command are expected to take: of texts each representation, and then the better."""
+        trainings = TRIALS if self.facts.letters is None else TRIALS * (len(REPRESENTATIONS) + 1)
+        return trainings * sum(proposal.train_seconds for proposal in self.proposals)
 
 
 def suggest(
@@ -71,9 +92,11 @@ def suggest_for(data: str, session: Session) -> Suggestions:
         raise HarnessError("no installed plugin brings measurements of learners that can take this data")
     facts = facts_of(header)
     proposals = tuple(propose(facts, measured))
+    nearest = nearest_datasets(facts, measured)
+    apart = next(distance(facts, one.facts) for one in measured if one.dataset == nearest[0])
     names = [parse(proposal.learner).name for proposal in proposals]
     to_build = tuple(name for name in names if _state(name, session.catalog) == "can be built")
-    return Suggestions(data, facts, tuple(nearest_datasets(facts, measured)), proposals, to_build)
+    return Suggestions(data, facts, tuple(nearest), apart, proposals, to_build)
 
 
 def facts_of(header: Header) -> Facts:
@@ -83,6 +106,7 @@ def facts_of(header: Header) -> Facts:
         classes=header.classes,
         features_a_row=None if header.nonzeros is None else header.nonzeros / header.rows,
         letters=None if header.text_bytes is None else header.text_bytes / header.rows,
+        multilabel=header.multilabel,
     )
 
 
@@ -122,6 +146,9 @@ def _measurement(row: Mapping[str, str]) -> Measurement:
         classes=int(row["classes"]),
         features_a_row=float(row["features_a_row"]) if row["features_a_row"] else None,
         letters=float(row["letters"]) if row["letters"] else None,
+        multilabel=row.get("labels") == SEVERAL,
     )
-    numbers = (float(row["r1"]), float(row["train_seconds"]), float(row["answer_seconds"]))
-    return Measurement(row["dataset"], facts, row["learner"], *numbers)
+    cost = None
+    if row["r1"]:  # whoever failed has none
+        cost = Cost(float(row["r1"]), float(row["train_seconds"]), float(row["answer_seconds"]))
+    return Measurement(row["dataset"], facts, row["learner"], row.get("expression") or row["learner"], cost)

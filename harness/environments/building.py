@@ -25,6 +25,7 @@ from harness.environments.environment import (
 from harness.environments.pip_lines import find_culprit, is_progress
 from harness.environments.versions import find_versions, host_requirements, list_packages, with_dependencies
 from harness.errors import HarnessError
+from harness.executors.serving import variables_for
 from harness.home import environments_root
 
 LAST_LINES = 15
@@ -51,6 +52,7 @@ def build_environment(
         _make(folder)
         _install(folder, environment, say, versions or {})
         write_manifest(folder, _describe(folder, environment))
+        _readdress(folder, environment.folder)
         _move(folder, environment)
     environment.failure_file.unlink(missing_ok=True)
     ready = environment.find()
@@ -101,6 +103,7 @@ def _pip(folder: Path, wanted: list[str]) -> Iterator[subprocess.Popen[str]]:
     command = [str(python_of(folder)), "-P", "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
     process = subprocess.Popen(
         [*command, "--no-warn-script-location", "--progress-bar", "off", *wanted],
+        env=variables_for(command[0], os.environ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -134,6 +137,14 @@ def _describe(folder: Path, environment: Environment) -> Manifest:
     names = {*with_dependencies(environment.asked, path), *list_packages(own)}
     others = {*with_dependencies(host_requirements(), path)} - names
     return Manifest(environment.asked, find_versions(names, path), find_versions(others, path), sys.prefix)
+
+
+def _readdress(folder: Path, place: Path) -> None:
+    """Have its commands name the Python of where it will lie, not of where it is made."""
+    for file in [folder / "pyvenv.cfg", *(folder / "bin").iterdir()]:
+        content = b"" if file.is_symlink() else file.read_bytes()
+        if os.fsencode(folder) in content:
+            file.write_bytes(content.replace(os.fsencode(folder), os.fsencode(place)))
 
 
 def _move(folder: Path, environment: Environment) -> None:

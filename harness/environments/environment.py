@@ -24,6 +24,8 @@ from harness.home import environments_root
 MANIFEST = "environment.json"
 FAILED = ".failed"
 """How the file ends that says why an environment could not be built."""
+INSTALLERS = ("pip", "ensurepip")
+"""Modules of which one has to be there: pip, or what brings it."""
 State = Literal["ready", "can be built", "cannot"]
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -77,7 +79,7 @@ class Environment:
     def find(self) -> ReadyEnvironment | None:
         """The environment, if it is there and nothing beneath it has changed since it was resolved."""
         manifest = read_manifest(self.folder)
-        if manifest is None:
+        if manifest is None or not python_of(self.folder).exists():  # a link, whose Python may have been removed
             return None
         written = {**manifest.packages, **manifest.beneath}
         if find_versions(written, [packages_of(self.folder), *host_packages()]) != written:
@@ -90,6 +92,8 @@ class Environment:
             return "ready", ""
         if importlib.util.find_spec("venv") is None:
             return "cannot", "this Python has no module venv"
+        if not any(map(importlib.util.find_spec, INSTALLERS)):
+            return "cannot", "this Python has no pip, and no module ensurepip to get it by"
         if self.failure_file.is_file():
             return "cannot", self.failure_file.read_text().partition("\n")[0]
         return "can be built", ""

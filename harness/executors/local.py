@@ -108,7 +108,7 @@ class LocalExecutor:
             self._groups[group] = server
             server.on_slow = self._on_slow
             server.start()
-            server.prepare(Preparation(modules, self._workplace.path))
+            server.prepare(Preparation(modules, self._workplace.path, has_own_packages=interpreter is not None))
         return self._groups[group]
 
     def server_pids(self) -> list[int]:

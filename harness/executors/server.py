@@ -84,7 +84,8 @@ def serve(control: socket.socket) -> None:
     if told is None:
         return
     setup = json.loads(told)
-    sys.path[:0] = [path for path in setup["path"] if path not in sys.path]
+    sys.path[:0] = [path for path in setup["first"] if path not in sys.path]
+    sys.path += [path for path in setup["last"] if path not in sys.path]
     handler = listen_to_compiler(control)
     threaded = preload(setup["preload"], control)
     stop_listening(handler)

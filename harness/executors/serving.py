@@ -12,8 +12,8 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from harness.errors import HarnessError
 from harness.executors import frames
@@ -36,6 +36,8 @@ class Preparation:
 
     modules: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
+    has_own_packages: bool = False
+    """Whether its Python has packages of its own, which go before whatever this process can import."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,10 @@ class ForkServer:
 
     def _tell(self, preparation: Preparation) -> None:
         assert self._control is not None
-        setup = {"preload": preparation.modules, "path": [*preparation.path, *_import_path()]}
+        first, last = [*preparation.path, *_import_path()], []
+        if preparation.has_own_packages:
+            first, last = [*preparation.path], _import_path()
+        setup = {"preload": preparation.modules, "first": first, "last": last}
         with contextlib.suppress(OSError):  # a server that has died is noticed when a job is handed over
             self._control.sendall(frames.pack_json(frames.JOB, setup))
 
@@ -138,7 +143,7 @@ class ForkServer:
             warnings.warn(f"module {unfit.module!r} {unfit.reason}: not preloaded", stacklevel=2)
             assert self._told is not None
             others = tuple(module for module in self._told.modules if module != unfit.module)
-            self._told = Preparation(others, self._told.path)
+            self._told = replace(self._told, modules=others)
             self.restart()
 
     def _follow_start(self) -> _Unfit | None:
@@ -198,7 +203,7 @@ def start_process(common: tuple[str, ...], threads: int, interpreter: str = sys.
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=2,  # what a module prints when imported is no answer of the host's
-            env=_environment(threads),
+            env=_environment(threads, interpreter),
             start_new_session=True,  # Ctrl-C is the host's to handle
         )
     return Begun(ours, process)
@@ -212,7 +217,7 @@ def fork_from(server: ForkServer) -> Begun:
     return Begun(ours)
 
 
-def _environment(threads: int) -> dict[str, str]:
+def _environment(threads: int, interpreter: str) -> dict[str, str]:
     # BLAS libraries start their threads when they are loaded, so the server's own limit is one, always; a trial
     # raises it when it has its own process. OpenMP and numba start theirs on first use.
     environment = os.environ | dict.fromkeys(BLAS_VARIABLES, "1")
@@ -220,7 +225,14 @@ def _environment(threads: int) -> dict[str, str]:
     environment |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     # Where pyarrow is installed, pandas loads it, and with it an allocator that would start a thread at once.
     environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
-    return environment
+    return environment if interpreter == sys.executable else variables_for(interpreter, environment)
+
+
+def variables_for(interpreter: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """What another Python is told: its own commands are found first, and nothing goes before its own packages."""
+    own = {name: value for name, value in variables.items() if name != "PYTHONPATH"}
+    commands = [os.path.dirname(interpreter), own.get("PATH", "")]
+    return own | {"PATH": os.pathsep.join(filter(None, commands))}
 
 
 def _import_path() -> list[str]:

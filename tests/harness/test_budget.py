@@ -66,6 +66,14 @@ def test_who_reached_a_limit_is_not_asked_again_there_nor_on_larger_data(status)
     assert budgeted.tell_left_out(records) == []
 
 
+def test_who_is_left_out_is_told_of_data_that_it_did_run_on():
+    sizes = {"small": 1, "middle": 2, "large": 3}
+    trials = [replace(RECORD, key=data, label="pa", dataset=data, number=0) for data in ("large", "middle", "small")]
+    ran, records = run_all(Budgeted(trials, sizes, BudgetTable(trials=1)), lambda trial: record_of(trial, "timeout"))
+    assert ran == [("pa", "small", 0)]
+    assert {records[data].message for data in ("middle", "large")} == {"not run: out of time on small, which is smaller"}
+
+
 def test_a_limit_on_large_data_says_nothing_of_smaller_and_an_error_nothing_at_all():
     def end(trial):
         return record_of(trial, {"data": "timeout", "other": "error"}[trial.dataset])

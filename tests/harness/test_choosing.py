@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.choosing import Facts, Measurement, distance, nearest_datasets, propose
+from harness.choosing import Cost, Facts, Measurement, distance, nearest_datasets, propose
 from harness.errors import HarnessError
 
 TITLES = Facts(rows=1000, classes=100, features_a_row=None, letters=50)
@@ -21,7 +21,11 @@ FACTS = st.builds(
 
 
 def measured(learner, r1, train=1.0, answer=1e-5, dataset="titles", facts=TITLES):
-    return Measurement(dataset, facts, learner, r1, train, answer)
+    return Measurement(dataset, facts, learner, f"{learner}(C=2)", Cost(r1, train, answer))
+
+
+def failed(learner, dataset="titles", facts=TITLES):
+    return Measurement(dataset, facts, learner, learner, None)
 
 
 @given(one=FACTS, other=FACTS)
@@ -54,8 +58,24 @@ def test_three_are_proposed_each_for_a_reason_of_its_own():
     first, second, third = propose(TITLES, known)
     assert (first.learner, second.learner, third.learner) == ("accurate", "quick", "nimble")
     assert first.reason == "the most accurate"
-    assert "to train within 0.02" in second.reason
-    assert "to answer within 0.05" in third.reason
+    assert second.reason == "the quickest to train at most 0.02 behind it"
+    assert third.reason == "the quickest to answer at most 0.05 behind it"
+    assert [proposal.behind for proposal in (first, second, third)] == pytest.approx([0, 0.015, 0.04])
+    assert third.expression == "nimble(C=2)"
+
+
+def test_who_is_not_the_quickest_is_not_called_so():
+    known = [measured("best", 0.9, train=1, answer=1e-6), measured("second", 0.89, train=2, answer=1e-5)]
+    first, second = propose(TITLES, known)
+    assert (first.learner, second.learner) == ("best", "second")
+    assert second.reason == "the next quickest to train at most 0.02 behind it"
+
+
+def test_quickest_is_by_the_row_where_learners_were_measured_on_other_data():
+    larger = replace(TITLES, rows=1100)
+    known = [measured("best", 0.9, train=9), measured("best", 0.9, train=9, dataset="larger", facts=larger)]
+    known += [measured("a", 0.9, train=1.0), measured("b", 0.9, train=1.05, dataset="larger", facts=larger)]
+    assert propose(TITLES, known)[1].learner == "b"
 
 
 def test_training_is_expected_in_proportion_to_rows_and_an_answer_as_it_was():
@@ -64,17 +84,38 @@ def test_training_is_expected_in_proportion_to_rows_and_an_answer_as_it_was():
     assert (only.answer_seconds, only.r1, only.dataset) == (3e-6, 0.5, "titles")
 
 
-def test_who_was_not_measured_on_one_of_the_nearest_is_not_proposed():
+def test_who_failed_on_one_of_the_nearest_is_not_proposed():
     far = replace(TITLES, rows=1200)
-    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=far), measured("one", 0.9)]
+    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=far)]
+    known += [measured("one", 0.9), failed("one", dataset="far", facts=far)]
     assert [proposal.learner for proposal in propose(TITLES, known)] == ["both"]
+
+
+def test_who_never_met_one_of_the_nearest_is_judged_by_the_others():
+    hard = replace(TITLES, rows=1200)
+    known = [measured("both", 0.9), measured("both", 0.2, dataset="hard", facts=hard)]
+    known += [measured("with a tree", 0.3, dataset="hard", facts=hard)]
+    first, second = propose(TITLES, known)
+    assert (first.learner, first.dataset, first.behind) == ("with a tree", "hard", 0)
+    assert (second.learner, second.dataset) == ("both", "titles")
+    assert second.behind == pytest.approx((0 * 1 + 0.1 / 2) / 1.5)
+
+
+def test_data_with_as_many_labels_a_row_goes_before_all_other():
+    several = replace(TITLES, rows=10**6, multilabel=True)
+    known = [measured("pa", 0.5), measured("pa", 0.5, dataset="several", facts=several)]
+    assert nearest_datasets(TITLES, known) == ["titles"]
+    assert nearest_datasets(replace(TITLES, multilabel=True), known) == ["several"]
+    assert nearest_datasets(replace(TITLES, multilabel=True), known[:1]) == ["titles"]
 
 
 def test_data_on_which_all_of_them_failed_has_no_say():
     far = replace(TITLES, rows=5000)
-    known = [measured("here", 0.8), measured("there", 0.9, dataset="far", facts=far)]
+    known = [measured("here", 0.8), failed("there")]
+    known += [failed("here", dataset="far", facts=far), measured("there", 0.9, dataset="far", facts=far)]
     assert [proposal.learner for proposal in propose(TITLES, known)] == ["here"]
     assert [proposal.learner for proposal in propose(far, known)] == ["there"]
+    assert nearest_datasets(TITLES, [failed("here")]) == []
 
 
 def test_the_nearest_data_counts_most():

@@ -3,6 +3,7 @@
 import zipfile
 
 PACKAGE, VERSION = "tabulate", "99.1"
+COMMAND = "say-whether-from-the-wheel"
 ASKED = f"{PACKAGE}=={VERSION}"
 PLUGIN = f'''"""A learner that works with one version of a package only."""
 
@@ -17,6 +18,8 @@ def harness_learners():
     ]
 '''
 LEARNER = '''"""Imports what the host has in another version, or does not have at all."""
+
+import subprocess
 
 import numpy as np
 import tabulate
@@ -37,6 +40,8 @@ class Picky(ClassifierMixin, BaseEstimator):
         self.scale = scale
 
     def fit(self, X, y):
+        told = subprocess.run(["say-whether-from-the-wheel"], capture_output=True, text=True, check=True)
+        assert told.stdout == "True\\n"
         self.classes_ = np.unique(y)
         self.means_ = np.vstack([np.asarray(X[y == label].mean(axis=0)).ravel() for label in self.classes_])
         return self
@@ -63,9 +68,10 @@ def write_wheel(folder, version=VERSION):
     folder.mkdir(exist_ok=True)
     about = f"{PACKAGE}-{version}.dist-info"
     files = {
-        f"{PACKAGE}.py": "ONLY_IN_THE_WHEEL = True\n",
+        f"{PACKAGE}.py": "ONLY_IN_THE_WHEEL = True\n\n\ndef main():\n    print(ONLY_IN_THE_WHEEL)\n",
         f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {PACKAGE}\nVersion: {version}\n",
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{about}/entry_points.txt": f"[console_scripts]\n{COMMAND} = {PACKAGE}:main\n",
     }
     record = "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"])
     with zipfile.ZipFile(folder / f"{PACKAGE}-{version}-py3-none-any.whl", "w") as wheel:

@@ -29,7 +29,12 @@ def test_what_is_packed_along_names_learners_that_there_are():
     measured = read_measured(session.catalog)
     assert measured
     assert {parse(one.learner).name for one in measured} <= known
-    assert all(0 <= one.r1 <= 1 and one.train_seconds >= 0 and one.answer_seconds >= 0 for one in measured)
+    costs = [one.cost for one in measured if one.cost is not None]
+    assert 0 < len(costs) < len(measured)
+    assert all(0 <= cost.r1 <= 1 and cost.train_seconds >= 0 and cost.answer_seconds >= 0 for cost in costs)
+    assert {one.facts.multilabel for one in measured} == {True, False}
+    for one in measured:
+        assert parse(one.expression).name == parse(one.learner).name
 
 
 def test_three_learners_are_suggested_for_a_file_with_a_command_that_can_be_run(titles_file):
@@ -38,7 +43,8 @@ def test_three_learners_are_suggested_for_a_file_with_a_command_that_can_be_run(
     assert (found.facts.rows, found.facts.classes) == (400, 4)
     assert found.facts.letters == pytest.approx(21, abs=5)
     assert len({proposal.learner for proposal in found.proposals}) == len(found.proposals) == 3
-    assert found.command.startswith(f'harness run --learners "{found.proposals[0].learner},')
+    assert found.command.startswith(f'harness run --learners "{found.proposals[0].expression},')
+    assert found.command_seconds == pytest.approx(9 * sum(proposal.train_seconds for proposal in found.proposals))
     assert str(titles_file) in found.command
     assert cli.main([*shlex.split(found.command)[1:], "--dry-run"], standalone_mode=False) in (None, 0)
 
@@ -78,7 +84,24 @@ def suggest_by(plugins_dir, measured):
 def test_what_is_built_round_another_learner_is_suggested_as_it_was_measured(plugins_dir):
     found = suggest_by(plugins_dir, MEASURED)
     assert [proposal.learner for proposal in found.proposals] == ["shortlist(ff)"]
-    assert found.command == 'harness run --learners "shortlist(ff)" --data "topics(rows=300, classes=10)"'
+    assert found.command == 'harness run --learners "shortlist(ff)" --data "topics(rows=300, classes=10)" --trials 3'
+    assert not found.is_guess
+    assert found.command_seconds == pytest.approx(0.3)
+
+
+def test_parameters_are_those_that_were_chosen_on_the_data_most_like_it(plugins_dir):
+    chosen = 'mine,300,10,30,,"pa",0.9,0.1,1e-6,"pa(C=0.3, passes=10)",one\n'
+    found = suggest_by(plugins_dir, MEASURED.partition("\n")[0] + ",expression,labels\n" + chosen)
+    assert found.proposals[0].learner == "pa"
+    assert '--learners "pa(C=0.3, passes=10)"' in found.command
+
+
+def test_data_unlike_all_that_was_measured_is_told_to_be_a_guess(plugins_dir, capsys):
+    far = MEASURED.replace("mine,300,10", "mine,30000,10")
+    assert suggest_by(plugins_dir, far).is_guess
+    command = ["suggest", "--data", "topics(rows=300, classes=10)", "--plugins-dir", str(plugins_dir)]
+    cli.main([*command, "--disable-plugin", "papers"], standalone_mode=False)
+    assert "a guess" in capsys.readouterr().out
 
 
 OUTSIDE = "mine,300,10,30,,outside,0.95,0.1,1e-6\n"
@@ -119,7 +142,7 @@ def test_who_cannot_take_the_data_is_not_suggested():
     found = api.suggest("topics(rows=300, classes=10, labels=2)")
     session = Session()
     for proposal in found.proposals:
-        assert "multilabel" in session.catalog.learner(proposal.learner).spec.supports
+        assert "multilabel" in session.catalog.learner(parse(proposal.learner).name).spec.supports
 
 
 def test_one_data_set_at_a_time():

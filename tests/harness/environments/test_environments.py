@@ -28,7 +28,7 @@ from harness.experiment.learner_groups import members_of
 from harness.home import environments_root
 from harness.progress import Silence
 from harness.store import read_records
-from own_packages import ASKED, PACKAGE, VERSION, write_plugin, write_wheel
+from own_packages import ASKED, COMMAND, PACKAGE, VERSION, write_plugin, write_wheel
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +178,24 @@ def test_trials_find_the_version_that_was_asked_for_and_the_others_the_hosts(res
     assert PACKAGE not in by_learner["pa"].versions
 
 
+def test_what_the_host_can_import_besides_does_not_go_before_the_environments_own(results, place, session, monkeypatch):
+    besides = place / "besides"
+    besides.mkdir()
+    (besides / f"{PACKAGE}.py").write_text("")
+    monkeypatch.setenv("PYTHONPATH", str(besides))
+    monkeypatch.syspath_prepend(besides)
+    again = run("picky", "digits", trials=1, out=place / "besides-out", plugins_dirs=session.folders, progress=False)
+    assert [record.status for record in again.records] == ["ok"], again.records[0].message
+
+
+def test_its_commands_run_from_where_it_lies(results):
+    ready = environment_for((ASKED,)).find()
+    done = subprocess.run([ready.python.parent / COMMAND], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+    for file in ready.python.parent.iterdir():
+        assert file.is_symlink() or b"/." + ready.name.encode() not in file.read_bytes(), "of where it was made"
+
+
 def test_what_was_built_is_listed_ready_and_small(results, session):
     (line,) = [line for line in describe_environments(session) if line.learners == ("picky",)]
     assert line.state == "ready"
@@ -224,6 +242,26 @@ def test_an_environment_whose_ground_has_changed_is_not_ready(results):
     finally:
         file.write_text(before)
     assert environment.find() is not None
+
+
+def test_an_environment_whose_python_is_gone_is_not_ready(results):
+    environment = environment_for((ASKED,))
+    python = environment.find().python
+    target = python.readlink()
+    python.unlink()
+    python.symlink_to("/nowhere/python")
+    try:
+        assert environment.find() is None
+    finally:
+        python.unlink()
+        python.symlink_to(target)
+    assert environment.find() is not None
+
+
+def test_a_python_that_can_install_nothing_cannot_build(monkeypatch):
+    monkeypatch.setattr("harness.environments.environment.INSTALLERS", ("no_pip", "no_ensurepip"))
+    state, why = environment_for(("never-built",)).state()
+    assert (state, "no pip" in why) == ("cannot", True)
 
 
 def test_the_conformance_checks_run_in_the_environment(results, session):
