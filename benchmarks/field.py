@@ -63,7 +63,7 @@ def row_of(line: Line, facts: Facts) -> list[object]:
 
 
 def fared(line: Line) -> list[str]:
-    """What the records alone say: the learner, as tuning set it up, R1, processor seconds of training and of an answer."""
+    """What the records alone say: the learner, as tuning set it up, R1, processor time of training and of an answer."""
     records = line.finished
     if not records:
         return [line.label, line.label, "", "", ""]

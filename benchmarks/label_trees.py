@@ -45,9 +45,9 @@ has its own; `shortlist` stands there with half of its candidates too. R1 and R5
 class in the first place, and among the first five. Ratios: the time of the fastest other tool over ours, so that above
 1 it takes longer. Aims, at no lower R1 and R5: `label-tree` 1.5 for training and 3 for ranking, `shortlist` 2 and 5.
 
-omikuji is its Parabel with one tree, asked row by row: its interface has no other way. PECOS is XR-Linear, its
-model opened for answers alone, napkinXC its probabilistic label tree, both with the tool's defaults. Rows in the form
-that a tool wants are made before the clock runs. [What the files are](datasets.md#files-that-pages-of-measurements-name).
+omikuji is its Parabel with one tree, asked row by row: its interface has no other way. PECOS is XR-Linear, its model
+opened for answers alone, napkinXC its probabilistic label tree, both with the tool's defaults. Rows in the form that a
+tool wants are made before the clock runs. [What the files are](datasets.md#files-that-pages-of-measurements-name).
 
 What limits `label-tree`: on `eurlex4k` and `syn12k` rows have some two hundred features, the nodes above the classes
 know most of them, and a ranking reads tens of thousands of weights; each of the sixteen children of a node is trained

@@ -66,7 +66,7 @@ class Proposal:
     r1: float
     """There."""
     behind: float
-    """How far its R1 is from the highest, on average over the data sets most like the data, the nearest counting most."""
+    """The highest R1, on average over the data sets most like the data, the nearest counting most."""
     train_seconds: float
     """Expected, for one training: what it took there, in proportion to the rows."""
     answer_seconds: float

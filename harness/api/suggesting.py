@@ -23,7 +23,6 @@ from harness.experiment.dataset_ref import parse_dataset
 from harness.experiment.resolve import resolve_dataset
 from harness.expression import parse
 
-
 TRIALS = 3
 """What the command asks for: enough to see a spread."""
 SEVERAL = "several"

@@ -208,13 +208,16 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
     shrink_threshold : how far class means are drawn to that of all rows, for dense rows; None for not at all.
     """
 
+    centroids_: NDArray[np.float64]
+    """Classes x features; a feature's values lie together, as products with rows ask."""
+
     def __init__(self, *, shrink_threshold: float | None = None) -> None:
         super().__init__(shrink_threshold=shrink_threshold)
 
     def fit(self, X: Any, y: Any) -> Any:
         """Find the means."""
         super().fit(X, y)
-        self.centroids_ = np.asfortranarray(self.centroids_)  # a feature's values lie together, as products ask
+        self.centroids_ = np.asfortranarray(self.centroids_)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

@@ -71,7 +71,9 @@ def test_who_is_left_out_is_told_of_data_that_it_did_run_on():
     trials = [replace(RECORD, key=data, label="pa", dataset=data, number=0) for data in ("large", "middle", "small")]
     ran, records = run_all(Budgeted(trials, sizes, BudgetTable(trials=1)), lambda trial: record_of(trial, "timeout"))
     assert ran == [("pa", "small", 0)]
-    assert {records[data].message for data in ("middle", "large")} == {"not run: out of time on small, which is smaller"}
+    assert {records[data].message for data in ("middle", "large")} == {
+        "not run: out of time on small, which is smaller"
+    }
 
 
 def test_a_limit_on_large_data_says_nothing_of_smaller_and_an_error_nothing_at_all():
