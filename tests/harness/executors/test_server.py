@@ -15,7 +15,7 @@ def test_a_host_that_goes_away_leaves_no_traceback(read):
     command = [sys.executable, "-m", "harness.executors.server", str(theirs.fileno())]
     with subprocess.Popen(command, pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, text=True) as server:
         theirs.close()
-        ours.sendall(pack_json(JOB, {"preload": ["json"], "path": []}))
+        ours.sendall(pack_json(JOB, {"preload": ["json"], "first": [], "last": []}))
         ours.recv(1 << 16, 0 if read else socket.MSG_PEEK)
         ours.close()
         assert server.wait(timeout=60) == 0
