@@ -15,8 +15,10 @@ from vowpalwabbit import Workspace
 from harness.sdk.kernels.instances import Labels
 from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of, rows_of
 
-MOST_HELD = 100_000
-"""Examples that are held ready: each takes Vowpal Wabbit 32 kB, however few features it has."""
+MOST_HELD_BYTES = 3_200_000_000
+"""Of examples that are held ready."""
+EXAMPLE_BYTES = 32_000
+"""What Vowpal Wabbit takes for each, however few features it has, beside the scores of all classes."""
 USUAL_DEPTHS = (1, 10)
 """Classes a row that trials ask for: the best one, and a ranking."""
 
@@ -59,7 +61,7 @@ class _Vowpal(Peer):
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
         lines = [f"{label + 1} {row}" for row, label in zip(_as_lines(rows), labels.indices.tolist(), strict=True)]
-        return _hold(lines, self._arguments(n_classes))
+        return _hold(lines, self._arguments(n_classes), n_classes)
 
     def _arguments(self, n_classes: int) -> str:
         """What the command line would be given."""
@@ -226,7 +228,7 @@ class LabelTree(_Vowpal, RankingPeer):
         for row, (start, stop) in zip(_as_lines(rows), bounds, strict=True):
             named = ",".join(map(str, labels.indices[start:stop]))
             lines.append(f"{named} {row}")
-        return _hold(lines, self._arguments(n_classes))
+        return _hold(lines, self._arguments(n_classes), n_classes)
 
     def _train(self, rows: _Examples) -> None:
         super()._train(rows)
@@ -255,11 +257,12 @@ class LabelTree(_Vowpal, RankingPeer):
         return self._opened[k]
 
 
-def _hold(lines: list[str], arguments: str) -> _Examples:
+def _hold(lines: list[str], arguments: str, n_classes: int) -> _Examples:
     """The lines of training rows as examples, as far as there is room."""
     workspace = Workspace(arguments)
-    held = [workspace.example(line) for line in lines[:MOST_HELD]]
-    return _Examples(workspace, held, lines[MOST_HELD:])
+    most = MOST_HELD_BYTES // (EXAMPLE_BYTES + np.dtype(np.float32).itemsize * n_classes)
+    held = [workspace.example(line) for line in lines[:most]]
+    return _Examples(workspace, held, lines[most:])
 
 
 def _as_lines(rows: csr_array) -> list[str]:

@@ -126,7 +126,7 @@ def test_vowpal_wabbit_learns_the_same_from_examples_held_ready_and_from_lines(i
         import harness_peers.vowpal as vowpal
         X, y = make(20)
         answers = []
-        for vowpal.MOST_HELD in (600, 250, 0):
+        for vowpal.MOST_HELD_BYTES in (10**9, 250 * (vowpal.EXAMPLE_BYTES + 80), 0):
             answers.append(vowpal.{learner}(passes=3, random_state=1).fit(X, y).predict(X))
         assert (answers[0] == y).mean() > 0.9
         assert (answers[1] == answers[0]).all()
