@@ -81,11 +81,13 @@ def run_paper(
 def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Reproduction:
     """What was run before, from its records alone: nothing is run, and no data has to be at hand."""
     results = read_results([folder], session, asked=paper.experiment.metrics)
-    run_on = {record.dataset_family for record in results.records}
+    labels = {record.dataset_family for record in results.records}
+    sources = {record.dataset_source for record in results.records}
     absent: dict[str, DataError] = {}
     for table in paper.experiment.datasets:
         known = [entry.spec for entry in session.catalog.datasets if entry.spec.name == table.source]
-        if known and (table.label or table.source) not in run_on:
+        was_run = table.label in labels if table.label else table.source in sources
+        if known and not was_run:
             absent[table.label or table.source] = missing_data(known[0], "it was not at hand")
     told = {**paper.experiment.absent, **{name: tell_absent(error) for name, error in absent.items()}}
     return Reproduction(paper, results, _published(paper, results, absent, session.catalog), told)

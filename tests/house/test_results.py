@@ -79,6 +79,30 @@ def test_what_suggestions_go_by_is_what_the_records_of_the_field_say(monkeypatch
     import field
 
     with field.MEASURED.open(encoding="utf-8", newline="") as file:
-        packed = [[row["dataset"], *(row[name] for name in field.COLUMNS[5:])] for row in csv.DictReader(file)]
-    lines = [line for line in group_records(read_records(field.RESULTS)) if line.finished]
-    assert packed == [[line.dataset, *field.means_of(line)] for line in lines], "python benchmarks/field.py"
+        packed = [[row["dataset"], *(row[name] for name in field.COLUMNS[6:])] for row in csv.DictReader(file)]
+    lines = group_records(read_records(field.RESULTS))
+    assert packed == [[line.dataset, *field.fared(line)] for line in lines], "python benchmarks/field.py"
+
+
+def test_what_the_fields_page_says_of_leaders_and_ranks_is_what_its_records_decide(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import field_page
+
+    text = field_page.PAGE.read_text(encoding="utf-8")
+    lines = group_records(read_records(field_page.RESULTS))
+    assert field_page.fill(text, lines, SESSION.catalog) == text, "python benchmarks/field_page.py"
+
+
+def test_a_page_without_the_marks_is_told_of(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import field_page
+
+    lines = group_records(read_records(field_page.RESULTS))
+    with pytest.raises(ValueError, match="no marks <!-- leaders -->"):
+        field_page.fill("no marks", lines, SESSION.catalog)
+
+
+def test_data_of_which_parts_were_run_is_not_told_to_be_absent():
+    done = api.reopen_paper(api.read_paper("field", SESSION.catalog), RESULTS / "field", SESSION)
+    assert any(record.dataset_source == "subsample" for record in done.results.records)
+    assert not done.absent
