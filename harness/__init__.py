@@ -1,37 +1,44 @@
 """Honest comparison of flat and tree methods for many-class classification.
 
-`run`, `open_results`, `fit` and `load_model` are for people with data; the specs, `Dataset`, `Outcome` and `hookimpl`
-are for authors of plugins, who find more in `harness.sdk`. Everything else is the host's own business.
+To compare and use learners: `run`, `open_results`, `fit`, `load_model`, `suggest`, `reproduce`. To write plugins: the
+specs, `Dataset`, `Outcome` and `hookimpl`; more is in `harness.sdk`. All other names are private.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from harness.abilities import AfterPass, Learner
-from harness.contract import (
+from harness.errors import HarnessError
+from harness.host.contract import (
+    Ability,
+    AfterPass,
     Dataset,
     DatasetSpec,
     ExperimentSpec,
+    Learner,
     LearnerSpec,
     MetricSpec,
     Outcome,
     RawFile,
     RepresentationSpec,
+    TableLayout,
     Taxonomy,
+    hookimpl,
 )
-from harness.errors import HarnessError
-from harness.hooks import hookimpl
+from harness.sdk import lazy_names
 
 if TYPE_CHECKING:
-    from harness.api.fitting import fit
-    from harness.api.front import run
-    from harness.api.model import Model, load_model
-    from harness.api.results import Results, open_results
+    from harness.models.fit import fit
+    from harness.models.model import Model, load_model
+    from harness.results.results import Results, open_results
+    from harness.runner.python import run
+    from harness.runner.reproduce import reproduce
+    from harness.runner.suggest import suggest
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Ability",
     "AfterPass",
     "Dataset",
     "DatasetSpec",
@@ -45,25 +52,29 @@ __all__ = [
     "RawFile",
     "RepresentationSpec",
     "Results",
+    "TableLayout",
     "Taxonomy",
     "__version__",
     "fit",
     "hookimpl",
     "load_model",
     "open_results",
+    "reproduce",
     "run",
+    "suggest",
 ]
-_FRONT_DOOR = ("Model", "Results", "fit", "load_model", "open_results", "run")
-"""Loaded when asked for: plugins import this package, and must not wait for what runs them."""
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _FRONT_DOOR:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from harness import api  # noqa: PLC0415 (plugins import this package, and need no api)
-
-    return getattr(api, name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# Loaded on first use: plugins import this package, and need none of the code that runs them.
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Model": "harness.models.model",
+        "Results": "harness.results.results",
+        "fit": "harness.models.fit",
+        "load_model": "harness.models.model",
+        "open_results": "harness.results.results",
+        "reproduce": "harness.runner.reproduce",
+        "run": "harness.runner.python",
+        "suggest": "harness.runner.suggest",
+    },
+)

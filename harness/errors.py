@@ -1,6 +1,8 @@
-"""The errors a user may meet. Each has fields: the culprit, what is wrong with it, and the next step.
+"""Errors that a user can correct.
 
-Code that needs one of them reads the field; nobody takes the sentence apart again.
+Each error has three parts: the culprit (a file, a dataset, a learner), the problem, and the next step. The command line
+prints it as `error: CULPRIT: PROBLEM. NEXT STEP` without a traceback, and exits with 2. Code that needs one of the
+parts reads the attribute and never parses the message.
 """
 
 from __future__ import annotations
@@ -9,44 +11,65 @@ from typing import Self
 
 
 class HarnessError(Exception):
-    """Something the user can put right; the command line prints it without a traceback and exits with 2."""
+    """An error that the user can correct.
+
+    Parameters
+    ----------
+    trouble : str
+        The problem.
+    culprit : str
+        The file, dataset, learner or key with the problem, such as "dataset 'titles'". Empty if `trouble` names it.
+    next_step : str
+        An instruction for the user. Empty if it follows from `trouble`.
+
+    Examples
+    --------
+    >>> str(HarnessError("no column 'titel'", culprit="titles.csv", next_step="Columns: title, code."))
+    "titles.csv: no column 'titel'. Columns: title, code."
+    >>> str(HarnessError("the learner is unknown", next_step="see `harness list learners`"))
+    'the learner is unknown: see `harness list learners`'
+    """
 
     def __init__(self, trouble: str, *, culprit: str = "", next_step: str = "") -> None:
         super().__init__(trouble)
         self.trouble = trouble
         self.culprit = culprit
-        """Who or what it is about, such as "data set 'titles'"; empty where the trouble says it itself."""
         self.next_step = next_step
-        """What to do now; empty where the trouble says it itself."""
 
     def __str__(self) -> str:
-        return f"{self.complaint}: {self.next_step}" if self.next_step else self.complaint
+        return join_sentences(self.complaint, self.next_step)
 
     @property
     def complaint(self) -> str:
-        """What is wrong and with what, without what to do about it."""
+        """The culprit and the problem, without the next step."""
         return f"{self.culprit}: {self.trouble}" if self.culprit else self.trouble
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.fields())
 
     def fields(self) -> dict[str, str]:
-        """The error in plain values, for another process: `type(error)(**error.fields())` is the same error."""
+        """Return the parts of the error, to send to another process: `type(error)(**error.fields())` restores it."""
         return {"trouble": self.trouble, "culprit": self.culprit, "next_step": self.next_step}
 
     def about(self, culprit: str) -> Self:
-        """The same error with a culprit, unless it names one already."""
+        """Return the error with this culprit; an error that already has a culprit is returned unchanged."""
         if self.culprit:
             return self
         return self._with(culprit=culprit)
 
     def within(self, source: str) -> Self:
-        """The same error, its culprit found inside of something larger: a key of a file, a row of a table."""
+        """Return the error with `source` before its culprit, such as the file before the key.
+
+        Examples
+        --------
+        >>> str(HarnessError("expected a number", culprit="trials").within("first.toml"))
+        'first.toml: trials: expected a number'
+        """
         culprit = f"{source}: {self.culprit}" if self.culprit else source
         return self._with(culprit=culprit)
 
     def adding(self, line: str) -> Self:
-        """The same error with a line more at its end: what became of things on the way, or what else to do."""
+        """Return the error with one more line at its end."""
         if self.next_step:
             return self._with(next_step=f"{self.next_step}\n{line}")
         return self._with(trouble=f"{self.trouble}\n{line}")
@@ -55,52 +78,79 @@ class HarnessError(Exception):
         return type(self)(**(self.fields() | changes))
 
 
-def _rebuild(kind: type[HarnessError], fields: dict[str, str]) -> HarnessError:
-    return kind(**fields)
-
-
 class UnknownName(HarnessError):
-    """A name that no plugin gives; the message carries the nearest ones."""
+    """No plugin registers this name. The message lists similar names."""
 
 
 class AmbiguousName(HarnessError):
-    """One name, several distributions; the message says how to pick one."""
+    """Several plugins register this name. The next step explains how to select one."""
 
 
 class SpecError(HarnessError):
-    """An experiment that cannot be run as written: the message names file, table and key."""
+    """An experiment or a spec has an invalid value. The culprit is the file, the table or the key."""
 
 
 class DataError(HarnessError):
-    """A data set that cannot be used: not to be had, malformed, or unfit for the learner it was given to."""
+    """A dataset cannot be used: it is missing or malformed, or it does not fit the learner."""
 
 
 class MissingData(DataError):
-    """A data set that is not at hand, and the command that brings it."""
+    """A dataset has not been fetched or imported.
+
+    Parameters
+    ----------
+    command : str
+        The command that provides the dataset, such as "harness data fetch rcv1". It must fit into a table cell.
+    addresses : str
+        The addresses of its files, one per line. Empty if unknown.
+    """
 
     def __init__(
         self, trouble: str, *, culprit: str = "", next_step: str = "", command: str = "", addresses: str = ""
     ) -> None:
         super().__init__(trouble, culprit=culprit, next_step=next_step)
         self.command = command
-        """What to type, such as "harness data fetch rcv1": short enough for a cell of a table."""
         self.addresses = addresses
-        """Where its files can be had, a line each; empty where nobody knows an address."""
 
     def __str__(self) -> str:
         return "\n".join(filter(None, [self.complaint, self.addresses, self.next_step]))
 
     def fields(self) -> dict[str, str]:
+        """Return the parts of the error, with command and addresses."""
         return super().fields() | {"command": self.command, "addresses": self.addresses}
 
 
 class StoreError(HarnessError):
-    """A results folder that cannot be read or written; what is in it is left as it was."""
+    """A results folder cannot be read or written. Its content is unchanged."""
 
 
 class ModelError(HarnessError):
-    """A model that cannot be read, written or asked: damaged, foreign, of another version, or asked the wrong thing."""
+    """A model cannot be read, written or used."""
 
 
 class ContractError(Exception):
-    """A plugin broke its promise (wrong shape, wrong type, changed its input); becomes the record's message."""
+    """A plugin violates its contract, such as by returning a wrong shape.
+
+    It is not a `HarnessError`: the trial fails, its record has the message, and the run goes on.
+    """
+
+
+def join_sentences(first: str, second: str) -> str:
+    """Join two parts of a message: as two sentences if the second starts with a capital, otherwise with a colon.
+
+    Examples
+    --------
+    >>> join_sentences("no column 'titel'", "Columns: title, code.")
+    "no column 'titel'. Columns: title, code."
+    >>> join_sentences("the file is empty", "write a header")
+    'the file is empty: write a header'
+    """
+    if not second:
+        return first
+    if first.endswith(("?", ".", "!")):
+        return f"{first} {second[0].upper()}{second[1:]}"
+    return f"{first}. {second}" if second[0].isupper() else f"{first}: {second}"
+
+
+def _rebuild(kind: type[HarnessError], fields: dict[str, str]) -> HarnessError:
+    return kind(**fields)

@@ -1,6 +1,6 @@
-"""The public conformance suite: what the host expects of whatever a plugin brings, as named checks.
+"""The conformance suite for learners, datasets, metrics, representations and experiments of plugins.
 
-With pytest, where a check that does not apply is shown as skipped:
+`harness check NAME` runs it. It can also be run by pytest, which shows a check that does not apply as skipped:
 
     from harness.checks import learner_checks
 
@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.checks import datasets, experiments, files, learners, manners, metrics, representations
-from harness.checks.check import Check, CheckFailed, NotApplicable, checks_in
-from harness.checks.estimators import scikit_learn_checks
-from harness.checks.subject import Subject
-from harness.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
+from harness.checks import learners, specs
+from harness.checks.learners import scikit_learn_checks
+from harness.checks.subject import Check, CheckFailed, NotApplicable, Subject, checks_in
+from harness.host.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 
 __all__ = [
     "Check",
@@ -33,26 +32,37 @@ __all__ = [
 
 
 def learner_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
-    """The checks of a learner as it is by default; `learner_checks(spec, members=3)` sets it up otherwise."""
+    """Return the checks of a learner.
+
+    Parameters
+    ----------
+    spec : the learner.
+    **params : parameters of the learner to set, as in `learner_checks(spec, members=3)`.
+
+    Returns
+    -------
+    list of Check
+        Call each one to run it. It raises `CheckFailed` or another error if it fails, `NotApplicable` to be skipped.
+    """
     subject = Subject(spec, params)
-    return [*checks_in(learners, subject), *checks_in(manners, subject), *checks_in(files, subject)]
+    return checks_in(learners, subject)
 
 
 def dataset_checks(spec: DatasetSpec) -> list[Check]:
-    """The checks of a data set."""
-    return checks_in(datasets, spec)
+    """Return the checks of a dataset: its loader, its stamp, its classes, and its licence and citation."""
+    return checks_in(specs, spec)
 
 
 def metric_checks(spec: MetricSpec) -> list[Check]:
-    """The checks of a metric."""
-    return checks_in(metrics, spec)
+    """Return the checks of a metric: its values on made-up outcomes, and its declared depth and direction."""
+    return checks_in(specs, spec)
 
 
 def experiment_checks(spec: ExperimentSpec) -> list[Check]:
-    """The checks of a registered experiment."""
-    return checks_in(experiments, spec)
+    """Return the checks of a registered experiment: its file, the names in it, and its published numbers."""
+    return checks_in(specs, spec)
 
 
 def representation_checks(spec: RepresentationSpec) -> list[Check]:
-    """The checks of a representation."""
-    return checks_in(representations, spec)
+    """Return the checks of a representation: its output on made-up rows, and that it can be repeated and cloned."""
+    return checks_in(specs, spec)

@@ -1,4 +1,7 @@
-"""The command line: each command parses, calls the api and prints. Commands are imported when they are asked for."""
+"""The command line. A command parses its flags, calls a function of the package and prints the result.
+
+Commands are imported when they are used. This keeps `harness --help` and shell completion fast.
+"""
 
 from __future__ import annotations
 
@@ -13,54 +16,75 @@ import click
 
 from harness import __version__
 from harness.cli.options import data_home_option
-from harness.cli.streams import set_up_streams
+from harness.cli.output import discard_output, print_error, print_warning, set_up_streams
 from harness.errors import HarnessError
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
 MOST_LETTERS = 8_000
-"""Of an error."""
-COMMANDS = {
-    "run": ("harness.cli.run:run", "Run an experiment: a TOML file, a registered experiment, or what the flags say."),
-    "status": ("harness.cli.status:status", "Tell what a run does now, and what is left of it."),
-    "table": ("harness.cli.table:table", "Make the table of one or more results folders."),
-    "show": ("harness.cli.show:show", "Show one learner's trials: parameters, tuning, tracebacks, output."),
-    "rescore": ("harness.cli.rescore:rescore", "Compute metrics from saved ranks and keep them in the records."),
-    "compare": ("harness.cli.compare:compare", "Compare two results folders: the first is before, the second after."),
-    "plot": ("harness.cli.plot:plot", "Draw a figure of one or more results folders."),
-    "page": ("harness.cli.page:page", "Make a page to look at in a browser, one file, of one or more results folders."),
-    "reproduce": (
-        "harness.cli.reproduce:reproduce",
-        "Run an experiment of a paper and put the published numbers beside ours.",
-    ),
-    "suggest": ("harness.cli.suggest:suggest", "Propose three learners for some data, and say what they will cost."),
-    "fit": ("harness.cli.fit:fit", "Train a learner on all rows of some data and keep it as a model."),
-    "predict": ("harness.cli.predict:predict", "Say the class of a text, or of every row of a file, by a model."),
-    "list": ("harness.cli.listing:list_things", "List learners, datasets, metrics, experiments or representations."),
-    "explain": (
-        "harness.cli.explain:explain",
-        "Tell what a learner, a data set, a metric or a representation is, and what its parameters change.",
-    ),
-    "data": ("harness.cli.data:data", "Get data sets, look at them, check them and clear them away."),
-    "env": ("harness.cli.env:env", "List, build and remove the environments of learners with packages of their own."),
-    "plugins": ("harness.cli.listing:plugins", "List the plugins found, and why a broken one is broken."),
-    "new": (
-        "harness.cli.new:new",
-        "Write a new package for whatever a plugin brings, ready to install.",
-    ),
-    "check": (
-        "harness.cli.check:check",
-        "Run the conformance suite on whatever a plugin brings.",
-    ),
-    "completion": (
-        "harness.cli.completion:completion",
-        'Print a completion script: eval "$(harness completion bash)".',
-    ),
+"""Longest error message that is printed whole."""
+GROUPS = {
+    "Run": {
+        "run": (
+            "harness.cli.run:run",
+            "Run an experiment: a TOML file, a registered experiment, or the learners and datasets in the flags.",
+        ),
+        "reproduce": (
+            "harness.cli.reproduce:reproduce",
+            "Run the experiment of a paper and compare with its published numbers.",
+        ),
+        "status": ("harness.cli.run:status", "Show the progress of a run."),
+        "rescore": ("harness.cli.run:rescore", "Compute metrics from saved ranks and store them in the records."),
+    },
+    "Look": {
+        "table": ("harness.cli.report:table", "Print the comparison table of results folders."),
+        "show": ("harness.cli.report:show", "Show the trials of one learner: parameters, tuning, tracebacks, output."),
+        "compare": (
+            "harness.cli.report:compare",
+            "Compare two results folders: before and after a change.",
+        ),
+        "plot": ("harness.cli.report:plot", "Draw a figure from results folders."),
+        "page": ("harness.cli.report:page", "Write an interactive HTML page of results folders."),
+    },
+    "Use": {
+        "suggest": (
+            "harness.cli.reproduce:suggest",
+            "Suggest three learners for a dataset, with expected accuracy and times.",
+        ),
+        "fit": ("harness.cli.model:fit", "Train a learner on all rows of a dataset and save the model."),
+        "predict": ("harness.cli.model:predict", "Predict classes for a text or for each row of a file."),
+        "serve": ("harness.cli.model:serve", "Serve a model over HTTP."),
+    },
+    "Data": {
+        "data": ("harness.cli.data:data", "Fetch, describe, check and remove datasets."),
+    },
+    "Plugins": {
+        "list": (
+            "harness.cli.catalog:list_things",
+            "List learners, datasets, metrics, experiments or representations.",
+        ),
+        "explain": (
+            "harness.cli.catalog:explain",
+            "Explain a learner, dataset, metric or representation, and its parameters.",
+        ),
+        "plugins": ("harness.cli.catalog:plugins", "List installed plugins, and the errors of broken ones."),
+        "new": ("harness.cli.plugins:new", "Create a package for a new plugin, ready to install."),
+        "check": (
+            "harness.cli.plugins:check",
+            "Run the conformance suite on a learner, dataset, metric or representation.",
+        ),
+        "env": ("harness.cli.env:env", "List, build and remove the Python environments of learners that need one."),
+        "completion": (
+            "harness.cli.options:completion",
+            'Print a shell completion script; enable it with eval "$(harness completion bash)".',
+        ),
+    },
 }
-"""Each command's place, and what `harness --help` says of it without importing it."""
+"""Commands by topic: the function of each command and its line in `harness --help`."""
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for: listing must not wait for what running needs."""
+    """A group whose commands are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -73,62 +97,85 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))  # one column for all groups
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), summary) for name, (_, summary) in group.items()])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="harness")
 @data_home_option
 def cli() -> None:
-    """Honest comparison of flat and tree methods for many-class classification."""
+    """Compare flat and tree methods for many-class classification on equal terms."""
 
 
 def main() -> NoReturn:
-    """The command's entry: errors become one line and an exit code, unless --debug asks for the traceback."""
+    """Run the command line.
+
+    An error becomes a message and an exit code: 1 for failed trials, 2 for input that the user can correct, 3 for an
+    unexpected error, 130 after Ctrl-C. `--debug` adds the traceback.
+    """
     check_platform(sys.platform)
     set_up_streams()
     debug = "--debug" in sys.argv
     warnings.showwarning = _show_warning
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):  # a polite kill ends like Ctrl-C
+        for number in (signal.SIGINT, signal.SIGTERM):  # SIGTERM ends like Ctrl-C
             signal.signal(number, signal.default_int_handler)
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()  # a full disk is an error of the command, not of the interpreter's exit
         sys.exit(code if isinstance(code, int) else 0)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
-    except click.Abort as error:  # what click makes of Ctrl-C; a run that was interrupted says what is kept
+    except click.Abort as error:  # click turns Ctrl-C into this; the cause of an interrupted run names its results
         click.echo(str(error.__cause__ or "") or "interrupted", err=True)
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        _print_click_error(error)
         sys.exit(error.exit_code)
     except HarnessError as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"harness: {shortened(str(error))}", err=True)
+        print_error(shortened(str(error)))
+        sys.exit(BAD_INPUT)
+    except OSError as error:  # a full disk, a read-only folder, a name that is too long
+        if debug:
+            traceback.print_exc()
+        discard_output()
+        print_error(f"{error.filename or 'standard output'}: {error.strerror or error}")
         sys.exit(BAD_INPUT)
     except Exception as error:
         if debug:
             traceback.print_exc()
-        told = shortened(f"unexpected {type(error).__name__}: {error}")
-        click.echo(f"harness: {told} (--debug shows where)", err=True)
+        message = shortened(f"unexpected {type(error).__name__}: {error}")
+        print_error(f"{message}. Use --debug to see the traceback.")
         sys.exit(UNEXPECTED)
 
 
 def shortened(text: str) -> str:
-    """An error as anybody would read it: what was given may be of any length, and stands in the message."""
+    """Return a message with its middle removed if it is too long, since a message may quote any input."""
     if len(text) <= MOST_LETTERS:
         return text
     return f"{text[: MOST_LETTERS // 2]} [...] {text[-MOST_LETTERS // 2 :]}"
 
 
 def check_platform(platform: str) -> None:
-    """Say so at once where nothing would work: trials are forked, and results folders locked, as POSIX does it."""
+    """Exit on Windows, which lacks the POSIX calls that fork trials and lock results folders."""
     if platform in ("win32", "cygwin"):
-        sys.exit("harness: Windows is not supported: use Linux or macOS, or the Windows Subsystem for Linux (WSL)")
+        sys.exit("error: Windows is not supported. Use Linux, macOS or the Windows Subsystem for Linux (WSL).")
+
+
+def _print_click_error(error: click.ClickException) -> None:
+    """Print an error of click in the form of all other errors."""
+    message = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        stop = "" if message.endswith((".", "?", "!")) else "."
+        message += f"{stop} See `{context.command_path} --help`."
+    print_error(message)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    click.echo(f"warning: {message}", err=True)
+    print_warning(str(message))

@@ -1,10 +1,11 @@
-"""`harness data`: what lies in the data home, getting it there, checking it, clearing it."""
+"""Commands about datasets: list, info, fetch, import, verify and clear."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import zip_longest
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,27 +14,127 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
-from harness.cli.description import show_bytes, show_header, show_profile, show_spec
-from harness.cli.lists import show_rows
 from harness.cli.options import FilePath, OneName, data_home_option, plugin_options
-from harness.contract import DatasetSpec
+from harness.cli.output import print_note, print_warning, reader_width, show_rows
 from harness.data.arrays import Header, open_dataset
-from harness.data.downloading import Patience, Watcher
-from harness.data.folders import remove, size_of
-from harness.data.importing import Intake, fetch_dataset, gather, take_in
+from harness.data.fetch import Intake, Patience, Watcher, fetch_dataset, gather, take_in
 from harness.data.inventory import belongings, bytes_of, default_form, names_at_hand, state_of
 from harness.data.inventory import verify as findings_of
-from harness.data.profile import profile_of
+from harness.data.profile import FEW, ClassSize, DataProfile, Repeats, profile_of
 from harness.errors import HarnessError
-from harness.executors import loading_executor
-from harness.experiment.dataset_ref import parse_dataset
-from harness.experiment.resolve import resolve_dataset
-from harness.home import data_home, raw_folder
-from harness.runner import prepare_dataset
-from harness.wording import counted
+from harness.executors.local.client import loading_executor
+from harness.experiment.references import parse_dataset
+from harness.experiment.resolve import prepare_dataset, resolve_dataset
+from harness.files.atomic import size_of
+from harness.files.home import data_home, raw_folder, read_raw_manifest, remove
+from harness.host.catalog import Entry
+from harness.host.contract import DatasetSpec
+from harness.report.tables.layout import wrap_lines
+from harness.text import counted, in_a_line
 
 if TYPE_CHECKING:
-    from harness.api import Session
+    from harness.host.discovery import Session
+
+KEY_WIDTH = 16
+COUNTS = ("rows", "features", "classes", "nonzeros", "taxonomy_depth")
+"""Numbers that `harness data info` shows from the header, in this order."""
+
+
+def show_spec(entry: Entry[DatasetSpec]) -> None:
+    """Print the description of a dataset and its raw files in the data home."""
+    spec = entry.spec
+    raw_files = raw_folder(spec.name)
+    manifest = read_raw_manifest(raw_files)
+    _say("name", spec.name)
+    _say("summary", spec.summary)
+    _say("from", f"{entry.origin.plugin} of {entry.origin}")
+    _say("state", f"{state_of(spec)}, {show_bytes(bytes_of(spec.name))} in the data home")
+    _say("licence", spec.licence)
+    _say("citation", spec.citation)
+    _say("source", spec.obtain)
+    for file in spec.files:
+        _say("file", f"{file.name} (SHA-256 {file.sha256 or 'not known'})")
+        for url in file.urls:
+            _say("", f"at {url}")
+    if manifest is not None:
+        _say("raw files", str(raw_files))
+        for raw in manifest.files[:20]:
+            _say("", f"{raw.file}, {raw.bytes:,} bytes, {raw.sha256}, {raw.origin}, {raw.when}")
+        if len(manifest.files) > 20:
+            _say("", f"and {len(manifest.files) - 20:,} more")
+        for difference in manifest.differences:
+            _say("accepted", difference)
+
+
+def show_header(header: Header | None, facts: Mapping[str, int]) -> None:
+    """Print the measured size of a dataset beside the described one."""
+    if header is None:
+        _say("described as", ", ".join(f"{fact:,} {name}" for name, fact in facts.items()))
+        _say("parsed", "no; use --parse")
+        return
+    _say("parsed", header.folder)
+    _say("fingerprint", header.fingerprint)
+    _say("revision", header.revision)
+    _say("found", header.found)
+    for name in COUNTS:
+        value = getattr(header, name)
+        if value is None and name not in facts:
+            continue  # texts have no features
+        shown = "none" if value is None else f"{value:,}"
+        if name in facts:
+            shown += f" (described as {facts[name]:,})"
+        _say(name.replace("_", " "), shown)
+    _say("multi-label", "yes" if header.multilabel else "no")
+    for name, (train, test) in header.splits.items():
+        _say("split", f"{name}: {train:,} + {test:,}")
+
+
+def show_profile(profile: DataProfile) -> None:
+    """Print class sizes, repeated texts, lengths and the taxonomy of a dataset."""
+    _say("classes of 1", f"{profile.singletons:,} (a single row cannot be in both training and test set)")
+    _say(f"of 2 to {FEW - 1}", f"{profile.near_empty:,} classes")
+    for which in ("smallest", "largest"):
+        size: ClassSize = getattr(profile, which)
+        _say(which, f"{in_a_line(size.name, 60)}, {counted(size.rows, 'row')}")
+    if profile.unlabelled:
+        _say("unlabelled", counted(profile.unlabelled, "row"))
+    _say("empty or blank", counted(profile.empty, "row"))
+    if profile.repeats is not None:
+        _show_repeats(profile.repeats, profile.rows)
+    quantiles = [f"{share:.0%} {length:,.0f}" for share, length in profile.lengths]
+    _say("length", f"{profile.length_unit} a row, quantiles: {', '.join(quantiles)}")
+    if profile.taxonomy_nodes is not None:
+        _say("taxonomy", f"{profile.taxonomy_nodes:,} nodes, depth {profile.taxonomy_depth}")
+
+
+def _show_repeats(repeats: Repeats, rows: int) -> None:
+    _say(
+        "repeated texts",
+        f"{counted(repeats.rows, 'row')} ({repeats.rows / rows:.1%}) repeat the text of an earlier row",
+    )
+    _say("conflicting", f"{counted(repeats.conflicting, 'row')} have the text of another row and other labels")
+    _say("highest R1", f"{repeats.highest_r1:.4f} possible, since equal texts get equal predictions")
+
+
+def _say(key: str, value: str) -> None:
+    if not value:
+        return
+    lines = wrap_lines([value], reader_width() - KEY_WIDTH)
+    for word, line in zip_longest([key], lines, fillvalue=""):
+        click.echo(f"{word:<{KEY_WIDTH - 1}} {line}")
+
+
+def show_bytes(n_bytes: int) -> str:
+    """Return a number of bytes with its unit: 14.5 MB."""
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    size = float(n_bytes)
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 1000:
+            return f"{size:,.1f} {unit}"
+    return f"{size / 1000:,.1f} TB"
+
 
 SOMETHING_WRONG = 1
 NAME = OneName("datasets")
@@ -42,17 +143,17 @@ NAME = OneName("datasets")
 @click.group()
 @data_home_option
 def data() -> None:
-    """Get data sets, look at them, check them and clear them away."""
+    """Fetch, describe, check and remove datasets."""
 
 
-# -- looking ---------------------------------------------------------------------------------------------------------
+# -- listing ---------------------------------------------------------------------------------------------------------
 
 
 @data.command("list")
-@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @plugin_options
 def list_data(as_json: bool, session: Session, debug: bool) -> None:
-    """List the data sets, and how far each is from being run on."""
+    """List datasets: ready, to be fetched, or to be imported."""
     specs = [entry.spec for entry in session.catalog.datasets]
     rows = []
     for spec in sorted(specs, key=attrgetter("name")):
@@ -69,16 +170,16 @@ def list_data(as_json: bool, session: Session, debug: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    show_rows(rows, {"licence": 24, "summary": 30}, ["licence"], "`harness data info NAME` tells it.")
-    click.echo(f"\nThe data home is {data_home()}.", err=True)
+    show_rows(rows, {"licence": 24, "summary": 30}, ["licence"], "Use `harness data info NAME` to see it.")
+    click.echo(f"\nData home: {data_home()}", err=True)
 
 
 @data.command()
 @click.argument("name", type=NAME)
-@click.option("--parse", "read", is_flag=True, help="Read the data set if it has not been, and tell what is in it.")
+@click.option("--parse", "read", is_flag=True, help="Parse the dataset first, if needed, and describe its content.")
 @plugin_options
 def info(name: str, read: bool, session: Session, debug: bool) -> None:
-    """Tell all about a data set, or a file of your own: licence, citation, files, facts, what was found in it."""
+    """Describe a dataset or a file: licence, citation, files, size, classes."""
     catalog = session.catalog
     is_registered = name in [entry.spec.name for entry in catalog.datasets]
     if is_registered and not read:
@@ -89,18 +190,18 @@ def info(name: str, read: bool, session: Session, debug: bool) -> None:
     dataset = resolve_dataset(parse_dataset(name), catalog)
     with loading_executor(session.folders) as executor:
         header = prepare_dataset(dataset, executor)
-    show_spec(dataset.entry)  # what is in the data home by now counts
+    show_spec(dataset.entry)  # after parsing, which may add files
     _show_content(header, dataset.entry.spec.facts if is_registered else {})
 
 
 def _show_content(header: Header | None, facts: Mapping[str, int]) -> None:
-    """What was found in a data set, and what it is like."""
+    """Print the size and the profile of a parsed dataset."""
     show_header(header, facts)
     if header is not None:
         show_profile(profile_of(open_dataset(Path(header.folder))))
 
 
-# -- getting ---------------------------------------------------------------------------------------------------------
+# -- fetching --------------------------------------------------------------------------------------------------------
 
 
 @data.command()
@@ -112,10 +213,12 @@ def _show_content(header: Header | None, facts: Mapping[str, int]) -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Give up on a server that is silent for so long.",
+    help="Give up on a server that sends nothing for this long.",
 )
-@click.option("--attempts", type=click.IntRange(1), default=4, show_default=True, help="Ask each server so often.")
-@click.option("--accept-differences", is_flag=True, help="Keep data that is not as described, and mark it.")
+@click.option(
+    "--attempts", type=click.IntRange(1), default=4, show_default=True, help="Number of attempts with each server."
+)
+@click.option("--accept-differences", is_flag=True, help="Accept data that differs from its description, and mark it.")
 @plugin_options
 def fetch(
     name: str,
@@ -125,12 +228,12 @@ def fetch(
     session: Session,
     debug: bool,
 ) -> None:
-    """Download a data set into the data home. The same command again goes on where it broke off."""
+    """Download a dataset into the data home. Repeat the command to resume."""
     entry = session.catalog.dataset(name)
     raw = raw_folder(entry.spec.name)
     if raw.exists():
-        again = f"`harness data clear {entry.spec.name} --raw` makes room to get them again"
-        click.echo(f"the raw files of {entry.spec.name} are there already, in {raw}; {again}")
+        again = f"To fetch again: `harness data clear {entry.spec.name} --raw`"
+        click.echo(f"{entry.spec.name} is already in {raw}. {again}")
         return
     patience = Patience(connect_seconds=min(seconds, 15.0), silence_seconds=seconds, attempts=attempts)
     with loading_executor(session.folders) as executor, _watching() as watcher:
@@ -143,7 +246,7 @@ def fetch(
 @data.command("import")
 @click.argument("name", type=NAME)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FilePath())
-@click.option("--accept-differences", is_flag=True, help="Keep data that is not as described, and mark it.")
+@click.option("--accept-differences", is_flag=True, help="Accept data that differs from its description, and mark it.")
 @plugin_options
 def import_files(
     name: str,
@@ -152,7 +255,7 @@ def import_files(
     session: Session,
     debug: bool,
 ) -> None:
-    """Take files (or a folder of them) that you have into the data home, once what is inside has been checked."""
+    """Copy files of a dataset, or a folder of them, into the data home after checking their content."""
     entry = session.catalog.dataset(name)
     with loading_executor(session.folders) as executor:
         intake = take_in(entry, gather(files), executor, accept_differences=accept_differences)
@@ -163,9 +266,9 @@ def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
     published = {file.name: file.sha256 for file in spec.files if file.sha256}
     for file in intake.manifest.files:
         if published.get(file.file, file.sha256) != file.sha256:
-            click.echo(f"{file.file} is not the published file, byte for byte; what is inside was checked", err=True)
+            print_note(f"{file.file} differs from the published file, but its content passed the checks.")
     for difference in intake.manifest.differences:
-        click.echo(f"accepted although it is not as described: {difference}", err=True)
+        print_warning(f"accepted a difference from the description: {difference}")
     files = counted(len(intake.manifest.files), "file")
     n_bytes = sum(file.bytes for file in intake.manifest.files)
     click.echo(f"{spec.name}: {files}, {show_bytes(n_bytes)}; {intake.header.found}")
@@ -173,7 +276,7 @@ def _show_intake(intake: Intake, spec: DatasetSpec) -> None:
 
 @contextmanager
 def _watching() -> Iterator[Watcher]:
-    """A bar at a terminal, a line for each file elsewhere; troubles are told as they happen."""
+    """Show a progress bar at a terminal, and a line for each file elsewhere."""
     console = Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
     columns = (TextColumn("{task.description}"), BarColumn(24), DownloadColumn(), TransferSpeedColumn())
     tasks: dict[str, TaskID] = {}
@@ -195,7 +298,7 @@ def _watching() -> Iterator[Watcher]:
 @click.argument("names", nargs=-1, metavar="[NAME]...", type=NAME)
 @plugin_options
 def verify(names: tuple[str, ...], session: Session, debug: bool) -> int:
-    """Hash raw files and parsed arrays again, of all data sets or of some; exit code 1 when something has changed."""
+    """Check the checksums of datasets in the data home, by default of all. Exit with 1 if a file has changed."""
     catalog = session.catalog
     chosen = [catalog.dataset(name) for name in names] or list(catalog.datasets)
     code = 0
@@ -207,17 +310,17 @@ def verify(names: tuple[str, ...], session: Session, debug: bool) -> int:
         if troubles:
             code = SOMETHING_WRONG
         elif findings:
-            click.echo(f"{entry.spec.name}: sound ({len(findings):,} checked)")
+            click.echo(f"{entry.spec.name}: ok ({counted(len(findings), 'file')})")
         elif names:
-            click.echo(f"{entry.spec.name}: nothing of it is in the data home")
+            click.echo(f"{entry.spec.name}: not in the data home")
     return code
 
 
 @data.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", type=NAME)
-@click.option("--parsed", "only_parsed", is_flag=True, help="Only what was made from the raw files.")
-@click.option("--raw", "only_raw", is_flag=True, help="Only raw files and unfinished downloads.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--parsed", "only_parsed", is_flag=True, help="Remove only parsed data.")
+@click.option("--raw", "only_raw", is_flag=True, help="Remove only raw files and unfinished downloads.")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
 @plugin_options
 def clear(
     names: tuple[str, ...],
@@ -227,11 +330,11 @@ def clear(
     session: Session,
     debug: bool,
 ) -> None:
-    """Remove data sets, all or some, from the data home; never anything outside of it."""
+    """Remove datasets from the data home, by default all. Files outside are never removed."""
     catalog = session.catalog
     at_hand = names_at_hand(entry.spec.name for entry in catalog.datasets)
     for name in set(names) - set(at_hand):
-        catalog.dataset(name)  # a name that nobody knows is an error, one that has nothing there is not
+        catalog.dataset(name)  # an unknown name is an error; a dataset without files is not
     both = only_parsed == only_raw
     paths = belongings(names or at_hand, raw=only_raw or both, parsed=only_parsed or both)
     if not paths:
@@ -240,7 +343,7 @@ def clear(
     for path in paths:
         click.echo(f"{show_bytes(size_of(path)):>10}  {path}")
     if not yes and not click.confirm(f"Remove these {len(paths)}?"):
-        raise HarnessError("nothing was removed")
+        raise HarnessError("nothing removed")
     for path in paths:
         remove(path)
-    click.echo(f"removed {len(paths)}")
+    click.echo(f"removed {counted(len(paths), 'path')}")

@@ -1,110 +1,113 @@
-"""`harness reproduce`: run an experiment of a paper on the data at hand; the published numbers stand beside ours."""
+"""Commands that build on earlier experiments: `reproduce` one of a paper, `suggest` learners for a dataset."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness import api
-from harness.cli.lists import show_rows
-from harness.cli.options import FilePath, OneName, plugin_options
-from harness.cli.showing import FAILED_TRIALS, end_code, show_grid, show_table, tell_page
+from harness.cli.options import NameList, OneName, model_options, plugin_options
+from harness.cli.output import (
+    FAILED_TRIALS,
+    print_note,
+    print_warning,
+    report_failures,
+    show_grid,
+    show_page_hint,
+    show_rows,
+    show_table,
+)
 from harness.errors import SpecError
-from harness.executors import TRIALS, start_executor
-from harness.wording import counted
+from harness.experiment.options import given_options
+from harness.experiment.schema import Experiment, RunOptions
+from harness.text import counted, say
 
 if TYPE_CHECKING:
-    from harness.api import PaperExperiment, Reproduction, Session
-    from harness.catalog import Catalog
+    from harness.host.catalog import Catalog
+    from harness.host.discovery import Session
+    from harness.runner.reproduce import PaperExperiment, Reproduction
 
-LIST_FOLDED = {"data sets": 16, "summary": 24}
+LIST_FOLDED = {"datasets": 16, "summary": 24}
 
 
 @click.command()
 @click.argument("name", required=False, type=OneName("experiments"))
-@click.option("--list", "listed", is_flag=True, help="List what can be reproduced, how long it takes, and stop.")
-@click.option("--quick", is_flag=True, help="A small version, in under two minutes.")
-@click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
-@click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
-@click.option("--memory", help="Kill a trial above this much memory of its own: 512MB, 4GB.")
-@click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME]")
-@click.option("--redraw", is_flag=True, help="Make tables and figures anew from the records; run nothing.")
-@click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
-@click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
+@click.option("--list", "listed", is_flag=True, help="List the experiments and how long they take, and stop.")
+@click.option("--quick", is_flag=True, help="Run a small version, in under two minutes.")
+@click.option("--redraw", is_flag=True, help="Write tables and figures again from the records; run no trial.")
+@model_options(Experiment, "jobs", "timeout", "memory")
+@model_options(RunOptions, "out", "retry_failed", "reuse")
 @plugin_options
 def reproduce(
     name: str | None,
     listed: bool,
     quick: bool,
-    out: Path | None,
     redraw: bool,
-    retry_failed: bool,
-    reuse: tuple[Path, ...],
     session: Session,
     debug: bool,
-    **limits: Any,
+    **flags: Any,
 ) -> int:
-    """Run an experiment of a paper and put the published numbers beside ours.
+    """Run the experiment of a paper and compare with its published numbers.
 
-    Data sets that are not at hand stand in the table with the reason. The same command again resumes.
+    Missing datasets are listed with the reason. Repeat the command to resume.
     """
     if listed:
         return show_list(session.catalog)
     if name is None:
-        raise SpecError("reproduce what? `harness reproduce --list` shows what there is")
-    given = {key: value for key, value in limits.items() if value is not None}
+        raise SpecError("no experiment named", next_step="`harness reproduce --list` lists them.")
+    from harness.executors.local.client import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
+    from harness.runner.reproduce import default_out, read_paper, reopen_paper, reproduce_paper  # noqa: PLC0415
+
+    given = given_options(flags, Experiment)
     if redraw:
-        paper = api.read_paper(name, session.catalog, quick=quick, given=given)
-        return show_reproduction(api.reopen_paper(paper, out or api.default_out(paper), session))
+        paper = read_paper(name, session.catalog, quick=quick, given=given)
+        return show_reproduction(reopen_paper(paper, flags["out"] or default_out(paper), session))
     executor = start_executor(TRIALS)
     try:
-        paper = api.read_paper(name, session.catalog, quick=quick, given=given)
+        paper = read_paper(name, session.catalog, quick=quick, given=given)
         show_estimate(paper)
-        options = api.RunOptions(
-            out=out or api.default_out(paper), retry_failed=retry_failed, reuse=reuse, without_absent=True
-        )
-        progress = api.choose_progress(True, session, paper.experiment.metrics)
-        done = api.run_paper(paper, options, session, executor, progress)
+        done = reproduce_paper(paper, given_options(flags, RunOptions), session, executor)
     finally:
         executor.close()
     return show_reproduction(done)
 
 
 def show_list(catalog: Catalog) -> int:
-    """Print every registered experiment, with what it takes."""
+    """Print the registered experiments with their expected time; return the exit code."""
+    from harness.runner.reproduce import list_papers  # noqa: PLC0415 (--help needs none of it)
+
     rows = []
-    for paper in api.list_papers(catalog):
+    for paper in list_papers(catalog):
         row = {
             "name": paper.name,
             "minutes": f"{paper.minutes:g}" if paper.minutes else "-",
             "quick": "yes" if paper.has_quick else "-",
             "published": "yes" if paper.has_published else "-",
-            "data sets": ", ".join(paper.datasets),
+            "datasets": ", ".join(paper.datasets),
             "summary": paper.summary,
         }
         rows.append(row)
-    show_rows(rows, LIST_FOLDED, ("published", "quick"), "A wider window has them.")
+    show_rows(rows, LIST_FOLDED, ("published", "quick"), "Use a wider terminal to see them.")
     return 0
 
 
 def show_estimate(paper: PaperExperiment) -> None:
-    """Say how long it will take, before it begins."""
+    """Print how long the experiment is expected to take."""
     if paper.quick:
-        click.echo("The quick version: its numbers are not those to compare with the published ones.", err=True)
+        print_note("this is the quick version. Do not compare its numbers with the published ones.")
         return
     minutes = paper.experiment.minutes
     if minutes:
-        click.echo(
-            f"This took about {counted(f'{minutes:g}', 'minute')} on two cores with the data that was at "
-            "hand; it can be interrupted, and the same command goes on from there. --quick runs a small version.",
-            err=True,
+        print_note(
+            f"this takes about {counted(f'{minutes:g}', 'minute')} on two cores. Interrupt it at any time and repeat "
+            "the command to resume, or use --quick for a small version."
         )
 
 
 def show_reproduction(done: Reproduction) -> int:
-    """Print the tables, and keep them in every format, with the figures, beside the records; gives the exit code."""
+    """Print the tables, save them and the figures beside the records, and return the exit code."""
     click.echo()
     if done.results.records:
         show_table(done.results.table())
@@ -112,16 +115,66 @@ def show_reproduction(done: Reproduction) -> int:
         click.echo()
         show_grid(done.published)
     for dataset, reason in done.absent.items():
-        click.echo(f"\n{dataset} is not in the table of ours: {reason}", err=True)
+        print_note(f"no results on {dataset}: {reason}")
     if done.paper.left_out:
-        click.echo(f"\nThe quick version: {done.paper.left_out}.", err=True)
-    kept = api.keep_reproduction(done)
+        print_note(f"quick version: {done.paper.left_out}.")
+    from harness.runner.reproduce import keep_reproduction  # noqa: PLC0415 (--help needs none of it)
+
+    kept = keep_reproduction(done)
     for trouble in kept.troubles:
-        click.echo(trouble, err=True)
+        print_warning(trouble)
     for path in kept.figures:
         click.echo(f"wrote {path}", err=True)
-    click.echo(f"\nResults are in {done.results.folders[0]}.", err=True)
+    click.echo(f"\nResults: {done.results.folders[0]}", err=True)
     if not done.results.records:
         return FAILED_TRIALS
-    tell_page(done.results)
-    return end_code(done.results)
+    show_page_hint(done.results)
+    return report_failures(done.results)
+
+
+@click.command()
+@click.option(
+    "--data",
+    type=NameList("datasets"),
+    required=True,
+    help="Dataset or file: titles.csv, 'titles.csv(text=title)'.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@plugin_options
+def suggest(data: str, as_json: bool, session: Session, debug: bool) -> None:
+    """Suggest three learners for a dataset, with expected accuracy and times."""
+    from tabulate import tabulate  # noqa: PLC0415 (--help needs none of these)
+
+    from harness.runner.suggest import suggest_for  # noqa: PLC0415
+
+    found = suggest_for(data, session)
+    if as_json:
+        click.echo(json.dumps(asdict(found) | {"command": found.command, "is_guess": found.is_guess}, indent=2))
+        return
+    click.echo(f"{found.data}: {found.facts.rows:,} rows, {found.facts.classes:,} classes.")
+    click.echo(f"Most similar datasets with known results: {', '.join(found.nearest)}.")
+    if found.is_guess:
+        print_warning("no known dataset is similar. Take these suggestions as a guess.")
+    there = list(dict.fromkeys(proposal.dataset for proposal in found.proposals))
+    rows = []
+    for proposal in found.proposals:
+        where = {} if len(there) == 1 else {"on": proposal.dataset}
+        row = {
+            "learner": proposal.learner,
+            "why": proposal.reason,
+            "R1": f"{proposal.r1:.3f}",
+            **where,
+            "below best": f"{proposal.behind:.3f}",
+            "train": say(proposal.train_seconds, "seconds"),
+            "predict/row": say(proposal.answer_seconds, "seconds"),
+        }
+        rows.append(row)
+    click.echo(f"\n{tabulate(rows, 'keys', tablefmt='simple', disable_numparse=True)}\n")
+    click.echo(f"R1 and times: measured on {', '.join(there)}; training times scaled to these rows.")
+    click.echo("Below best: R1 below that of the best learner, averaged over the similar datasets by similarity.")
+    seconds = say(found.command_seconds, "seconds")
+    click.echo(f"To compare them on this data (about {seconds} of training):\n")
+    click.echo(f"  {found.command}")
+    if found.to_build:
+        names = " ".join(found.to_build)
+        click.echo(f"\nThe first run builds Python environments for: {names}")

@@ -1,182 +1,83 @@
-"""`harness run`: read the experiment, plan it, run what is not done, show the table."""
+"""Commands about runs: `run` an experiment, show the `status` of a run, `rescore` saved ranks with other metrics."""
 
 from __future__ import annotations
 
+import json
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness import api
-from harness.cli.lists import show_rows
-from harness.cli.options import FilePath, OneName, names_option, plugin_options, read_duration
-from harness.cli.showing import end_code, show_table, tell_page
-from harness.errors import SpecError
-from harness.executors import TRIALS, start_executor
-from harness.expression import parse_value, split_list
-from harness.wording import counted
+from harness.cli.options import FilePath, OneName, model_options, names_option, plugin_options
+from harness.cli.output import (
+    print_note,
+    print_warning,
+    report_failures,
+    show_answer,
+    show_page_hint,
+    show_rows,
+    show_table,
+)
+from harness.experiment.options import given_options
+from harness.experiment.schema import Experiment, RunOptions
+from harness.syntax.expression import split_list
+from harness.text import counted, printable
 
 if TYPE_CHECKING:
-    from harness.api import Plan, Request, Session
-
-FILE_KEYS = (
-    *("learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads", "curves"),
-    *("timeout", "memory", "give_up", "on"),
-)
-"""Flags that stand for keys of an experiment file."""
+    from harness.experiment.plan import Plan
+    from harness.host.discovery import Session
+    from harness.runner.progress import FolderStatus
 
 
 @click.command()
 @click.argument("experiment", required=False, type=OneName("experiments"))
-@names_option(
-    "--learners",
-    kind="learners",
-    help="What to compare: pa,'small=pa(C=0.1)',module:Class(...); all, flat, tree and 'topdown-*' are groups.",
-)
-@names_option(
-    *("--datasets", "--data"),
-    kind="datasets",
-    help="What to compare on: digits,'topics(rows=500)',titles.csv.  [default: icd10cm]",
-)
-@names_option("--metrics", kind="metrics", help="Columns of the table.  [default: those meant to be shown]")
-@click.option("--trials", type=int, help="Trials of each learner on each data set.  [default: 7]")
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME.PARAM=VALUE",
-    help="A parameter: pa.C=0.1; a list is a grid: pa.C=[0.1,1]; for one data set: pa@digits.C=1.",
-)
-@click.option(
-    "--tune",
-    multiple=True,
-    metavar="NAME.PARAM=VALUES",
-    help="Choose on a validation part of the training rows: pa.C=[0.1,1,10], representation=[words,chars].",
-)
-@click.option("--curves/--no-curves", default=None, help="Measure after each pass as well, outside the clock.")
-@names_option(
-    "--representation",
-    kind="representations",
-    help="What learners see of the data, one or several: words,chars(ngrams=2:5).  [default: the data set's own]",
-)
-@click.option(
-    "--split",
-    help="holdout:SHARE, stratified:SHARE, [stratified-]kfold:K, grouped:COLUMN, time:COLUMN or given[:NAME].  "
-    "[default: holdout:0.1]",
-)
-@click.option("--seed", type=int, help="Seed of the first trial; the next ones count on.  [default: 0]")
-@click.option("--jobs", type=int, help="Trials at once; times are clean only with 1.  [default: 1]")
-@click.option(
-    "--on",
-    metavar="CLUSTER",
-    help="Run trials on a Dask cluster: local:4, tcp://HOST:PORT, tls://HOST:PORT or scheduler-file:PATH.",
-)
-@click.option("--threads", type=int, help="Threads a learner may use.  [default: 1]")
-@click.option("--timeout", help="Kill a trial after this time: 90s, 10m, 2h.")
-@click.option("--memory", help="Kill a trial above this much memory of its own: 512MB, 4GB.")
-@click.option(
-    "--give-up/--no-give-up",
-    default=None,
-    help="Leave out a learner on data larger than that on which it ran out of time or memory.",
-)
-@click.option("--out", type=FilePath(), help="Results folder.  [default: results/NAME, by content]")
-@click.option("--retry-failed", is_flag=True, help="Run failed trials again.")
-@names_option("--rerun", kind="learners", help="Run all trials of these learners again.")
-@click.option(
-    "--wait-for-quiet",
-    "quiet_wait",
-    is_flag=False,
-    flag_value="10m",
-    metavar="[TIME]",
-    help="Before each trial, wait until nothing else is at work: for 10m at most, or for this time.",
-)
-@click.option("--reuse", multiple=True, type=FilePath(), help="Take finished trials from this folder.")
-@click.option("--no-build", is_flag=True, help="Build no environment: where a learner's is missing, stop and say so.")
-@click.option("--allow-differences", is_flag=True, help="Let workers have other versions and code than this machine.")
+@model_options(Experiment)
+@model_options(RunOptions)
 @click.option("--dry-run", is_flag=True, help="Print the plan and stop.")
 @plugin_options
-def run(
-    experiment: str | None,
-    session: Session,
-    out: Path | None,
-    retry_failed: bool,
-    rerun: str | None,
-    quiet_wait: str | None,
-    reuse: tuple[Path, ...],
-    no_build: bool,
-    allow_differences: bool,
-    dry_run: bool,
-    debug: bool,
-    **flags: Any,
-) -> int:
-    """Run an experiment: a TOML file, a registered experiment, or what the flags say.
+def run(experiment: str | None, session: Session, dry_run: bool, debug: bool, **flags: Any) -> int:
+    """Run an experiment: a TOML file, a registered experiment, or the learners and datasets in the flags.
 
-    The same command again resumes: finished trials are never repeated.
+    Repeat the command to resume: finished trials are not run again.
     """
-    # The server imports what every trial needs while the experiment is read here.
+    from harness.executors.local.client import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
+
+    # The fork server imports what every trial needs while this process imports what a run needs.
     executor = start_executor(TRIALS, flags["threads"] or 1)
     try:
-        request = read_flags(experiment, flags)
-        asked = split_list(flags["metrics"]) if flags["metrics"] else None
-        progress = api.choose_progress(True, session, asked)
+        from harness.experiment.load import COMMAND_LINE, load_experiment, read_options  # noqa: PLC0415
+        from harness.runner.progress import choose_progress  # noqa: PLC0415
+        from harness.runner.run import plan_experiment, run_experiment  # noqa: PLC0415
+
+        given = given_options(flags, Experiment)
+        raw = load_experiment(experiment, given, session.catalog)
+        metrics = split_list(given["metrics"]) if "metrics" in given else None
+        progress = choose_progress(True, session, metrics)
         if dry_run:
-            return show_plan(api.plan_request(request, session, executor, progress))
-        options = api.RunOptions(
-            out=out,
-            retry_failed=retry_failed,
-            rerun=tuple(split_list(rerun)) if rerun else (),
-            quiet_seconds=read_duration(quiet_wait, "--wait-for-quiet") if quiet_wait else None,
-            reuse=reuse,
-            may_build=not no_build,
-            allow_differences=allow_differences,
-        )
-        results = api.run_request(request, options, session, executor, progress).results
+            return show_plan(plan_experiment(raw, session, executor, progress))
+        options = read_options(given_options(flags, RunOptions), COMMAND_LINE)
+        results = run_experiment(raw, options, session, executor, progress).results
     finally:
         executor.close()
     click.echo()
+    show_answer(results)
     show_table(results.table())
     columns = f" --metrics {','.join(results.asked)}" if results.asked else ""
     folder = results.folders[0]
-    click.echo(f"\nResults are in {folder}; `harness table {folder}{columns}` shows them again.", err=True)
-    tell_page(results)
-    return end_code(results)
+    click.echo(f"\nResults: {folder}. Table: `harness table {folder}{columns}`", err=True)
+    show_page_hint(results)
+    return report_failures(results)
 
 
-# -- reading the command line ----------------------------------------------------------------------------------------
-
-
-def read_flags(experiment: str | None, flags: dict[str, Any]) -> Request:
-    """What the flags ask for."""
-    settings: dict[str, dict[str, Any]] = {}
-    for text in flags["settings"]:
-        target, parameter, value = parse_setting(text)
-        settings.setdefault(target, {})[parameter] = value
-    tune: dict[str, Any] = {}
-    for text in flags["tune"]:
-        name, equals, tried = text.partition("=")
-        if equals and name.strip() == "representation":
-            tune["representation"] = split_list(tried.strip().removeprefix("[").removesuffix("]"))
-            continue
-        target, parameter, values = parse_setting(text, "--tune")
-        tune.setdefault(target, {})[parameter] = values if isinstance(values, list) else [values]
-    given = {key: flags[key] for key in FILE_KEYS if flags[key] is not None}
-    return api.Request(experiment=experiment, given=given, settings=settings, tune=tune)
-
-
-def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
-    """Take `pa.C=0.1` or `pa@digits.C=0.1` apart."""
-    name, equals, value = text.partition("=")
-    target, dot, parameter = name.strip().rpartition(".")
-    if not (equals and dot and target and parameter):
-        raise SpecError(f"{flag} {text}: expected NAME.PARAM=VALUE, such as pa.C=0.1")
-    return target, parameter, parse_value(value.strip())
-
-
-# -- telling ---------------------------------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------------------------
 
 
 def show_plan(planned: Plan) -> int:
-    """Print every trial, and what cannot run; the exit code says whether there is any."""
+    """Print the trials of a plan and return the exit code: 1 if a learner cannot run on a dataset."""
+    from harness.runner.run import describe_power  # noqa: PLC0415 (--help needs none of it)
+
     rows = []
     for trial in planned.trials:
         params = {name: value for name, value in trial.params.items() if name != "random_state"}
@@ -184,21 +85,97 @@ def show_plan(planned: Plan) -> int:
             "key": trial.key[:8],
             "learner": trial.label,
             "parameters": ", ".join(f"{name}={value}" for name, value in params.items()),
-            "data set": trial.dataset,
+            "dataset": trial.dataset,
             "representation": trial.representation,
             "split": str(trial.split),
             "seed": str(trial.seed),
         }
         rows.append(row)
-    folded = {"learner": 20, "parameters": 16, "data set": 16}
-    show_rows(rows, folded, ("split", "representation"), "A wider window has them.")
+    folded = {"learner": 20, "parameters": 16, "dataset": 16}
+    show_rows(rows, folded, ("split", "representation"), "Use a wider terminal to see them.")
     experiment = planned.experiment
-    timeout = f"{experiment.timeout_seconds:g} s" if experiment.timeout_seconds else "none"
-    memory = f"{experiment.memory_bytes / 1e9:g} GB" if experiment.memory_bytes else "none"
+    timeout = f"{experiment.timeout:g} s" if experiment.timeout else "none"
+    memory = f"{experiment.memory / 1e9:g} GB" if experiment.memory else "none"
     click.echo(
         f"\n{counted(len(rows), 'trial')}, {experiment.jobs} at once, {counted(experiment.threads, 'thread')} each; "
         f"time limit {timeout}, memory limit {memory}"
     )
+    for line in describe_power(planned):
+        click.echo(line)
     for line in planned.incompatible:
-        click.echo(f"warning: {line}", err=True)
+        print_warning(line)
     return 1 if planned.incompatible else 0
+
+
+@click.command()
+@click.argument("results", type=FilePath())
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--debug", is_flag=True, help="Print the traceback of an error.")
+def status(results: Path, as_json: bool, debug: bool) -> None:
+    """Show the progress of a run."""
+    from harness.runner.progress import read_status  # noqa: PLC0415 (--help needs none of it)
+
+    found = read_status(results)
+    if as_json:
+        click.echo(json.dumps({**asdict(found), "folder": str(found.folder)}, indent=1))
+        return
+    for line in describe_status(found, time.time()):
+        click.echo(line)
+
+
+def describe_status(found: FolderStatus, now: float) -> list[str]:
+    """Return the status of a results folder, line by line."""
+    failed = f", {found.failed} of them failed" if found.failed else ""
+    kept = f"{found.folder}: {counted(found.kept, 'record')}{failed}"
+    run = found.run
+    if not found.is_at_work:
+        killed = ". The last run was killed; repeat its command to resume" if run else ""
+        return [f"{kept}; no run is active{killed}"]
+    if run is None:
+        return [f"{kept}; a run is active and prepares its trials"]
+    left = "" if run.seconds_left is None else f", about {format_seconds(run.seconds_left)} left"
+    done = f"{run.done} of {counted(run.total, 'trial')} done, {len(run.running)} running"
+    lines = [kept, f"this run: {done}; {format_seconds(now - run.began)} so far{left}"]
+    rows = []
+    for trial in run.running:
+        seconds = format_seconds(now - trial.began)
+        rows.append([printable(trial.worker or "this machine"), printable(trial.what), trial.phase, seconds])
+    if rows:
+        from tabulate import tabulate  # noqa: PLC0415 (--help needs none of it)
+
+        table = tabulate(sorted(rows), headers=["worker", "trial", "phase", "for"], tablefmt="simple")
+        lines += ["", table]
+    return lines
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration in words: 42 s, 3 min, 1 h 20 min."""
+    rounded = max(0, round(seconds))
+    if rounded < 120:
+        return f"{rounded} s"
+    minutes = round(rounded / 60)
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+@click.command()
+@click.argument("results", type=FilePath())
+@names_option("--metrics", kind="metrics", required=True, help="Compute these metrics: r3,macro_f1,'mrr(depth=10)'.")
+@click.option("--again", is_flag=True, help="Compute them again for records that have them.")
+@plugin_options
+def rescore(results: Path, metrics: str, again: bool, session: Session, debug: bool) -> None:
+    """Compute metrics from saved ranks and store them in the records.
+
+    The true classes come from the dataset and the split. A dataset that has changed since the run is an error.
+    """
+    from harness.results.results import read_results  # noqa: PLC0415 (--help needs none of it)
+
+    opened = read_results([results], session)
+    names = ", ".join(metric.name for metric in opened.columns(metrics))
+    rescored = opened.rescore_folders(metrics, again=again)
+    click.echo(f"{names}: computed for {counted(rescored.changed, 'trial')}; {rescored.kept} had it already")
+    if rescored.failed:
+        print_note(f"skipped {counted(rescored.failed, 'failed trial')} without ranks.")
+    for line in rescored.trouble:
+        print_warning(line)

@@ -1,8 +1,7 @@
-"""Trials on many machines: a Dask cluster, whose every worker runs them through the local executor, limits and all.
+"""The cluster executor: runs trials on the workers of a Dask cluster, where the local executor enforces all limits.
 
-`executor` is the host's side, which acts on events: who is there (`lookout`, `roster`), what is heard of trials
-(`attempts`); `handing` decides who gets which. `working` is what runs on a worker, at its `stations`. What travels
-between the two is in `messages`; data and code go ahead of a trial, once, as `parcels`.
-
-dask.distributed is imported here only, and only when a cluster is asked for.
+The host is the machine on which the user starts a run. There, `connect` connects to the cluster, `executor` handles
+events in a loop, `queue` holds the jobs, `workers` is the registry of workers, and `send` calls functions on workers
+and sends them artifacts. On a worker, `worker` runs jobs, and `receive` stores artifacts. Both sides use `messages` and
+`artifacts`. Only this package imports dask.distributed, and only for runs on a cluster.
 """

@@ -1,6 +1,7 @@
-"""What the host and its workers say to each other. From the host come orders; back come frames of JSON and bytes.
+"""Messages between the host and workers: assignments to workers, and replies and descriptions from workers.
 
-Nothing that a worker sends is unpickled here: it is read as a trial's own answer is, with limits, and checked by type.
+The host does not unpickle data of workers, since that could run code. It reads frames of JSON and bytes, limits their
+size, and validates their types.
 """
 
 from __future__ import annotations
@@ -13,172 +14,240 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from harness.cluster.parcels import Parcel
-from harness.executors import frames
+from harness.cluster.artifacts import Artifact
+from harness.errors import HarnessError
+from harness.executors import wire
 from harness.executors.base import Job, JobEnd, JobStatus
-from harness.machine import Machine, read_machine
+from harness.system.machine import Machine, read_machine
 
-# -- from the host ---------------------------------------------------------------------------------------------------
+# -- from the host to a worker ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class WantedEnvironment:
-    """An environment that trials of a group run in: what it is asked to have, and the versions that the host has."""
+    """The environment of a group of jobs, which a worker builds if needed."""
 
     asked: tuple[str, ...]
+    """The requirements, for example "numpy>=2"."""
     packages: Mapping[str, str]
+    """By package, the version that is installed in the host's environment."""
 
 
 @dataclass(frozen=True)
-class Order:
-    """A trial for a worker, with all that it needs there."""
+class Assignment:
+    """A job for a worker, with the artifacts, code and settings that it needs there."""
 
     job: Job
     topic: str
-    """Under which it tells its phases."""
+    """The Dask topic to which the worker reports phases."""
     attempt: str = ""
-    parcels: tuple[Parcel, ...] = ()
-    """The data and the representation that it reads."""
-    code: tuple[Parcel, ...] = ()
-    """Folders to import from."""
+    """The key of the attempt, which the worker repeats in its reports."""
+    artifacts: tuple[Artifact, ...] = ()
+    """The dataset and the representation that the job reads."""
+    code: tuple[Artifact, ...] = ()
+    """Folders with code of the user, to import from."""
     preload: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """As in `harness.executors.base.Workplace`."""
     threads: int = 1
     environments: Mapping[str, WantedEnvironment] = field(default_factory=dict)
-    """By group."""
+    """By group of jobs, the environment to run in."""
+    allow_differences: bool = False
+    """True if the versions in the worker's environment may differ from the host's."""
+
+
+def pack_assignment(assignment: Assignment) -> bytes:
+    """Return an assignment as bytes. Pickle is safe in this direction: workers run the code of their host anyway."""
+    return pickle.dumps(assignment)
+
+
+def read_assignment(content: bytes) -> Assignment:
+    """Return the assignment that a host has packed with `pack_assignment`."""
+    assignment: Assignment = pickle.loads(content)
+    return assignment
+
+
+# -- requirements of a run -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CodeTarget:
+    """Code that affects results, for example a learner."""
+
+    load: str
+    """The code as "module:name"."""
+    distribution: str
+    """The installed distribution that contains the code."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """The requirements of a run for every worker.
+
+    Parameters
+    ----------
+    code : tuple of Artifact
+        Folders with code that is sent to workers.
+    environments : mapping
+        By group of jobs, the environment that they run in.
+    targets : mapping
+        By name, the code that must be equal on the host and on workers.
+    allow_differences : bool
+        True if workers may have other versions and other code than the host.
+    """
+
+    code: tuple[Artifact, ...] = ()
+    environments: Mapping[str, WantedEnvironment] = field(default_factory=dict)
+    targets: Mapping[str, CodeTarget] = field(default_factory=dict)
     allow_differences: bool = False
 
 
-def pack_order(order: Order) -> bytes:
-    """An order on its way: workers trust the host, whose code they run."""
-    return pickle.dumps(order)
+# -- from a worker to the host ---------------------------------------------------------------------------------------
 
-
-def read_order(content: bytes) -> Order:
-    order: Order = pickle.loads(content)
-    return order
-
-
-# -- from a worker ---------------------------------------------------------------------------------------------------
-
-AnswerKind = Literal["end", "lacking", "unable", "gone"]
-Words = Annotated[str, Field(max_length=100_000)]
-"""More than a local trial's output and messages have."""
+ReplyKind = Literal["end", "lacking", "unable", "gone"]
+Text = Annotated[str, Field(max_length=100_000)]
+"""Longer than the output and the message of any local trial."""
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-MOST_SLOTS = 10_000
+MAX_SLOTS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What came of an order.
+class Reply:
+    """A worker's reply to an assignment.
 
-    It ended; or some parcels are lacking; or this worker cannot run it, and says why; or it was given up because nobody
-    waits for it any more, or the worker is leaving.
+    The kind is one of these:
+
+    - "end": the job has ended;
+    - "lacking": the worker lacks artifacts, which are named in `lacking`;
+    - "unable": the worker cannot run jobs, for the reason in `message`;
+    - "gone": the scheduler has cancelled the task, or the worker is shutting down.
+
+    The other fields are those of `harness.executors.base.JobEnd` and `Site`.
     """
 
-    kind: AnswerKind
+    kind: ReplyKind
     status: JobStatus = "crash"
     answer: Any = None
-    message: Words = ""
-    phase: Words = ""
+    message: Text = ""
+    phase: Text = ""
     seconds: NotNegative = 0.0
-    output: Words = ""
+    output: Text = ""
     processes: Annotated[int, Field(ge=0)] = 0
-    started: Words = ""
+    started: Text = ""
     load: NotNegative | None = None
     packages: dict[str, str] = field(default_factory=dict)
-    """Versions in the environment that the trial had there, where it had one."""
+    """By package, the versions in the job's environment; empty if it has none."""
     lacking: tuple[str, ...] = ()
-    """Parcels, by name."""
-
-
-_ANSWER = TypeAdapter(Answer)
-MOST_ANSWER_BYTES = 2**25
-
-
-def pack_end(end: JobEnd, **more: Any) -> bytes:
-    """How a trial ended, as bytes."""
-    facts = asdict(replace(end, blob=None, site=None))
-    del facts["blob"], facts["site"]
-    content = frames.pack(frames.BLOB, end.blob) if end.blob is not None else b""
-    return content + frames.pack_json(frames.END, {"kind": "end", **facts, **more})
-
-
-def pack_answer(kind: AnswerKind, **facts: Any) -> bytes:
-    """Any other answer, as bytes."""
-    return frames.pack_json(frames.END, {"kind": kind, **facts})
-
-
-def read_answer(content: object, blob_bytes: int) -> tuple[Answer, bytes | None]:
-    """What a worker answered, and the bytes that go with it; ValueError says why it cannot be used."""
-    if not isinstance(content, bytes):
-        raise ValueError(f"expected bytes, got {type(content).__name__}")
-    most = {frames.BLOB: blob_bytes, frames.END: MOST_ANSWER_BYTES}
-    parts = dict(frames.FrameReader(most).feed(content))
-    if frames.END not in parts:
-        raise ValueError("it is cut short")
-    return _validated(_ANSWER, parts[frames.END]), parts.get(frames.BLOB)
-
-
-def end_of(answer: Answer, blob: bytes | None) -> JobEnd:
-    """How a trial ended, as the local executor would have told it."""
-    is_ok = answer.status == "ok"
-    return JobEnd(
-        status=answer.status,
-        answer=answer.answer if is_ok else None,
-        blob=blob if is_ok else None,
-        message=answer.message,
-        phase=answer.phase,
-        seconds=answer.seconds,
-        output=answer.output,
-        processes=answer.processes,
-    )
-
-
-# -- a worker of itself ----------------------------------------------------------------------------------------------
+    """Names of the missing artifacts."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hello:
-    """What a worker says of itself when it is asked."""
+class WorkerDescription:
+    """A worker's description of itself and its machine."""
 
     name: str
     host: str
-    """What tells its machine from another: alike for two workers of one machine, and no name of it."""
+    """An identifier of its machine, but not the host name. Workers on the same machine have the same one."""
     home: str
-    """What tells its data home from another: alike for two workers that share one."""
-    slots: Annotated[int, Field(ge=1, le=MOST_SLOTS)]
-    """Trials that it takes at once."""
+    """An identifier of its data home. Workers that share a data home have the same one."""
+    slots: Annotated[int, Field(ge=1, le=MAX_SLOTS)]
+    """The number of jobs that it runs at the same time."""
     versions: dict[str, str]
     facts: dict[str, Any]
-    """Of its machine."""
+    """The fields of `harness.system.machine.Machine`, by name."""
     lacking: tuple[str, ...] = ()
-    """Parcels of code that it has not got, by name."""
+    """The names of artifacts with code that it lacks."""
     code: dict[str, str] = field(default_factory=dict)
-    """Digests of the code that trials will run, by what it is called; where no code is lacking."""
+    """By name, the digests of the code that jobs run; empty if artifacts with code are lacking."""
+    problem: Text = ""
+    """The reason why it cannot run jobs. If there is one, only the name is valid among the other fields."""
 
     @property
     def machine(self) -> Machine:
+        """The worker's machine; one with the id "unknown" if the facts are invalid."""
         return read_machine(self.facts) or Machine("unknown")
 
 
-_HELLO = TypeAdapter(Hello)
+_REPLY, _DESCRIPTION = TypeAdapter(Reply), TypeAdapter(WorkerDescription)
+MAX_REPLY_BYTES = 2**25
 
 
-def pack_hello(hello: Hello) -> bytes:
-    return json.dumps(asdict(hello)).encode()
+def pack_end(end: JobEnd, **facts: Any) -> bytes:
+    """Return the reply for a job that has ended, as bytes; `facts` are further fields of `Reply`."""
+    fields = asdict(replace(end, blob=None, site=None))
+    del fields["blob"], fields["site"]
+    content = wire.pack(wire.BLOB, end.blob) if end.blob is not None else b""
+    return content + wire.pack_json(wire.END, {"kind": "end", **fields, **facts})
 
 
-def read_hello(content: object) -> Hello:
-    """What a worker said of itself; ValueError where that is nonsense."""
+def pack_reply(kind: ReplyKind, **facts: Any) -> bytes:
+    """Return a reply of another kind than "end" as bytes; `facts` are further fields of `Reply`."""
+    return wire.pack_json(wire.END, {"kind": kind, **facts})
+
+
+def read_reply(content: object, blob_bytes: int) -> tuple[Reply, bytes | None]:
+    """Return the reply of a worker, and the bytes that its job returned, if any.
+
+    Parameters
+    ----------
+    content : object
+        The data that the worker sent. It may have any type and content.
+    blob_bytes : int
+        The limit on the bytes that the job returns.
+
+    Raises
+    ------
+    ValueError
+        If the content is not a valid reply, or exceeds a limit.
+    """
     if not isinstance(content, bytes):
         raise ValueError(f"expected bytes, got {type(content).__name__}")
-    hello: Hello = _validated(_HELLO, content)
-    return hello
+    limits = {wire.BLOB: blob_bytes, wire.END: MAX_REPLY_BYTES}
+    parts = dict(wire.FrameReader(limits).feed(content))
+    if wire.END not in parts:
+        raise ValueError("it is cut short")
+    return _validate(_REPLY, parts[wire.END]), parts.get(wire.BLOB)
 
 
-def _validated(kind: TypeAdapter[Any], content: bytes) -> Any:
+def end_of(reply: Reply, blob: bytes | None) -> JobEnd:
+    """Return the end of a job from the reply of its worker, as the local executor would return it."""
+    is_ok = reply.status == "ok"
+    return JobEnd(
+        status=reply.status,
+        answer=reply.answer if is_ok else None,
+        blob=blob if is_ok else None,
+        message=reply.message,
+        phase=reply.phase,
+        seconds=reply.seconds,
+        output=reply.output,
+        processes=reply.processes,
+    )
+
+
+def pack_description(description: WorkerDescription) -> bytes:
+    """Return the description of a worker as bytes."""
+    return json.dumps(asdict(description)).encode()
+
+
+def read_description(content: object) -> WorkerDescription:
+    """Return the description that a worker has sent; raise ValueError if the content is not a valid one."""
+    if not isinstance(content, bytes):
+        raise ValueError(f"expected bytes, got {type(content).__name__}")
+    description: WorkerDescription = _validate(_DESCRIPTION, content)
+    return description
+
+
+def _validate(kind: TypeAdapter[Any], content: bytes) -> Any:
+    """Return JSON as an instance of a dataclass; ValueError names the first field that is invalid."""
     try:
         return kind.validate_json(content, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+class WorkerGone(HarnessError):
+    """Raised if a worker does not reply to a call, or cannot be reached."""
+
+
+class CallFailed(HarnessError):
+    """Raised if a function fails on a worker that can still be reached."""

@@ -1,1 +1,1 @@
-"""Data sets in the data home: fetched, taken in, parsed, kept as arrays, checked and cleared."""
+"""Datasets in the data home: download, import, parse, store as arrays, verify and remove them."""

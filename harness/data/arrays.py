@@ -1,7 +1,7 @@
-"""Parsed data sets, kept in the data home as memory-mapped arrays that every trial opens in milliseconds.
+"""The store of parsed datasets in the data home, as arrays that trials map into memory in milliseconds.
 
-A data set is parsed once, in a process of its own, and kept under a name made of everything that decides its content:
-plugin version, loader version, parameters, and the loader's own stamp of the raw files.
+A dataset is parsed once. The name of its folder has a digest of everything that determines the content: the versions of
+plugin and loader, the parameters, and the stamp of the raw files.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,56 +17,72 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from harness.catalog import Entry
-from harness.contract import Dataset, DatasetSpec, Taxonomy
-from harness.data.folders import work_folder
-from harness.errors import DataError
-from harness.home import data_home, missing_data, not_writable, parsed_root, raw_folder
-from harness.params import Params
+from harness.errors import DataError, MissingData
+from harness.files.atomic import publish_folder
+from harness.files.home import data_home, not_writable, parsed_root, raw_folder, work_folder
+from harness.host.catalog import Entry
+from harness.host.contract import Dataset, DatasetSpec, TableLayout, Taxonomy
+from harness.host.introspection import import_target
 from harness.sdk.texts import Texts
-from harness.signature import import_target
+from harness.syntax.expression import Params
 
-LAYOUT = 3
-"""Raised when the kept form changes, so that older folders are passed over."""
+LAYOUT = 5
+"""Version of the file layout. It is part of the digest, so folders of other versions are ignored."""
 HEADER = "header.json"
+ROWS, LABELS = "rows", "labels"
+"""Folders of a stored dataset. The process of a trial gets the path of the rows; labels are read outside of it."""
 _MATRIX = ("indptr", "indices", "data")
+_ROW_FACTS = ("rows", "features", "classes", "text_bytes", "taxonomy_depth", "node_names")
+"""Fields of the header that are stored again beside the rows, to open the rows without the labels."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a kept data set without opening its arrays."""
+    """Facts about a stored dataset, which can be read without opening its arrays."""
 
     folder: str
     fingerprint: str
     rows: int
     features: int | None
-    """None where the rows are texts: what they are counted by is for each trial to find out."""
+    """Number of features; None if the rows are texts, since each trial fits its own vocabulary."""
     classes: int
     nonzeros: int | None
     text_bytes: int | None
-    """None where the rows have no texts."""
+    """Size of all texts; None if the rows have no texts."""
     empty_rows: int
     negative: bool
+    """True if a value is below 0."""
     multilabel: bool
     largest_class: int
+    """Number of rows of the largest class."""
     taxonomy_depth: int | None
     splits: dict[str, tuple[int, int]]
+    """Number of training and test rows of each fixed split."""
     found: str
+    """One line on what the loader read."""
     counting: str = ""
-    """The representation that comes before one that takes counts."""
+    """Representation that turns the texts into counts, if the chosen representation takes counts."""
     groups: tuple[str, ...] = ()
-    """Columns by which rows can be kept together."""
+    """Columns for splits by group."""
     times: tuple[str, ...] = ()
-    """Columns by which rows can be parted into earlier and later ones."""
+    """Columns for splits by time."""
     revision: str = ""
-    """Which state of the data this is, in the words of whoever keeps it."""
+    """The version of the data at its source, such as a commit."""
+    table: TableLayout | None = None
+    """Columns and format of the table file that was read."""
 
 
 # -- names -----------------------------------------------------------------------------------------------------------
 
 
-def folder_of(entry: Entry[DatasetSpec], params: Params) -> Path:
-    """Where this data set with these parameters is kept."""
+def parsed_folder(entry: Entry[DatasetSpec], params: Params) -> Path:
+    """Return the folder where a dataset with these parameters is stored once it is parsed.
+
+    Raises
+    ------
+    MissingData
+        If the raw files are needed for the name of the folder, but are not in the data home.
+    """
     spec, origin = entry.spec, entry.origin
     content = _stamp_of(spec, params)
     decisive = [LAYOUT, spec.name, spec.version, origin.distribution, origin.version, content, sorted(params.items())]
@@ -76,14 +91,14 @@ def folder_of(entry: Entry[DatasetSpec], params: Params) -> Path:
 
 
 def call_stamp(target: str, params: Params) -> Any:
-    """What a stamp says; it gets the loader's parameters, with their defaults, if it takes any."""
+    """Call a stamp function, with the parameters of the loader if it takes any, and return its result."""
     stamp = import_target(target)
     takes_parameters = bool(inspect.signature(stamp).parameters)
     return stamp(**params) if takes_parameters else stamp()
 
 
 def _stamp_of(spec: DatasetSpec, params: Params) -> str:
-    """What the loader says of its raw content, which may depend on the parameters."""
+    """Return the stamp of the raw content; empty if the dataset has none."""
     if spec.stamp is None:
         return ""
     try:
@@ -96,50 +111,65 @@ def _stamp_of(spec: DatasetSpec, params: Params) -> str:
 
 
 def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
-    """What was found where the data set's own description says something else."""
-    told = []
+    """Return a sentence for each expected fact that the header of a dataset does not meet.
+
+    Parameters
+    ----------
+    facts : the expected counts, as in `DatasetSpec.facts`.
+    header : the header with the actual counts.
+    """
+    differing = []
     for name, fact in facts.items():
         found = getattr(header, name)
         if found != fact:
             shown = "None" if found is None else f"{found:,}"
-            told.append(f"{name} {fact:,} expected, {shown} found")
-    return tuple(told)
+            differing.append(f"{name} {fact:,} expected, {shown} found")
+    return tuple(differing)
 
 
 # -- keeping ---------------------------------------------------------------------------------------------------------
 
 
 def keep(data: Dataset, folder: Path) -> None:
-    """Write all arrays into a folder beside this one, which then takes this one's place in one step."""
+    """Store a dataset in a folder.
+
+    It is written to a temporary folder, which is then renamed: other processes never see a partial dataset.
+    """
     header = asdict(header_of(data, fingerprint_of(data)))
     del header["folder"]
     header |= {"class_names": data.class_names, "node_names": _node_names(data)}
     with work_folder(folder.parent, folder.name) as work:
         form = work / folder.name
         try:
-            form.mkdir()
-            for name, array in _arrays(data).items():
-                np.save(form / f"{name}.npy", array)
+            for name in (ROWS, LABELS):
+                (form / name).mkdir(parents=True)
+            for name, array in _row_arrays(data).items():
+                np.save(form / ROWS / f"{name}.npy", array)
+            for name, array in _label_arrays(data).items():
+                np.save(form / LABELS / f"{name}.npy", array)
+            (form / ROWS / HEADER).write_text(json.dumps({name: header[name] for name in _ROW_FACTS}))
             (form / HEADER).write_text(json.dumps(header))
-            for file in form.iterdir():
-                file.chmod(0o444)  # nobody has a reason to change what is kept
         except OSError as error:
             raise not_writable(error) from error
         move_form(form, folder)
 
 
 def move_form(made: Path, folder: Path) -> None:
-    """Move a parsed form to where it is looked for; one that is there already has the same content."""
+    """Rename the folder of a stored dataset to its final name.
+
+    If another process has stored the dataset meanwhile, its folder stays: it has the same content.
+    """
     try:
-        os.rename(made, folder)
+        is_moved = publish_folder(made, folder, read_only=True)
     except OSError as error:
-        if not (folder / HEADER).exists():
-            raise DataError(f"{folder} is in the way ({error}): remove it") from error
+        raise not_writable(error) from error
+    if not is_moved and not (folder / HEADER).exists():
+        raise DataError(f"{folder} is in the way: remove it")
 
 
 def fingerprint_of(data: Dataset) -> str:
-    """SHA-256 of all that a trial can see of the data."""
-    arrays = _arrays(data)
+    """Return the SHA-256 of everything in a dataset that can influence a result: arrays, class names and node names."""
+    arrays = _row_arrays(data) | _label_arrays(data)
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(f"{name}{arrays[name].dtype}{arrays[name].shape}".encode())
@@ -147,7 +177,7 @@ def fingerprint_of(data: Dataset) -> str:
     width = None if data.X is None else data.X.shape[1]
     digest.update(json.dumps([width, data.class_names, _node_names(data), data.counting]).encode())
     columns = [*data.groups, *data.times]
-    if columns:  # data sets without any keep the fingerprint that they had before there were columns
+    if columns:  # so that datasets without columns keep the fingerprint of releases that had no columns
         digest.update(json.dumps(columns).encode())
     return digest.hexdigest()
 
@@ -156,16 +186,16 @@ def _node_names(data: Dataset) -> tuple[str, ...]:
     return data.taxonomy.node_names if data.taxonomy else ()
 
 
-def _arrays(data: Dataset) -> dict[str, Any]:
-    """All arrays by the names of their files."""
+def _label_arrays(data: Dataset) -> dict[str, Any]:
+    return _pieces("y", data.y) if issparse(data.y) else {"y": data.y}
+
+
+def _row_arrays(data: Dataset) -> dict[str, Any]:
+    """Return all arrays except for the labels, by file name."""
     arrays = {} if data.X is None else _pieces("X", data.X)
     if data.texts is not None:
         texts = Texts.of(data.texts)
         arrays |= {"texts_content": texts.content, "texts_bounds": texts.bounds}
-    if issparse(data.y):
-        arrays |= _pieces("y", data.y)
-    else:
-        arrays["y"] = data.y
     if data.taxonomy is not None:
         arrays |= {"parent": data.taxonomy.parent, "class_node": data.taxonomy.class_node}
     for name, (train, test) in data.splits.items():
@@ -181,7 +211,7 @@ def _pieces(name: str, matrix: csr_array) -> dict[str, Any]:
 
 
 def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
-    """What a header says of this data."""
+    """Return the header of a dataset, with counts taken from its arrays."""
     labels = data.y.indices if issparse(data.y) else data.y
     X, texts = data.X, None if data.texts is None else Texts.of(data.texts)
     ends = texts.bounds if texts is not None else X.indptr  # type: ignore[union-attr]  # one of the two is there
@@ -204,6 +234,7 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
         groups=tuple(data.groups),
         times=tuple(data.times),
         revision=data.revision,
+        table=data.table,
     )
 
 
@@ -211,56 +242,129 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
 
 
 def read_header(folder: Path) -> Header | None:
-    """The header of a kept data set, or None when it is not kept."""
+    """Return the header of a stored dataset; None if the folder does not exist or has an older layout.
+
+    Raises
+    ------
+    DataError
+        If the header is damaged.
+    """
+    if (folder / HEADER).is_file() and not (folder / ROWS).is_dir():
+        return None
     try:
         content = json.loads((folder / HEADER).read_text())
         content["splits"] = {name: tuple(sizes) for name, sizes in content["splits"].items()}
         content |= {kind: tuple(content.get(kind, ())) for kind in ("groups", "times")}
+        content["table"] = _table_layout(content)
         del content["class_names"], content["node_names"]
         return Header(folder=str(folder), **content)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise DataError(f"{folder} is damaged ({reason}): remove it, and the data set is parsed again") from error
+        raise DataError(f"{folder} is damaged ({reason}): remove it, and the dataset is parsed again") from error
+
+
+def _table_layout(content: Mapping[str, Any]) -> TableLayout | None:
+    plain = content.get("table")
+    return None if plain is None else TableLayout.from_plain(plain)
 
 
 def is_whole(header: Header) -> bool:
-    """Whether what is kept is what was parsed: its content is read and compared with its fingerprint."""
+    """Return whether the stored arrays still have the fingerprint of the header."""
     try:
         return fingerprint_of(open_dataset(Path(header.folder))) == header.fingerprint
-    except Exception:  # arrays that are cut short, of other types, or gone
+    except Exception:  # truncated, changed or missing arrays can raise any error
         return False
 
 
-def open_dataset(folder: Path) -> Dataset:
-    """A kept data set, its arrays mapped into memory read-only."""
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a stored dataset without its labels."""
+
+    X: csr_array | None
+    texts: Texts | None
+    n_classes: int
+    taxonomy: Taxonomy | None
+
+
+def rows_folder(folder: str | Path) -> Path:
+    """Return the folder with the rows of a stored dataset."""
+    return Path(folder) / ROWS
+
+
+def open_rows(folder: Path) -> Rows:
+    """Return the rows of a stored dataset, mapped into memory read-only, from the path that `rows_folder` returns."""
     header = json.loads((folder / HEADER).read_text())
-
-    def array(name: str) -> Any:
-        return np.load(folder / f"{name}.npy", mmap_mode="r")
-
-    def matrix(name: str, columns: int) -> csr_array:
-        indptr, indices, data = (array(f"{name}_{piece}") for piece in _MATRIX)
-        return csr_array((data, indices, indptr), shape=(header["rows"], columns), copy=False)
-
     taxonomy = None
     if header["taxonomy_depth"] is not None:
-        taxonomy = Taxonomy(array("parent"), array("class_node"), tuple(header["node_names"]))
-    X = None if header["features"] is None else matrix("X", header["features"])
+        taxonomy = Taxonomy(_array(folder, "parent"), _array(folder, "class_node"), tuple(header["node_names"]))
+    X = None if header["features"] is None else _matrix(folder, "X", header["rows"], header["features"])
     texts = None
     if header["text_bytes"] is not None:
-        texts = Texts(array("texts_content"), array("texts_bounds"))
+        texts = Texts(_array(folder, "texts_content"), _array(folder, "texts_bounds"))
+    return Rows(X, texts, header["classes"], taxonomy)
+
+
+def open_dataset(folder: Path) -> Dataset:
+    """Return a stored dataset, with its arrays mapped into memory read-only."""
+    header = json.loads((folder / HEADER).read_text())
+    place, rows = folder / ROWS, open_rows(folder / ROWS)
+    labels = folder / LABELS
+    y = _matrix(labels, "y", header["rows"], header["classes"]) if header["multilabel"] else _array(labels, "y")
     return Dataset(
-        X=X,
-        y=matrix("y", header["classes"]) if header["multilabel"] else array("y"),
+        X=rows.X,
+        y=y,
         class_names=tuple(header["class_names"]),
-        taxonomy=taxonomy,
-        splits={name: (array(f"train_{name}"), array(f"test_{name}")) for name in header["splits"]},
+        taxonomy=rows.taxonomy,
+        splits={name: (_array(place, f"train_{name}"), _array(place, f"test_{name}")) for name in header["splits"]},
         found=header["found"],
-        texts=texts,
+        texts=rows.texts,
         counting=header["counting"],
-        groups={name: array(f"group_{number}") for number, name in enumerate(header.get("groups", ()))},
-        times={name: array(f"time_{number}") for number, name in enumerate(header.get("times", ()))},
+        groups={name: _array(place, f"group_{number}") for number, name in enumerate(header.get("groups", ()))},
+        times={name: _array(place, f"time_{number}") for number, name in enumerate(header.get("times", ()))},
         revision=header.get("revision", ""),
+        table=_table_layout(header),
     )
+
+
+def _array(folder: Path, name: str) -> Any:
+    return np.load(folder / f"{name}.npy", mmap_mode="r")
+
+
+def _matrix(folder: Path, name: str, rows: int, columns: int) -> csr_array:
+    indptr, indices, data = (_array(folder, f"{name}_{piece}") for piece in _MATRIX)
+    return csr_array((data, indices, indptr), shape=(rows, columns), copy=False)
+
+
+def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
+    """Return the error for a dataset whose files are missing, with their addresses and the command to get them.
+
+    Parameters
+    ----------
+    spec : the dataset.
+    trouble : the reason, which begins the message.
+    """
+    addresses = []
+    for file in spec.files:
+        for url in file.urls:
+            addresses.append(f"  {file.name} from {url}")
+        if not file.urls:
+            addresses.append(f"  {file.name}")
+    command = f"harness data import {spec.name} FILE..."
+    next_step = f"`{command}` takes files that you have"
+    if can_be_fetched(spec):
+        command = f"harness data fetch {spec.name}"
+        next_step = f"`{command}` downloads them, {next_step}"
+    return MissingData(
+        f"{trouble}: it is made from {spec.obtain or 'these files:'}",
+        culprit=f"dataset {spec.name!r}",
+        next_step=next_step,
+        command=command,
+        addresses="\n".join(addresses),
+    )
+
+
+def can_be_fetched(spec: DatasetSpec) -> bool:
+    """Return whether a dataset has files, and each file has a download address."""
+    return bool(spec.files) and all(file.urls for file in spec.files)

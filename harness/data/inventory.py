@@ -1,4 +1,4 @@
-"""What lies in the data home: the state of each data set, whether it is still what it was, and what may be cleared."""
+"""Inventory of the data home: the state and size of each dataset, verification of its files, and their removal."""
 
 from __future__ import annotations
 
@@ -8,64 +8,73 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness import home
-from harness.catalog import Entry
-from harness.contract import DatasetSpec
 from harness.data.arrays import (
     HEADER,
     Header,
+    can_be_fetched,
     differences,
     fingerprint_of,
-    folder_of,
     header_of,
     open_dataset,
+    parsed_folder,
     read_header,
+    rows_folder,
 )
-from harness.data.downloading import hash_file
-from harness.data.folders import is_anybody_at_work, remove, size_of
 from harness.errors import DataError
-from harness.signature import parameters_of
+from harness.files import home
+from harness.files.atomic import hash_file, size_of
+from harness.files.home import is_home_in_use, remove
+from harness.host.catalog import Entry
+from harness.host.contract import DatasetSpec
+from harness.host.introspection import parameters_of
 
 State = Literal["built in", "parsed", "raw there", "to fetch", "to import", "your file", "your choice"]
+"""State of a dataset in the data home.
+
+- "built in": it needs no files. "raw there": its files are present, but not parsed. "parsed": it is ready.
+- "to fetch": `harness data fetch` downloads its files. "to import": the user has to provide them.
+- "your file": it reads a file of the user. "your choice": it takes an address or another dataset.
+"""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, and what is wrong with it; nothing when `trouble` is empty."""
+    """The result of verifying a path."""
 
     path: Path
     trouble: str = ""
+    """The problem; empty if there is none."""
 
 
 def state_of(spec: DatasetSpec) -> State:
-    """How far a data set is from being run on."""
-    if spec.wraps or any(opened.endswith(":") for opened in spec.opens):  # an address is as good as a name
+    """Return the state of a dataset, which includes what is missing before it can be used."""
+    if spec.wraps or any(opened.endswith(":") for opened in spec.opens):  # an address works like a name
         return "your choice"
     if spec.opens:
         return "your file"
     is_brought = bool(spec.files or spec.obtain)
-    if is_brought and not home.raw_folder(spec.name).exists():  # then a parsed form is of no use
-        return "to fetch" if home.can_be_fetched(spec) else "to import"
+    if is_brought and not home.raw_folder(spec.name).exists():  # parsed forms cannot be used without the raw files
+        return "to fetch" if can_be_fetched(spec) else "to import"
     if kept_forms(spec.name):
         return "parsed"
     return "raw there" if home.raw_folder(spec.name).exists() else "built in"
 
 
 def kept_forms(dataset: str) -> list[Path]:
-    """The folders with parsed forms of a data set."""
-    return [path for path in _owned_in(home.parsed_root(), [dataset]) if (path / HEADER).is_file()]
+    """Return the folders with the parsed forms of a dataset, one for each set of parameters and version."""
+    return [path for path in _owned_in(home.parsed_root(), [dataset]) if (rows_folder(path) / HEADER).is_file()]
 
 
 def default_form(entry: Entry[DatasetSpec]) -> Header | None:
-    """What was found with the default parameters; None where it is not parsed, or lacks its raw files."""
+    """Return the header of a dataset with its default parameters; None if it is not parsed or lacks raw files."""
     try:
-        return read_header(folder_of(entry, parameters_of(entry.spec)))
+        return read_header(parsed_folder(entry, parameters_of(entry.spec)))
     except DataError:
         return None
 
 
 def bytes_of(dataset: str) -> int:
-    """What a data set takes in the data home."""
+    """Return the size in bytes of all files of a dataset in the data home."""
     return sum(map(size_of, belongings([dataset])))
 
 
@@ -73,13 +82,21 @@ def bytes_of(dataset: str) -> int:
 
 
 def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
-    """Raw files against the manifest, parsed forms against their fingerprints, the facts against what was found."""
+    """Verify the checksum of each raw file, the fingerprint of each parsed form, and the facts of a dataset.
+
+    Differences from the facts that the user accepted at the import are not reported.
+
+    Yields
+    ------
+    Finding
+        The result for each path.
+    """
     yield from verify_raw(entry.spec.name)
     forms = kept_forms(entry.spec.name)
     yield from map(verify_form, forms)
-    header = default_form(entry) if forms else None  # which one it is, is asked of the plugin only where there are any
+    header = default_form(entry) if forms else None  # without forms, do not run the plugin's code
     if header is not None:
-        manifest = home.read_manifest(home.raw_folder(entry.spec.name))
+        manifest = home.read_raw_manifest(home.raw_folder(entry.spec.name))
         wrong = differences(entry.spec.facts, header)
         if manifest is not None:
             wrong = tuple(text for text in wrong if text not in manifest.differences)
@@ -88,12 +105,12 @@ def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
 
 
 def verify_raw(dataset: str) -> Iterator[Finding]:
-    """The raw files of a data set, each hashed."""
+    """Compare the raw files of a dataset with its manifest, and yield the result for each file."""
     folder = home.raw_folder(dataset)
     if not folder.exists():
         return
     try:
-        manifest = home.read_manifest(folder)
+        manifest = home.read_raw_manifest(folder)
     except DataError as error:
         yield Finding(folder / home.MANIFEST, str(error))
         return
@@ -111,31 +128,33 @@ def _trouble_with(path: Path, n_bytes: int, sha256: str) -> str:
     if not path.is_file():
         return "is missing"
     if path.stat().st_size != n_bytes:
-        return f"has {path.stat().st_size:,} bytes, the manifest says {n_bytes:,}"
+        return f"has {path.stat().st_size:,} bytes, expected {n_bytes:,} by the manifest"
     found = hash_file(path)
     if found != sha256:
-        return f"has changed: SHA-256 {found}, the manifest says {sha256}"
+        return f"has changed: SHA-256 {found}, expected {sha256} by the manifest"
     return ""
 
 
-def _unknown_files(folder: Path, manifest: home.Manifest) -> Iterator[Finding]:
+def _unknown_files(folder: Path, manifest: home.RawManifest) -> Iterator[Finding]:
     known = {home.MANIFEST, *(file.file for file in manifest.files)}
     for path in sorted(folder.rglob("*")):
         if not path.is_dir() and path.relative_to(folder).as_posix() not in known:
-            yield Finding(path, "is not in the manifest: nobody vouches for it")
+            yield Finding(path, "is not in the manifest")
 
 
 def verify_form(folder: Path) -> Finding:
-    """The arrays of a parsed form against the fingerprint and the counts in its header."""
+    """Compare the arrays of a parsed form with the fingerprint and the counts in its header."""
     try:
         header = read_header(folder)
         data = open_dataset(folder)
         found = fingerprint_of(data)
         if header is None or found != header.fingerprint:
-            return Finding(folder, f"has changed: fingerprint {found}, its header says {header and header.fingerprint}")
+            return Finding(
+                folder, f"has changed: fingerprint {found}, expected {header and header.fingerprint} by its header"
+            )
         if header_of(data, found, str(folder)) != header:
             return Finding(folder, "has changed: the counts in its header are not those of its arrays")
-    except Exception as error:  # whatever a damaged array brings about
+    except Exception as error:  # damaged arrays can raise any error
         return Finding(folder, f"is damaged ({type(error).__name__}: {error})")
     return Finding(folder)
 
@@ -144,7 +163,12 @@ def verify_form(folder: Path) -> Finding:
 
 
 def names_at_hand(known: Iterable[str]) -> list[str]:
-    """The data sets that have anything in the data home: known ones, and others that left their mark there."""
+    """Return the names of datasets with files in the data home, including datasets whose plugin is not installed.
+
+    Parameters
+    ----------
+    known : names of the registered datasets.
+    """
     names = set(known)
     for mark in [*home.raw_root().glob(f"[!.]*/{home.MANIFEST}"), *home.parsed_root().glob(f"[!.]*/{HEADER}")]:
         names.add(home.owner_of(mark.parent) or "")
@@ -152,7 +176,14 @@ def names_at_hand(known: Iterable[str]) -> list[str]:
 
 
 def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True) -> list[Path]:
-    """What belongs to these data sets in the data home, but for what another process may be making of them."""
+    """Return the paths of these datasets in the data home, except for those that another process may be writing.
+
+    Parameters
+    ----------
+    datasets : names of datasets.
+    raw : True to include raw files and downloads.
+    parsed : True to include parsed and represented forms.
+    """
     names = list(datasets)
     found = []
     if parsed:
@@ -161,27 +192,28 @@ def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True
     if raw:
         found += _owned_in(home.raw_root(), names)
         found += _owned_in(home.downloads_root(), names)
-    if is_anybody_at_work():
+    if is_home_in_use():
         found = [path for path in found if not path.name.startswith(".")]
     return found
 
 
 def sweep(dataset: str) -> None:
-    """Remove what killed imports and parses of a data set left, and raw files that others took the place of.
+    """Remove leftovers of killed imports and parses of a dataset, and raw files that have been replaced.
 
-    Not while another process is at work, which may be about to use them: what is listed before that is known was left,
-    and what is current after it stays so.
+    Nothing is removed while another process uses the data home. The order of the steps matters. First all paths are
+    listed, so that those of a process that starts later are not among them. Then other processes are looked for, and
+    the paths in use are listed last.
     """
     found = belongings([dataset])
-    if is_anybody_at_work():
+    if is_home_in_use():
         return
     in_use = {home.raw_folder(dataset), home.current_file(dataset), home.download_folder(dataset), *kept_forms(dataset)}
     for path in found:
         if path not in in_use:
-            with contextlib.suppress(OSError):  # then it waits for the next import
+            with contextlib.suppress(OSError):  # the next import tries again
                 remove(path)
 
 
 def _owned_in(place: Path, datasets: Collection[str]) -> list[Path]:
-    """What belongs to these data sets in a folder, hidden things first."""
+    """Return the paths of these datasets in a folder, hidden ones first."""
     return [path for path in sorted(place.glob("*")) if home.owner_of(path) in datasets]

@@ -1,4 +1,4 @@
-"""What is to be known of data before learners are compared on it: sizes of classes, repeated texts, lengths."""
+"""Profile of a dataset for `harness data info`: class sizes, repeated texts, and lengths of rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.sparse import issparse
 
-from harness.contract import Dataset, Labels
+from harness.host.contract import Dataset, Labels
 from harness.sdk.texts import Texts
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 FEW = 5
-"""A class with fewer rows than this, and more than one, is near-empty."""
+"""A class with at least 2 rows but fewer than this is near-empty."""
 SHARES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-"""The quantiles of lengths that are told."""
+"""Quantiles of the lengths in a profile."""
 BLANKS = tuple(b" \t\n\r\x0b\x0c")
 
 
 @dataclass(frozen=True)
 class ClassSize:
-    """A class and how many rows have it."""
+    """A class and its number of rows."""
 
     name: str
     rows: int
@@ -33,44 +33,43 @@ class ClassSize:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Texts that stand in more than one row."""
+    """Texts that occur in more than one row."""
 
     rows: int
-    """Rows whose text an earlier row has."""
+    """Rows with the same text as an earlier row."""
     conflicting: int
-    """Rows whose text another row has with other labels."""
+    """Rows with the same text as another row, but other labels."""
     highest_r1: float
-    """The share of rows that can be right at once where equal texts get equal answers: no learner exceeds it on
-    these rows."""
+    """Highest possible R1 on these rows: equal texts get equal predictions, so conflicting rows cannot all be right."""
 
 
 @dataclass(frozen=True)
 class DataProfile:
-    """What `harness data info` tells of the content of a data set."""
+    """Facts about the rows and classes of a dataset."""
 
     rows: int
     classes: int
     singletons: int
-    """Classes of one row, which can be learnt or tested, not both."""
+    """Number of classes with one row, which can be used for training or for testing, but not for both."""
     near_empty: int
-    """Classes of two rows and more, but fewer than `FEW`."""
+    """Number of classes with at least 2 rows but fewer than `FEW`."""
     smallest: ClassSize
     largest: ClassSize
     unlabelled: int
-    """Rows without a label, where rows may have several."""
+    """Number of rows without a label, in multi-label data."""
     empty: int
-    """Rows whose text is empty or blank; of numbers, rows without any."""
+    """Number of rows with an empty or blank text; for rows of numbers, rows without a value."""
     length_unit: Literal["characters", "features"]
     lengths: tuple[tuple[float, float], ...]
-    """Share and quantile: this share of rows is at most so long."""
+    """Pairs (share, length): this share of the rows has at most this length."""
     repeats: Repeats | None
-    """None where the rows are no texts."""
+    """Facts about repeated texts; None if the rows are numbers."""
     taxonomy_nodes: int | None
     taxonomy_depth: int | None
 
 
 def profile_of(data: Dataset) -> DataProfile:
-    """Count all of it, in one go over labels and texts."""
+    """Return the profile of a dataset."""
     sizes = class_sizes(data)
     texts = None if data.texts is None else Texts.of(data.texts)
     lengths = _features_a_row(data) if texts is None else _characters(texts)
@@ -95,36 +94,36 @@ def profile_of(data: Dataset) -> DataProfile:
 
 
 def class_sizes(data: Dataset) -> Numbers:
-    """How many rows each class has."""
+    """Return the number of rows of each class."""
     labels = data.y.indices if issparse(data.y) else data.y
     return np.bincount(labels, minlength=len(data.class_names))
 
 
 def _characters(texts: Texts) -> Numbers:
-    """The length of each text: in UTF-8 every byte begins a character but those that go on with one."""
+    """Return the number of characters of each text: its bytes without the continuation bytes of UTF-8."""
     begins = (np.asarray(texts.content) & 0xC0) != 0x80
     return _counts_between(begins, texts.bounds)
 
 
 def _blank(texts: Texts) -> NDArray[np.bool_]:
-    """Which texts hold nothing but space."""
+    """Return a mask of the texts that are empty or blank."""
     is_ink = ~np.isin(texts.content, BLANKS)
     return np.asarray(_counts_between(is_ink, texts.bounds) == 0)
 
 
 def _counts_between(marked: NDArray[np.bool_], bounds: Numbers) -> Numbers:
-    """How many are marked between each bound and the next."""
+    """Return the number of marked positions between each two consecutive bounds."""
     so_far = np.concatenate([[0], np.cumsum(marked)])
     return np.diff(so_far[bounds])
 
 
 def _features_a_row(data: Dataset) -> Numbers:
-    assert data.X is not None  # a data set has texts or numbers
+    assert data.X is not None  # a dataset has texts or numbers
     return np.asarray(np.diff(data.X.indptr))
 
 
 def _repeats(text: Numbers, y: Labels) -> Repeats:
-    """What equal texts do, given a number for each row that equal texts share."""
+    """Return facts about repeated texts. `text` has a number for each row, equal for equal texts."""
     n_texts = int(text.max()) + 1
     ways = _distinct_pairs(text, _label_sets(y))
     has_conflict = np.bincount(ways[:, 0], minlength=n_texts) > 1
@@ -136,7 +135,7 @@ def _repeats(text: Numbers, y: Labels) -> Repeats:
 
 
 def _label_sets(y: Labels) -> Numbers:
-    """A number for each row; rows share it where all their labels are the same."""
+    """Return a number for each row, equal for equal sets of labels."""
     if not issparse(y):
         return np.asarray(y)
     numbers: dict[bytes, int] = {}
@@ -147,7 +146,7 @@ def _label_sets(y: Labels) -> Numbers:
 
 
 def _most_right(text: Numbers, y: Labels, n_texts: int) -> int:
-    """How many rows are right where each text gets the class that most of its rows have."""
+    """Return the number of correct rows if each text gets the most frequent class of its rows."""
     row, label = y.nonzero() if issparse(y) else (np.arange(len(text)), y)
     pairs, counts = np.unique(np.stack([text[row], label], axis=1), axis=0, return_counts=True)
     best = np.zeros(n_texts, dtype=np.int64)

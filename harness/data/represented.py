@@ -1,7 +1,8 @@
-"""Both parts of a split as represented, kept in the data home: computed once, mapped by the trial of every learner.
+"""Cache of splits after representation, so that a representation is computed once for the trials of all learners.
 
-A folder is named by the data set and by all that decides its content. What is mapped is copied where it is written to,
-so that no learner can change what the next one sees. When all of it takes too much, what was used longest ago goes.
+The cache is in the data home. The name of a folder has the dataset and a digest of everything that determines its
+content. Trials map the arrays into memory copy-on-write, so a learner that writes to them changes only its own copy. If
+the cache exceeds its size limit, the least recently used folders are removed.
 """
 
 from __future__ import annotations
@@ -19,22 +20,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.data.folders import remove, work_folder
-from harness.home import not_writable, represented_root
+from harness.files.atomic import publish_folder
+from harness.files.home import not_writable, remove, represented_root, work_folder
 
 LIMIT_VARIABLE = "HARNESS_REPRESENTED_BYTES"
 DEFAULT_LIMIT = 5 * 10**9
 LARGE_VARIABLE = "HARNESS_LARGE_BYTES"
 LARGE_BYTES = 10**9
-"""Beyond this, values and their columns together, a representation is made block by block where it can be."""
+"""Size of a matrix in bytes above which a representation is computed block by block if possible."""
 HEAD_BYTES = 128
+"""Size of the header of a .npy file that is written block by block."""
 HEADER = "header.json"
 _PARTS, _PIECES = ("train", "test"), ("indptr", "indices", "data")
 
 
 @dataclass(frozen=True)
 class Represented:
-    """Both parts of a trial as its learner sees them, and what it took to make them."""
+    """Training and test rows of a trial after representation, and the wall and CPU time to compute them."""
 
     train: Any
     test: Any
@@ -43,14 +45,22 @@ class Represented:
 
 
 class Spent(Protocol):
-    """A clock that was running while something was made."""
+    """Wall and CPU time of a computation."""
 
     wall: float
     cpu: float
 
 
 def keep_represented(parts: Represented, folder: Path) -> None:
-    """Write both parts into a folder beside this one, which then takes this one's place in one step."""
+    """Store the training and test rows in a folder of the cache.
+
+    They are written to a temporary folder, which is then renamed: other processes never see a partial folder.
+
+    Raises
+    ------
+    DataError
+        If the data home cannot be written.
+    """
     header = {"seconds": parts.seconds, "cpu_seconds": parts.cpu_seconds, "checksum": _checksum(parts)}
     with work_folder(folder.parent, folder.name) as work:
         made = work / folder.name
@@ -60,18 +70,19 @@ def keep_represented(parts: Represented, folder: Path) -> None:
                 np.save(made / f"{name}.npy", array)
             header |= {name: getattr(parts, name).shape for name in _PARTS}
             (made / HEADER).write_text(json.dumps(header))
-            for file in made.iterdir():
-                file.chmod(0o444)
+            publish_folder(made, folder, read_only=True)  # another run may have published the same before
         except OSError as error:
             raise not_writable(error) from error
-        with suppress(OSError):  # another run was faster, and made the same
-            os.rename(made, folder)
 
 
 def keep_blocks(blocks: Mapping[str, Iterable[csr_array]], clock: Spent, folder: Path) -> None:
-    """The same for parts that come block by block, so that no more than a block is ever in memory.
+    """Store the training and test rows block by block, with one block in memory at a time.
 
-    `blocks` has the training part first: what it takes to make a block is on the clock, and read when all are written.
+    Parameters
+    ----------
+    blocks : blocks of the parts "train" and "test", in this order; each is computed when it is iterated.
+    clock : time spent on computing blocks; read after the last one.
+    folder : folder of the cache.
     """
     with work_folder(folder.parent, folder.name) as work:
         made = work / folder.name
@@ -87,16 +98,13 @@ def keep_blocks(blocks: Mapping[str, Iterable[csr_array]], clock: Spent, folder:
                 **shapes,
             }
             (made / HEADER).write_text(json.dumps(header))
-            for file in made.iterdir():
-                file.chmod(0o444)
+            publish_folder(made, folder, read_only=True)  # another run may have published the same before
         except OSError as error:
             raise not_writable(error) from error
-        with suppress(OSError):  # another run was faster, and made the same
-            os.rename(made, folder)
 
 
 def _write_blocks(folder: Path, part: str, blocks: Iterable[csr_array]) -> tuple[int, int]:
-    """Write the arrays of a part, and give its shape."""
+    """Write the arrays of a part and return its shape."""
     ends = [np.zeros(1, np.int64)]
     width = 0
     names = [folder / f"{part}_{piece}.npy" for piece in ("indices", "data")]
@@ -114,7 +122,10 @@ def _write_blocks(folder: Path, part: str, blocks: Iterable[csr_array]) -> tuple
 
 @contextmanager
 def _growing(path: Path, kind: type[np.generic]) -> Iterator[Callable[[NDArray[Any]], None]]:
-    """A .npy file that values are added to: its head, which tells their number, is written last into a gap."""
+    """Open a .npy file and yield a function that appends values to it.
+
+    The header contains the number of values, so it is written last, into the space reserved at the start.
+    """
     count = 0
     with path.open("wb") as file:
         file.write(bytes(HEAD_BYTES))
@@ -133,13 +144,16 @@ def _growing(path: Path, kind: type[np.generic]) -> Iterator[Callable[[NDArray[A
 
 
 def is_large(nonzeros: int | None) -> bool:
-    """Whether rows with so many values are better not held in memory at once."""
+    """Return whether a matrix with this number of values is too large to hold in memory at once; False for None."""
     limit = int(os.environ.get(LARGE_VARIABLE) or LARGE_BYTES)
     return nonzeros is not None and 8 * nonzeros > limit
 
 
 def open_represented(folder: Path) -> Represented | None:
-    """What is kept in a folder, mapped; None where it is not there, or is not what was kept."""
+    """Return the memory-mapped rows of a cached folder; None if files are missing or the checksum is wrong.
+
+    This also marks the folder as recently used.
+    """
     try:
         header = json.loads((folder / HEADER).read_text())
         train, test = (_matrix(folder, part, tuple(header[part])) for part in _PARTS)
@@ -155,9 +169,14 @@ def open_represented(folder: Path) -> Represented | None:
 
 
 def make_room(limit: int | None = None, spare: Path | None = None) -> None:
-    """Remove what was used longest ago until the rest is within the limit; one folder may be spared, however large.
+    """Remove the least recently used folders until the cache is within its limit.
 
-    Trials that map what is removed keep what they have.
+    Trials that have mapped a removed folder keep their data.
+
+    Parameters
+    ----------
+    limit : size in bytes; None for that of HARNESS_REPRESENTED_BYTES, or the default of 5 GB.
+    spare : folder that is never removed.
     """
     if limit is None:
         limit = int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT)

@@ -1,1 +1,1 @@
-"""Learners that need packages of their own: a Python environment each, over the packages of the running host."""
+"""Virtual environments for learners that need other packages than the harness itself."""

@@ -1,11 +1,13 @@
-"""One environment: what is asked for, where it lies, whether it is there, and which versions are in it.
+"""Virtual environments for learners that need other packages than the harness itself.
 
-It lies over the packages of the Python that runs this: what the two agree on is shared, and what clashes is installed
-in the environment, where it is found first. So harness itself comes along from wherever it is running.
+An environment shares the packages of the running Python, including the harness. Only packages that are missing there,
+or that are needed in another version, are installed in the environment, where Python finds them first.
 """
 
 from __future__ import annotations
 
+import base64
+import csv
 import hashlib
 import importlib.util
 import json
@@ -13,54 +15,57 @@ import platform
 import re
 import site
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import Distribution, MetadataPathFinder, requires
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from harness.environments.versions import find_versions
-from harness.home import environments_root
+from harness.errors import UnknownName
+from harness.files.atomic import size_of
+from harness.files.home import environments_root, remove
+from harness.host.catalog import HOST_DISTRIBUTION
+from harness.text import nearest
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 MANIFEST = "environment.json"
 FAILED = ".failed"
-"""How the file ends that says why an environment could not be built."""
+"""Ending of the file with the reason why a build failed."""
 INSTALLERS = ("pip", "ensurepip")
-"""Modules of which one has to be there: pip, or what brings it."""
+"""Modules to install packages. One is enough: pip, or the module that installs pip."""
 State = Literal["ready", "can be built", "cannot"]
+"""State of an environment. cannot: it cannot be built, or the last build failed."""
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """What is written down of an environment when it is built."""
-
-    asked: tuple[str, ...]
-    packages: Mapping[str, str]
-    """Versions of what is asked for, of all that this needs, and of what had to be installed beside it."""
-    beneath: Mapping[str, str]
-    """Versions of what else harness needs, which the environment was resolved with."""
-    prefix: str = ""
-    """Where the Python is that it lies over; older ones do not say."""
-
-
-@dataclass(frozen=True)
 class ReadyEnvironment:
-    """An environment that is there: its Python, and the packages that a learner really finds in it, with versions."""
+    """An environment that is built and can be used."""
 
     name: str
     python: Path
+    """Its Python interpreter."""
     packages: Mapping[str, str]
+    """Versions of the requirements and of their dependencies."""
 
 
 @dataclass(frozen=True)
 class Environment:
-    """The packages that a learner asks for, as pip takes them."""
+    """The environment for a set of requirements, built or not.
+
+    Parameters
+    ----------
+    asked : tuple of str
+        The requirements, as pip takes them.
+    """
 
     asked: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """The first package, and a hash of all that decides what is built."""
+        """The first package, and a digest of the requirements, the version of Python and its prefix."""
         first = _PACKAGE.match(self.asked[0])
         decisive = [*self.asked, platform.python_version(), sys.prefix]
         digest = hashlib.sha256("\n".join(decisive).encode()).hexdigest()[:16]
@@ -68,18 +73,18 @@ class Environment:
 
     @property
     def folder(self) -> Path:
-        """Where it lies, once it is built."""
+        """The folder of the environment in the data home."""
         return environments_root() / self.name
 
     @property
     def failure_file(self) -> Path:
-        """Where it is kept why the last attempt to build it failed."""
+        """The file with the reason why the last build failed."""
         return environments_root() / f"{self.name}{FAILED}"
 
     def find(self) -> ReadyEnvironment | None:
-        """The environment, if it is there and nothing beneath it has changed since it was resolved."""
-        manifest = read_manifest(self.folder)
-        if manifest is None or not python_of(self.folder).exists():  # a link, whose Python may have been removed
+        """Return the environment if it is built; None if not, or if packages that it shares have changed since."""
+        manifest = read_environment_manifest(self.folder)
+        if manifest is None or not python_of(self.folder).exists():  # it is a link to a Python that may be removed
             return None
         written = {**manifest.packages, **manifest.beneath}
         if find_versions(written, [packages_of(self.folder), *host_packages()]) != written:
@@ -87,46 +92,46 @@ class Environment:
         return ReadyEnvironment(self.name, python_of(self.folder), manifest.packages)
 
     def state(self) -> tuple[State, str]:
-        """Whether it can be used, and why not."""
+        """Return the state of the environment, and the reason if it cannot be used."""
         if self.find() is not None:
             return "ready", ""
         if importlib.util.find_spec("venv") is None:
             return "cannot", "this Python has no module venv"
         if not any(map(importlib.util.find_spec, INSTALLERS)):
-            return "cannot", "this Python has no pip, and no module ensurepip to get it by"
+            return "cannot", "this Python has no pip, and no ensurepip to install it"
         if self.failure_file.is_file():
             return "cannot", self.failure_file.read_text().partition("\n")[0]
         return "can be built", ""
 
 
 def environment_for(asked: tuple[str, ...]) -> Environment | None:
-    """The environment of a learner that asks for these packages; None where it asks for none."""
+    """Return the environment for these requirements, in any order; None if there are none."""
     return Environment(tuple(sorted(set(asked)))) if asked else None
 
 
 def tell_state(environment: Environment | None) -> str:
-    """How far a learner is from running, in a few words; nothing for one that needs no environment."""
+    """Return the state of an environment and the reason, as text; empty if there is no environment."""
     if environment is None:
         return ""
     state, reason = environment.state()
     return f"{state}: {reason}" if reason else state
 
 
-# -- places ----------------------------------------------------------------------------------------------------------
+# -- paths -----------------------------------------------------------------------------------------------------------
 
 
 def python_of(folder: Path) -> Path:
-    """The interpreter of an environment."""
+    """Return the path of the Python interpreter of an environment."""
     return folder / "bin" / "python"
 
 
 def packages_of(folder: Path) -> str:
-    """Where the packages of an environment's own are."""
+    """Return the folder with the packages that are installed in an environment itself."""
     return str(folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages")
 
 
 def host_packages() -> list[str]:
-    """Where the packages of the running Python are, in the order in which it looks."""
+    """Return the folders with packages of the running Python, in the order in which Python searches them."""
     places = [*site.getsitepackages(), site.getusersitepackages()]
     return [place for place in sys.path if place in places]
 
@@ -134,16 +139,207 @@ def host_packages() -> list[str]:
 # -- manifests -------------------------------------------------------------------------------------------------------
 
 
-def read_manifest(folder: Path) -> Manifest | None:
-    """What was written down when the environment was built; None where there is none that can be read."""
+@dataclass(frozen=True)
+class EnvironmentManifest:
+    """The description of an environment, written when it is built."""
+
+    asked: tuple[str, ...]
+    """The requirements."""
+    packages: Mapping[str, str]
+    """Versions of the requirements, of their dependencies, and of all other packages installed in the environment."""
+    beneath: Mapping[str, str]
+    """Versions of the shared packages that the harness needs. If they change, the environment is built again."""
+    prefix: str = ""
+    """`sys.prefix` of the Python whose packages are shared; empty in old manifests."""
+    overwritten: tuple[str, ...] = ()
+    """Files that differed from their recorded hash after the build, since another package overwrites them."""
+
+
+def read_environment_manifest(folder: Path) -> EnvironmentManifest | None:
+    """Return the manifest of an environment; None if it cannot be read."""
     try:
         content = json.loads((folder / MANIFEST).read_text())
-        versions = dict(content["packages"]), dict(content["beneath"])
-        return Manifest(tuple(content["asked"]), *versions, prefix=str(content.get("prefix", "")))
+        return EnvironmentManifest(
+            asked=tuple(content["asked"]),
+            packages=dict(content["packages"]),
+            beneath=dict(content["beneath"]),
+            prefix=str(content.get("prefix", "")),
+            overwritten=tuple(content.get("overwritten", ())),
+        )
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put it where the environment is."""
+def write_environment_manifest(folder: Path, manifest: EnvironmentManifest) -> None:
+    """Write the manifest of an environment."""
     (folder / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n")
+
+
+# -- damage ----------------------------------------------------------------------------------------------------------
+
+
+def find_damage(folder: Path) -> str:
+    """Return the first file of an environment that has changed since the build; empty if there is none."""
+    manifest = read_environment_manifest(folder)
+    expected = manifest.overwritten if manifest else ()
+    return next((name for name in changed_files(folder) if name not in expected), "")
+
+
+def changed_files(folder: Path) -> Iterator[str]:
+    """Yield the files of an environment that are missing, or differ from the hash in the RECORD of their package.
+
+    Scripts in `bin` are left out: they contain the path of the environment, which changes when it is moved.
+    """
+    root = Path(packages_of(folder))
+    for package in sorted(root.glob("*.dist-info")):
+        for name, digest in _read_record(package / "RECORD"):
+            if _digest_file(root / name) != digest:
+                yield name
+
+
+def _read_record(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield the files of a package with their hashes. An unreadable RECORD is yielded as a changed file."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = [row for row in csv.reader(lines) if len(row) == 3]  # path, hash, size
+    except (OSError, ValueError, csv.Error):
+        yield f"{file.parent.name}/{file.name}", "unreadable"
+        return
+    for name, digest, _ in rows:
+        if digest.startswith("sha256=") and ".." not in Path(name).parts:
+            yield name, digest
+
+
+def _digest_file(path: Path) -> str:
+    """Return the hash of a file as RECORD writes it; empty if the file cannot be read."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return ""
+    return f"sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+
+
+# -- all environments of the data home -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class KeptEnvironment:
+    """A built environment in the data home, with its size."""
+
+    name: str
+    manifest: EnvironmentManifest
+    n_bytes: int
+
+
+def list_environments() -> list[KeptEnvironment]:
+    """Return all environments in the data home, sorted by name."""
+    kept = []
+    for file in sorted(environments_root().glob(f"[!.]*/{MANIFEST}")):
+        manifest = read_environment_manifest(file.parent)
+        if manifest is not None:
+            kept.append(KeptEnvironment(file.parent.name, manifest, size_of(file.parent)))
+    return kept
+
+
+def check_kept(name: str) -> None:
+    """Raise UnknownName if the data home has neither an environment of this name nor the report of a failed build."""
+    known = {path.name.removesuffix(FAILED) for path in environments_root().glob("[!.]*")}
+    if name not in known:
+        near = nearest(name, sorted(known))
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise UnknownName(f"no environment {name!r} is kept; {hint}`harness env list` shows those that are")
+
+
+def remove_environment(name: str) -> None:
+    """Remove an environment and the report of a failed build; raise UnknownName if there is neither."""
+    check_kept(name)
+    folder = environments_root() / name
+    if folder.is_dir():
+        remove(folder)
+    (environments_root() / f"{name}{FAILED}").unlink(missing_ok=True)
+
+
+# -- versions of packages --------------------------------------------------------------------------------------------
+
+
+def find_versions(names: Iterable[str], path: Sequence[str]) -> dict[str, str]:
+    """Return the versions of packages from the metadata in folders, without starting another Python.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of packages.
+    path : sequence of str
+        Folders with packages. The first folder that has a package decides its version.
+
+    Returns
+    -------
+    dict
+        Versions by normalised name; packages that are not installed are left out.
+    """
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 (not needed to list learners)
+
+    versions: dict[str, str] = {}
+    for name in names:
+        found = find_distribution(name, path)
+        if found is not None:
+            versions[canonicalize_name(name)] = found.version
+    return dict(sorted(versions.items()))
+
+
+def find_distribution(name: str, path: Sequence[str]) -> Distribution | None:
+    """Return the distribution of this name from the first folder that has it; None if there is none."""
+    context = MetadataPathFinder.Context(name=name, path=list(path))
+    return next(iter(MetadataPathFinder.find_distributions(context)), None)
+
+
+def list_packages(folder: str) -> list[str]:
+    """Return the names of the packages that are installed in a folder."""
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 (not needed to list learners)
+
+    found = MetadataPathFinder.find_distributions(MetadataPathFinder.Context(path=[folder]))
+    return [canonicalize_name(distribution.name) for distribution in found]
+
+
+def with_dependencies(wanted: Iterable[str], path: Sequence[str]) -> list[str]:
+    """Return the names of the required packages and of all their dependencies.
+
+    Parameters
+    ----------
+    wanted : requirements as pip takes them.
+    path : folders with packages. Dependencies of packages that are not installed there are not known.
+    """
+    from packaging.requirements import Requirement  # noqa: PLC0415 (not needed to list learners)
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 (not needed to list learners)
+
+    waiting = [Requirement(text) for text in wanted]
+    extras_of: dict[str, set[str]] = {}
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        fresh = name not in extras_of or not requirement.extras <= extras_of[name]
+        if not fresh or not applies(requirement):
+            continue
+        extras_of.setdefault(name, set()).update(requirement.extras)
+        found = find_distribution(name, path)
+        for text in (found.requires or ()) if found else ():
+            needed = Requirement(text)
+            if applies(needed, extras_of[name]):
+                waiting.append(Requirement(text.partition(";")[0]))
+    return sorted(extras_of)
+
+
+def applies(requirement: Requirement, extras: Iterable[str] = ()) -> bool:
+    """Return whether the marker of a requirement holds on this machine, with these extras."""
+    if requirement.marker is None:
+        return True
+    return any(requirement.marker.evaluate({"extra": extra}) for extra in ("", *extras))
+
+
+def host_requirements() -> list[str]:
+    """Return the requirements of the harness that apply on this machine."""
+    from packaging.requirements import Requirement  # noqa: PLC0415 (not needed to list learners)
+
+    needed = [Requirement(text) for text in requires(HOST_DISTRIBUTION) or ()]
+    return [str(requirement) for requirement in needed if applies(requirement)]

@@ -1,22 +1,61 @@
-"""What every executor promises: it runs jobs, each in a process of its own, and tells how each of them ended."""
+"""The interface of executors, and the types that they exchange with their callers.
+
+An executor runs each job in a separate process, and reports how the job ended.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, BinaryIO, Literal, Protocol, runtime_checkable
 
-from harness.machine import Machine
+from harness.system.machine import Machine
 
 MOST_BLOB_BYTES = 2**24
+"""The default limit on the bytes that a job returns beside its JSON answer."""
 JobStatus = Literal["ok", "timeout", "memory", "crash"]
 
 
 @dataclass(frozen=True)
-class Job:
-    """A function "module:name" to call in a process of its own with a payload and a way to tell its phase.
+class Input:
+    """A folder that a job reads. An executor that runs the job on another machine sends the folder there."""
 
-    The payload can be pickled. The function gives back a JSON answer and, where it wants, bytes.
+    kind: Literal["data", "representation"]
+    folder: str
+    digest: str = ""
+    """The fingerprint of the dataset, for inputs of kind "data"."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A call of a function in a separate process, with its limits.
+
+    Parameters
+    ----------
+    target : str
+        The function as "module:name". Its arguments are the payload, and a function to call with the name of each
+        phase that begins. It returns a pair: an answer that JSON can represent, and bytes or None.
+    payload : object
+        The argument of the function, which must be picklable. The payload of a job with inputs has a method
+        `with_folders(folders)`. It returns the payload for another machine; `folders` maps paths on this machine to
+        paths on the other one. A payload that leads to secrets is a `Sealable`.
+    timeout_seconds : float or None
+        The time limit, without tuning; None for no limit.
+    memory_bytes : int or None
+        The limit on the memory of the process and its descendants; None for no limit.
+    blob_bytes : int
+        The limit on the bytes that the function returns beside its answer.
+    group : str
+        Jobs of one group share preloaded modules and an interpreter. Other groups do not see these modules.
+    inputs : tuple of Input
+        The folders that the job reads.
+    affinity : str
+        On a cluster, jobs with the same affinity run on one kind of machine. Their times are then comparable.
+    hidden, shown : tuple of str
+        Set by the executor, from the fields of `Sealed`.
+    tuning_seconds : float
+        The additional time limit for tuning. Tuning ends with the first phase whose name does not begin with "tune".
+        From then on the job has `timeout_seconds`.
     """
 
     target: str
@@ -24,73 +63,152 @@ class Job:
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
     blob_bytes: int = MOST_BLOB_BYTES
-    """The most that it may give back as bytes."""
     group: str = ""
-    """Whose code it runs: jobs of different groups share nothing that was imported ahead."""
+    inputs: tuple[Input, ...] = ()
+    affinity: str = ""
+    hidden: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    tuning_seconds: float = 0.0
+
+    @property
+    def most_seconds(self) -> float:
+        """The time limit of the job, tuning included; infinity for no limit."""
+        return float("inf") if self.timeout_seconds is None else self.timeout_seconds + self.tuning_seconds
+
+
+TUNING = "tune"
+"""The names of all phases of tuning begin with this word."""
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """The sealed form of a payload, which is safe to pass to the job's process.
+
+    Parameters
+    ----------
+    payload : object
+        The payload without its secrets. It must be a `Sealable` too, since the process calls its `with_file`.
+    file : binary file
+        An open file without a name, which the process inherits.
+    hidden : tuple of str
+        Folders that the process must not read. They are hidden on systems that support it.
+    shown : tuple of str
+        Folders inside of hidden ones that the process has to read.
+    """
+
+    payload: Any
+    file: BinaryIO
+    hidden: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Sealable(Protocol):
+    """A payload with secrets that the job's process must not see, for example the path of the test labels.
+
+    On the machine that runs the job, the executor calls `sealed` outside of the job's process, and passes only the
+    result to that process. In that process `with_file` is called with the descriptor of the inherited file.
+    """
+
+    def sealed(self) -> Sealed:
+        """Return the sealed form of this payload."""
+
+    def with_file(self, handle: int) -> Any:
+        """Return the payload for the job's function, which reads the file from the descriptor `handle`."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where a job ran that did not run here, and how that place was when it began."""
+    """The worker that ran a job, and the state of its machine when the job started."""
 
     worker: str
     machine: Machine
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Of Python and the libraries there, and of the job's own environment where it had one."""
+    """By name, the versions of Python, of libraries, and of the packages in the job's environment."""
     at_once: int = 1
-    """Jobs that the same machine may run at once."""
+    """The largest number of jobs that the machine runs at the same time."""
     started: str = ""
-    """UTC, ISO 8601."""
+    """The time at which the job started, in UTC and ISO 8601."""
     load: float | None = None
-    """The load average of a minute."""
+    """The load average of the last minute before the start."""
 
 
 @dataclass(frozen=True)
 class JobEnd:
-    """How a job ended. `answer` is there if and only if the status is ok."""
+    """The end of a job: its answer if the status is "ok", and otherwise a message with the reason."""
 
     status: JobStatus
+    """For "timeout" and "memory" the job exceeded a limit; "crash" covers all other failures."""
     answer: Any = None
+    """The answer of the job's function; None unless the status is "ok"."""
     blob: bytes | None = None
+    """The bytes that the function returned beside its answer, if any."""
     message: str = ""
+    """The reason for any other status than "ok"."""
     phase: str = ""
+    """The last phase that the job entered."""
     seconds: float = 0.0
     output: str = ""
+    """The last part of the text that the job printed to stdout and stderr."""
     processes: int = 0
-    """The most that it had at once, those that it started included."""
+    """The largest number of processes that the job had at the same time."""
     site: Site | None = None
-    """None where it ran here."""
+    """The worker that ran the job; None for a job that ran on this machine."""
 
 
 class OnPhase(Protocol):
-    """What hears that a job has come to its next phase, and on which worker, where it is not run here."""
+    """A callback for each phase that a job enters; `worker` is empty for jobs on this machine."""
 
     def __call__(self, job: Job, phase: str, worker: str = "", /) -> None: ...
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """What the processes of jobs find when they start."""
+    """Settings for the processes of all jobs: imported modules, threads, import path and interpreters."""
 
     preload: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By group, the modules that are imported once, before any of its jobs, so that they start warm."""
+    """By group, the modules that a fork server imports once, before the first job of the group."""
     threads: int = 1
+    """The number of threads that each job may use."""
     path: tuple[str, ...] = ()
-    """Folders to import from, beside what this process has."""
+    """Additional folders to import modules from."""
     interpreters: Mapping[str, str] = field(default_factory=dict)
-    """By group, the Python that runs its jobs, where that is not this one."""
+    """By group, the path of the Python that runs its jobs; other groups use the Python of this process."""
 
 
 class Executor(Protocol):
-    """Where jobs run. It is told the workplace before the first of them, and closed after the last."""
+    """Runs jobs. Call `prepare` before the first `run`, and `close` after the last one."""
 
     def prepare(self, workplace: Workplace, on_slow: Callable[[], None] | None = None) -> None:
-        """Settle what jobs find; `on_slow` is called where kernels have to be compiled first."""
+        """Set up the processes of jobs.
+
+        Parameters
+        ----------
+        workplace : Workplace
+            The settings for all jobs from now on.
+        on_slow : callable, optional
+            Called when an imported module has to compile its kernels first, which can take minutes.
+        """
 
     def run(
         self, jobs: Iterable[Job], *, at_once: int = 1, on_phase: OnPhase | None = None
     ) -> Iterator[tuple[Job, JobEnd]]:
-        """Run the jobs, so many at once, and give each back as it ends."""
+        """Run jobs and yield each one when it ends, in the order of their ends.
+
+        Parameters
+        ----------
+        jobs : iterable of Job
+            The jobs. The executor takes the next one from the iterable when it has room for it.
+        at_once : int, default=1
+            The largest number of jobs at the same time. A cluster ignores it, and uses all slots of its workers.
+        on_phase : callable, optional
+            Called when a job enters a phase; see `OnPhase`.
+
+        Yields
+        ------
+        tuple of Job and JobEnd
+            A job, and how it ended. A job that fails is yielded like any other, and raises no error here.
+        """
 
     def close(self) -> None:
-        """End every job that still runs."""
+        """Stop all running jobs, and release the processes and connections of this executor."""

@@ -1,1 +1,1 @@
-"""What is to be run: the words and files of the user read, looked up, and planned as trials."""
+"""Experiments: read options and files, look up names, and plan trials."""

@@ -1,68 +1,89 @@
-"""Experiment + catalog -> Resolved: every learner, data set, metric and parameter name looked up, before any work."""
+"""Look up the plugins behind the names of an experiment: learners, datasets, metrics and parameters.
+
+Everything is looked up before a run starts. The module also finds or builds the environments of learners, and reads
+datasets that are not in the data home yet.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from harness.catalog import Catalog, Entry
-from harness.code import code_of
-from harness.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.data.arrays import Header, is_whole, parsed_folder, read_header
+from harness.data.load import parse_apart
+from harness.environments.build import build_environment, find_intact
 from harness.environments.environment import Environment, ReadyEnvironment, environment_for
-from harness.errors import SpecError, UnknownName
-from harness.experiment.dataset_ref import DatasetRef, is_file, parse_dataset
-from harness.experiment.file_formats import find_address, find_file_format
-from harness.experiment.importable import find_learner
-from harness.experiment.learner_ref import LearnerRef, learner_refs
-from harness.experiment.parameters import check_params
-from harness.experiment.representations import Representation, find_representation
+from harness.errors import DataError, HarnessError, SpecError, UnknownName
+from harness.executors.base import Executor
+from harness.executors.local.client import loading_executor
+from harness.experiment.references import (
+    DatasetRef,
+    LearnerRef,
+    Representation,
+    check_params,
+    find_address,
+    find_file_format,
+    find_representation,
+    is_file,
+    learner_refs,
+    parse_dataset,
+)
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
-from harness.expression import parse
-from harness.metric import find_metric
-from harness.params import Params
-from harness.signature import REQUIRED, parameters_of
+from harness.files.home import remove
+from harness.host.catalog import Catalog, Entry, find_metric
+from harness.host.code_digest import code_of
+from harness.host.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.host.discovery import Session
+from harness.host.importable import find_learner
+from harness.host.introspection import REQUIRED, parameters_of
+from harness.records.record import Record
+from harness.syntax.expression import Params, parse
+from harness.trials.trial import Trial
 
 MINIMUM_DEPTH = 10
-"""Ranks kept a row, so that metrics thought of later can be computed without training again."""
+"""Number of ranks stored for each row, if no metric needs more. Metrics can be computed from them later."""
 
 
 @dataclass(frozen=True)
 class ResolvedLearner:
-    """A chosen learner with the plugin entry behind it and its parameters' defaults."""
+    """A learner of an experiment, with its plugin entry and the defaults of its parameters."""
 
     ref: LearnerRef
-    """With the learner that it wraps, if any, among its parameters."""
+    """The reference; its parameters include the wrapped learner, if there is one."""
     entry: Entry[LearnerSpec]
     defaults: Params
     code: str = ""
     """Digest of its source files."""
     known_wrapped: Mapping[str, ResolvedLearner] = field(default_factory=dict)
-    """For a learner round another: what each text that names one stands for."""
+    """For a wrapper, the learners that its parameters name, by expression."""
 
     def chains(self) -> list[tuple[ResolvedLearner, ...]]:
-        """The learner and those inside it, from the outside in; one such chain for each that it may wrap."""
+        """Return the chains of this learner and the learners inside it, outermost first.
+
+        A wrapper with several wrapped learners has a chain for each.
+        """
         if not self.known_wrapped:
             return [(self,)]
         inner = [chain for wrapped in self.known_wrapped.values() for chain in wrapped.chains()]
         return [(self, *chain) for chain in inner]
 
     def chain_with(self, params: Params) -> tuple[ResolvedLearner, ...]:
-        """The learner and those inside it, with these parameters of its own."""
+        """Return the learner and the learners inside it, outermost first, for these parameters."""
         wrapped = self.wrapped_with(params)
         return (self,) if wrapped is None else (self, *wrapped.chain_with(wrapped.ref.params))
 
     def wrapped_with(self, params: Params) -> ResolvedLearner | None:
-        """The learner that it wraps, with these parameters of its own."""
+        """Return the learner that these parameters name as wrapped; None without one."""
         named = params.get(self.entry.spec.wraps)
         return None if named is None else self.known_wrapped[str(named)]
 
     def spec_with(self, params: Params) -> LearnerSpec:
-        """What this learner is, needs and supports, with the learner that it wraps taken into account.
+        """Return the spec of this learner, combined with the spec of a wrapped learner.
 
-        What it brings itself, by a parameter of that name, is no need: `hsvm(taxonomy="cluster")`.
+        A need that a parameter meets is dropped, such as the taxonomy of `hsvm(taxonomy="cluster")`.
         """
         spec = self.entry.spec
         needs = frozenset(need for need in spec.needs if params.get(need) is None)
@@ -75,45 +96,45 @@ class ResolvedLearner:
 
 @dataclass(frozen=True)
 class ResolvedDataset:
-    """A chosen data set with the plugin entry behind it and all its parameters."""
+    """A dataset of an experiment, with its plugin entry and all its parameters."""
 
     ref: DatasetRef
-    """With the data set that it wraps, if any, among its parameters."""
+    """The reference; its parameters include the wrapped dataset, if there is one."""
     entry: Entry[DatasetSpec]
     params: Params
     wrapped: ResolvedDataset | None = None
-    """The data set that it is made from, for one made from another."""
+    """The dataset that it is made from, such as the one that is subsampled."""
     representations: tuple[Representation, ...] = ()
-    """What learners see of it: each of these in turn."""
+    """The representations of the experiment."""
     tried: tuple[Representation, ...] = ()
-    """Or one of these, which tuning chooses."""
+    """Representations that tuning chooses from."""
 
     @property
     def name(self) -> str:
-        """What it goes by in tables."""
+        """The label in tables."""
         return self.ref.label.text
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """An experiment whose every name has been looked up."""
+    """An experiment with the plugins behind its names."""
 
     experiment: Experiment
     learners: tuple[ResolvedLearner, ...]
     datasets: tuple[ResolvedDataset, ...]
     depth: int
     metrics: tuple[Entry[MetricSpec], ...] = ()
-    """What every trial computes: all metrics that cost next to nothing, and those asked for."""
+    """The metrics to compute in every trial: all cheap ones, and those that the experiment names."""
     judge: MetricSpec | None = None
-    """The metric that tuning goes by."""
+    """The metric that tuning optimises."""
     catalog: Catalog = field(default_factory=Catalog)
-    """Where the representations that data sets are counted by are looked up, once their headers are read."""
+    """The registered plugins."""
     environments: Mapping[str, ReadyEnvironment] = field(default_factory=dict)
-    """By name, those that its learners run in, once they are there."""
+    """The environments of its learners by name; `find_environments` fills them in."""
 
     @property
     def preload(self) -> dict[str, tuple[str, ...]]:
-        """The modules that trials want warm, each once, by whose code they run together with."""
+        """The modules to import before trials start, by code group."""
         modules: dict[str, dict[str, None]] = {}
         for learner in self.learners:
             for chain in learner.chains():
@@ -124,7 +145,7 @@ class Resolved:
 
     @property
     def interpreters(self) -> dict[str, str]:
-        """The Python of each group of trials that has one of its own."""
+        """The path of the Python interpreter of each code group that runs in an environment."""
         found: dict[str, str] = {}
         for learner in self.learners:
             for chain in learner.chains():
@@ -135,10 +156,10 @@ class Resolved:
 
 
 def code_group(chain: Sequence[ResolvedLearner]) -> str:
-    """Whose code a trial runs: trials of one group share what was imported ahead, those of different groups nothing.
+    """Return the code group of a chain of learners. Only trials of the same group share preloaded modules.
 
-    Trials that want nothing imported ahead can be of one group, since there is nothing to share; those that run in an
-    environment share it at most.
+    The group names the distributions of the learners and their environment. All trials without an environment and
+    without modules to preload are in one group, named "".
     """
     entries = [learner.entry for learner in chain]
     environment = environment_of(chain)
@@ -149,7 +170,7 @@ def code_group(chain: Sequence[ResolvedLearner]) -> str:
 
 
 def environment_of(chain: Iterable[ResolvedLearner]) -> Environment | None:
-    """The environment of a learner and those inside it: with all that any of them asks for; None where none does."""
+    """Return an environment with the packages that any learner of a chain requires; None if none requires any."""
     asked: list[str] = []
     for learner in chain:
         asked += learner.entry.spec.environment
@@ -157,12 +178,18 @@ def environment_of(chain: Iterable[ResolvedLearner]) -> Environment | None:
 
 
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
-    """Look up every learner, data set, metric and parameter name; the first unknown one is an error."""
+    """Look up every learner, dataset, metric and parameter of an experiment.
+
+    Raises
+    ------
+    HarnessError
+        For the first unknown name, invalid parameter or missing file.
+    """
     groups = dataset_groups(experiment)
     learners = [resolve_learner(ref, catalog) for ref in learner_refs(experiment, groups)]
     datasets = [resolve_dataset(ref, catalog) for ref in kept_datasets(groups, experiment.leave_out)]
-    # Almost every metric known is computed in every trial, so that choosing columns later costs nothing.
-    metrics = [entry for entry in catalog.metrics if entry.spec.always]
+    # Cheap metrics are always computed. Tables can then show them later without another run.
+    metrics = [entry for entry in catalog.unique_metrics() if entry.spec.always]
     for name in experiment.metrics or ():
         asked = find_metric(name, catalog)
         if asked not in metrics:
@@ -172,11 +199,19 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     return Resolved(experiment, tuple(learners), tuple(datasets), depth, tuple(metrics), judge, catalog)
 
 
-# -- data sets -------------------------------------------------------------------------------------------------------
+# -- datasets -------------------------------------------------------------------------------------------------------
 
 
 def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
-    """Look up one data set, the format of a file, or what another is made from, and all parameters."""
+    """Look up one dataset, the dataset that it is made from, its representations, and all parameters.
+
+    The plugin is found by address (`hf:NAME`), by the format of a file, or by name.
+
+    Raises
+    ------
+    HarnessError
+        If a name or parameter is unknown, a value is missing, or a file does not exist.
+    """
     entry = find_address(ref.source, catalog, ref.params)
     if entry is not None:
         ref = replace(ref, params={"path": ref.source.partition(":")[2], **ref.params})
@@ -185,7 +220,7 @@ def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
         ref = replace(ref, params={"path": ref.source, **ref.params})
     else:
         entry = _find_dataset(ref.source, catalog)
-    culprit = f"data set '{ref.label}'"
+    culprit = f"dataset '{ref.label}'"
     ref = replace(ref, params=bind_wrapped(culprit, ref.params, ref.wrapped, entry.spec.wraps))
     known = parameters_of(entry.spec)
     check_params(culprit, ref.params, known)
@@ -223,14 +258,22 @@ def _check_complete(culprit: str, params: Params, spec: DatasetSpec) -> None:
 
 
 def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
-    """Look up one learner, those that it wraps, and all parameters."""
+    """Look up one learner, the learners that it wraps, and all parameters.
+
+    Raises
+    ------
+    HarnessError
+        If a name or parameter is unknown, or a parameter is both set and tuned.
+    """
     entry = find_learner(ref.name, catalog)
     wraps = entry.spec.wraps
     defaults = parameters_of(entry.spec)
     culprit = f"learner {ref.label!r}"
     ref = replace(ref, params=bind_wrapped(culprit, ref.params, ref.wrapped, wraps))
-    if isinstance(defaults.get(wraps), str):  # a learner by name inside of one is part of what the trial's key covers
+    if isinstance(defaults.get(wraps), str):  # a default learner must be looked up too: the key has its code
         ref = replace(ref, params={wraps: defaults[wraps], **ref.params})
+    if ref.tune_auto and not ref.tune:
+        ref = replace(ref, tune=_own_grid(entry.spec, ref, defaults))
     check_params(f"tune: {culprit}", ref.tune, defaults)
     if wraps in ref.tune:
         raise SpecError(f"tune: {ref.label}.{wraps} cannot be tuned: compare the learners side by side")
@@ -245,6 +288,21 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
     return ResolvedLearner(ref, entry, defaults, code_of(entry.spec.load, entry.origin), known)
 
 
+def _own_grid(spec: LearnerSpec, ref: LearnerRef, defaults: Params) -> dict[str, list[Any]]:
+    """Return the grid of a learner's spec, without the parameters that are set.
+
+    Default values come first. The first candidate then has all defaults, and it wins ties.
+    """
+    fixed = set(ref.params).union(*ref.by_dataset.values())
+    grid = {}
+    for name, values in spec.tune.items():
+        if name not in fixed:
+            default = defaults.get(name)
+            others = [value for value in values if value != default]
+            grid[name] = [default, *others] if default in values else others
+    return grid
+
+
 def _resolve_wrapped(text: str, catalog: Catalog) -> ResolvedLearner:
     expression = parse(text)
     wrapped = next(iter(expression.positional), None)
@@ -252,7 +310,7 @@ def _resolve_wrapped(text: str, catalog: Catalog) -> ResolvedLearner:
 
 
 def _texts(value: Any) -> list[str]:
-    """The learners that a parameter names: one, several of a grid, or none."""
+    """Return the learners that a parameter names: one, several of a grid, or none."""
     values = value if isinstance(value, list) else [value]
     return [str(one) for one in values if one is not None]
 
@@ -261,11 +319,173 @@ def _texts(value: Any) -> list[str]:
 
 
 def bind_wrapped(culprit: str, params: Params, wrapped: str | None, wraps: str) -> Params:
-    """The parameters, with what stands without a name bound to the parameter that it is for."""
+    """Return the parameters with a positional argument bound to the parameter that it is for.
+
+    Parameters
+    ----------
+    culprit : str
+        The learner or dataset in errors.
+    params : mapping
+        The named parameters.
+    wrapped : str or None
+        The positional argument: the expression of a wrapped learner or dataset.
+    wraps : str
+        The name of the parameter for it; empty if the plugin wraps nothing.
+
+    Examples
+    --------
+    >>> bind_wrapped("learner 'bag'", {"n": 10}, "pa", "base")
+    {'base': 'pa', 'n': 10}
+    """
     if wrapped is None:
         return params
     if not wraps:
-        raise SpecError(f"{culprit} is not built round another: cannot read {wrapped!r}, expected parameter=value")
+        raise SpecError(f"{culprit} wraps nothing: cannot read {wrapped!r}, expected parameter=value")
     if wraps in params:
         raise SpecError(f"{culprit} is given {wraps!r} twice: as {wrapped!r} and as {params[wraps]!r}")
     return {wraps: wrapped, **params}
+
+
+def preparer(session: Session) -> Callable[[ResolvedDataset], Header]:
+    """Return a function that reads a dataset with the session's plugins, in a separate process, if it is not stored."""
+
+    def prepare(dataset: ResolvedDataset) -> Header:
+        with loading_executor(session.folders) as executor:
+            return prepare_dataset(dataset, executor)
+
+    return prepare
+
+
+def find_environments(resolved: Resolved, *, build: bool, say: Callable[[str], None]) -> Resolved:
+    """Return the experiment with the environments of its learners, which are built if missing and `build` is True.
+
+    Raises
+    ------
+    HarnessError
+        If an environment is missing and may not be built, or if building it fails.
+    """
+    ready: dict[str, ReadyEnvironment] = {}
+    for learner in resolved.learners:
+        for chain in learner.chains():
+            environment = environment_of(chain)
+            if environment is not None and environment.name not in ready:
+                needy = [inner.ref.name for inner in chain if inner.entry.spec.environment]
+                ready[environment.name] = find_or_build_environment(environment, needy, build=build, say=say)
+    return replace(resolved, environments=ready)
+
+
+def find_or_build_environment(
+    environment: Environment, learners: Sequence[str], *, build: bool, say: Callable[[str], None]
+) -> ReadyEnvironment:
+    """Return the environment of a learner, or of several learners that wrap each other.
+
+    Parameters
+    ----------
+    environment : Environment
+        The required packages.
+    learners : sequence of str
+        The names of the learners, for messages.
+    build : bool
+        True to build a missing environment.
+    say : callable
+        Shows a line of progress.
+
+    Raises
+    ------
+    HarnessError
+        If the environment is missing and may not be built, or if building it fails.
+    """
+    ready = find_intact(environment, say)
+    if ready is not None:
+        return ready
+    together = " and ".join(learners)
+    culprit = f"learner {together!r}"
+    if not build:
+        # `harness env build` takes one learner. Only a run can build the combined environment of several.
+        builder = f"`harness env build {learners[0]}`" if len(learners) == 1 else "`harness run --build`"
+        raise HarnessError(
+            f"needs an environment with {', '.join(environment.asked)}, which is not built",
+            culprit=culprit,
+            next_step=f"{builder} builds it",
+        )
+    say(f"{together} needs packages of its own")
+    try:
+        return build_environment(environment, say)
+    except HarnessError as error:
+        raise error.within(culprit) from None
+
+
+def dataset_folder(dataset: ResolvedDataset, wrapped: Header | None) -> Path:
+    """Return the folder of a parsed dataset. Its name has a hash of everything that decides the content."""
+    params = dict(dataset.params)
+    if wrapped:
+        params[dataset.entry.spec.wraps] = wrapped.fingerprint
+    try:
+        return parsed_folder(dataset.entry, params)
+    except DataError:
+        raise
+    except Exception as error:  # a plugin computes the stamp of a dataset, and may raise any type
+        raise DataError(f"{type(error).__name__}: {error}", culprit=f"dataset {dataset.name!r}") from error
+
+
+def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Progress | None = None) -> Header:
+    """Return the header of a dataset, which is read and stored first unless the data home has it.
+
+    A dataset that is made from another one needs that one first. A stored dataset that was changed is read again.
+
+    Raises
+    ------
+    DataError
+        If the dataset is missing or malformed.
+    """
+    wrapped = prepare_dataset(dataset.wrapped, executor, progress) if dataset.wrapped else None
+    folder = dataset_folder(dataset, wrapped)
+    tell = progress or NullProgress()
+    header = read_header(folder)
+    if header is not None and is_whole(header):
+        return header
+    if header is not None:
+        tell.say(f"warning: {folder} was changed since {dataset.name} was read: reading it again")
+        remove(folder)
+    tell.on_data(dataset.name)
+    spec = dataset.entry.spec
+    made_from = {spec.wraps: wrapped.folder} if wrapped else None
+    return parse_apart(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
+
+
+class Progress(Protocol):
+    """Receives the events of a run in their order."""
+
+    def say(self, text: str) -> None:
+        """Show a permanent line."""
+
+    def begin(self, total: int) -> None:
+        """Set the number of trials that are about to run."""
+
+    def on_data(self, name: str) -> None:
+        """Report that a dataset is read for the first time."""
+
+    def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None:
+        """Report the next phase of a trial, and its worker; empty for this machine."""
+
+    def on_record(self, record: Record) -> None:
+        """Report that a trial has ended and its record is stored."""
+
+    def end(self) -> None:
+        """Report that the run is over, also after an error."""
+
+
+class NullProgress:
+    """Shows nothing."""
+
+    def say(self, text: str) -> None: ...
+
+    def begin(self, total: int) -> None: ...
+
+    def on_data(self, name: str) -> None: ...
+
+    def on_phase(self, trial: Trial, phase: str, worker: str = "") -> None: ...
+
+    def on_record(self, record: Record) -> None: ...
+
+    def end(self) -> None: ...

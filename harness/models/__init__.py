@@ -1,1 +1,1 @@
-"""A fitted model as a folder, and how sure it is of what it says. Knows no learner and no data set; trains none."""
+"""Models: train a learner on all rows of a dataset, save and load it, predict for texts, rows and files, serve it."""

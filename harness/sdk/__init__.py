@@ -1,25 +1,26 @@
-"""What built-in and third-party plugins share; `docs/sdk.md` shows how to build a learner on it.
+"""Building blocks for plugins; `docs/how-to/write-a-plugin.md` shows how to build a learner with them.
 
-For learners: `Classifier`, the base of all; `IndexClassifier` and `OnlineClassifier` on top of it; `rules` for their
-parameters; `archive` for what `save` writes. For compiled code: `kernel` and `helper`, the types of what they take, and
-the building blocks in `harness.sdk.kernels`. For data sets: `harness.sdk.reading`. Names are loaded when they are asked
-for: a data set that reads a file must not wait for a compiler.
+- learners: `Classifier`, `IndexClassifier` and `OnlineClassifier`, each the base of the next; `rules` for parameters;
+  `saving` for files without pickle
+- compiled code: `kernel` and `helper`, the types of their arguments, and the kernels in `harness.sdk.kernels`
+- datasets: `harness.sdk.reading`
+
+Names are loaded on first use, so a dataset that reads a file does not import a compiler.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from harness.sdk.lazy import lazy_names
-
 if TYPE_CHECKING:
-    from harness.sdk import archive, rules
-    from harness.sdk.estimator import Classifier, Matrix
+    from harness.sdk import rules, saving
+    from harness.sdk.classifier import Classifier, Matrix
     from harness.sdk.index import IndexClassifier
-    from harness.sdk.kernels.arrays import Array, frozen
-    from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-    from harness.sdk.kernels.instances import Instances, Labels, as_instances
-    from harness.sdk.kernels.signatures import INSTANCES, LABELS
+    from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, named, reads, writes
+    from harness.sdk.kernels.instances import Array, Instances, Labels, as_instances, frozen
     from harness.sdk.online import OnlineClassifier
     from harness.sdk.texts import Texts
     from harness.sdk.threads import in_threads, stretches
@@ -36,7 +37,6 @@ __all__ = [
     "Matrix",
     "OnlineClassifier",
     "Texts",
-    "archive",
     "as_instances",
     "frozen",
     "helper",
@@ -46,34 +46,56 @@ __all__ = [
     "named",
     "reads",
     "rules",
+    "saving",
     "stretches",
     "writes",
 ]
 
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` for a package with these names, each with its module.
+
+    A name whose module is `package.name` is the module itself.
+    """
+
+    def get(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = import_module(homes[name])
+        if homes[name] == f"{package}.{name}":
+            return home
+        return getattr(home, name)
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return get, names
+
+
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "INSTANCES": "harness.sdk.kernels.signatures",
-        "LABELS": "harness.sdk.kernels.signatures",
-        "LEAN": "harness.sdk.kernels.compiling",
-        "Array": "harness.sdk.kernels.arrays",
-        "Classifier": "harness.sdk.estimator",
+        "INSTANCES": "harness.sdk.kernels.compile",
+        "LABELS": "harness.sdk.kernels.compile",
+        "LEAN": "harness.sdk.kernels.compile",
+        "Array": "harness.sdk.kernels.instances",
+        "Classifier": "harness.sdk.classifier",
         "IndexClassifier": "harness.sdk.index",
         "Instances": "harness.sdk.kernels.instances",
         "Labels": "harness.sdk.kernels.instances",
-        "Matrix": "harness.sdk.estimator",
+        "Matrix": "harness.sdk.classifier",
         "OnlineClassifier": "harness.sdk.online",
         "Texts": "harness.sdk.texts",
-        "archive": "harness.sdk.archive",
+        "saving": "harness.sdk.saving",
         "as_instances": "harness.sdk.kernels.instances",
-        "frozen": "harness.sdk.kernels.arrays",
-        "helper": "harness.sdk.kernels.compiling",
+        "frozen": "harness.sdk.kernels.instances",
+        "helper": "harness.sdk.kernels.compile",
         "in_threads": "harness.sdk.threads",
-        "kernel": "harness.sdk.kernels.compiling",
-        "named": "harness.sdk.kernels.compiling",
-        "reads": "harness.sdk.kernels.compiling",
+        "kernel": "harness.sdk.kernels.compile",
+        "named": "harness.sdk.kernels.compile",
+        "reads": "harness.sdk.kernels.compile",
         "rules": "harness.sdk.rules",
         "stretches": "harness.sdk.threads",
-        "writes": "harness.sdk.kernels.compiling",
+        "writes": "harness.sdk.kernels.compile",
     },
 )

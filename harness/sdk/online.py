@@ -1,51 +1,58 @@
-"""An online classifier but for its update: passes and batches, ranking, growing, leaving out the lightest weights."""
+"""`OnlineClassifier`, the base class of online learners: everything except the update."""
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from math import inf
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from harness.abilities import AfterPass
-from harness.sdk import archive, rules
-from harness.sdk.estimator import Examples, Matrix
-from harness.sdk.index import IndexClassifier
+from harness.host.contract import AfterPass
+from harness.sdk import rules, saving
+from harness.sdk.classifier import Examples, Matrix
+from harness.sdk.index import (
+    IndexClassifier,
+    are_many,
+    load_kernel,
+    load_kernel_for_many,
+    rank_all_classes,
+    rank_touched_classes,
+)
 from harness.sdk.kernels.class_scores import score_classes
-from harness.sdk.kernels.density import Vectors
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, keep_largest, pack_rows
-from harness.sdk.kernels.instances import Instances, Labels, as_instances, positive_only
+from harness.sdk.kernels.instances import Instances, Labels, Vectors, as_instances, positive_only
 from harness.sdk.kernels.rows import CACHED_CLASSES, empty_rows, enlarge, widen
 from harness.sdk.kernels.vectors import Block, as_matrix, matrix_edges, row_blocks, scored
-from harness.sdk.negative import warn_of_negative
-from harness.sdk.ranking import are_many, load_kernel, load_kernel_for_many, rank_all_classes, rank_touched_classes
 from harness.sdk.threads import one_blas_thread
 
 
 class OnlineClassifier(IndexClassifier):
     """A classifier that learns instance by instance into an index of feature -> (class, weight) edges.
 
-    A learner says in the class variables how it treats input and ranking, and supplies `_rules` and `_update`; where it
-    keeps more than the index, `_arrays`; where rows are scored in part, `_degree`.
+    A learner implements `_rules` and `_update`, and sets class variables for input and ranking. It overrides `_arrays`
+    if it has more than the index, and `_degree` if it scores a part of each row.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions: sorted, then those that later batches brought.
+    classes_ : the classes by position: sorted, followed by those of later batches.
     rows_ : the index.
-    base_ : 0 for each class met so far, -inf for the others.
+    base_ : 0 for each class that occurred so far, -inf for the others.
     """
 
     ignores_not_positive: ClassVar[bool] = False
-    """Whether features with x_f <= 0 count as absent; where some are negative, that is said once a fit."""
+    """True if features with x_f <= 0 count as absent; each `fit` warns if some are negative."""
     ranks_untouched: ClassVar[bool] = True
-    """Whether a class that no feature of a row knows takes part with the score 0; else only scores above 0 rank."""
+    """True if classes without an edge to the row are ranked, with the score 0; else only scores above 0 are ranked."""
 
     when_too_large: ClassVar[str] = "scale X down"
-    """What to do when float32 cannot hold the weights."""
+    """Next step if float32 cannot hold the weights."""
 
     passes: int
     random_state: int | np.random.RandomState | None
@@ -54,40 +61,56 @@ class OnlineClassifier(IndexClassifier):
         super().__init_subclass__(**options)
         load_kernel(cls.ranks_untouched)
 
-    # -- what a learner supplies
+    # -- to implement
 
     @abstractmethod
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        """Learn from the instances in this order, in pass `number`, changing `rows_` and the arrays in place.
+        """Learn from the instances in this order, in pass `number`; change `rows_` and the arrays in place.
 
-        Gives how many were done before the arena ran out of room: it is called again for the others in a larger one.
+        Return the number of instances done. If the arena has no more room, it is enlarged, and the method is called
+        again for the others.
         """
 
     def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
-        """Learn from a block of dense rows, changing the weights in place: for learners that take such rows."""
+        """Learn from a block of dense rows; change the weights in place. For learners that take dense rows."""
         raise NotImplementedError(f"{type(self).__name__} takes_dense and has no _learn_block")
 
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
-        """What the learner keeps beside the index as it is before training: by feature or by class, names end in _."""
+        """Return the initial arrays beside the index, by feature or by class; their names end in _."""
         return {}
 
     def _degree(self) -> int:
-        """How many edges of a row are read while scoring; 0 stands for all."""
+        """Return the number of edges of a row that scoring reads; 0 for all."""
         return 0
 
     def _factors(self) -> NDArray[np.float64]:
-        """By what the values of each feature are multiplied while ranking touched classes; empty where by 1."""
+        """Return the factor of each feature in the ranking of touched classes; empty if all are 1."""
         return np.empty(0)
 
     def _sizes(self, edges: Edges) -> NDArray[Any]:
-        """How much each edge weighs when it comes to leaving out the lightest."""
+        """Return the importance of each edge; `prune` removes the least important."""
         sizes: NDArray[Any] = np.abs(edges.weights)
         return sizes
 
-    # -- learning
+    # -- training
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train from nothing. `after_pass(n)` is called after pass n = 1, 2, ...; the learner may rank meanwhile."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features)
+            Training rows, dense or sparse.
+        y : array-like of shape (n_rows,) or indicator matrix of shape (n_rows, n_classes)
+            Labels. Only learners for several labels accept an indicator matrix.
+        after_pass : callable or None, default=None
+            Called as `after_pass(n)` after pass n = 1, 2, ..., when the learner can rank.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
         rows, labels = self._begin(X, y)
         if self.ignores_not_positive:
             warn_of_negative(rows, self)
@@ -104,10 +127,21 @@ class OnlineClassifier(IndexClassifier):
         return self
 
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Go once through a batch in the order given, on top of what was learned so far.
+        """Learn from a batch in one pass, in the given order.
 
-        Classes that are new, from y or from `classes`, get the next positions; columns of X that are new become new
-        features. `classes` is never needed.
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features)
+            Rows of the batch. New columns become new features; fewer columns than before are an error.
+        y : array-like of shape (n_rows,) or indicator matrix of shape (n_rows, n_classes)
+            Labels. New classes get the next positions.
+        classes : array-like or None, default=None
+            Classes that may occur later. Optional, also for the first batch.
+
+        Returns
+        -------
+        self
+            The updated learner.
         """
         rows, labels, first = self._begin_batch(X, y, classes)
         if self.ignores_not_positive and first:  # later batches would repeat it
@@ -121,7 +155,18 @@ class OnlineClassifier(IndexClassifier):
         return self
 
     def keep_largest(self, share: float) -> Self:
-        """Keep the floor(share * index_size_) largest weights of the index, ties by feature, then class."""
+        """Keep the largest weights of the index, and drop the others.
+
+        Parameters
+        ----------
+        share : float
+            From 0 to 1. The floor(share * index_size_) largest weights stay, ties by feature, then class.
+
+        Returns
+        -------
+        self
+            The pruned learner.
+        """
         check_is_fitted(self)
         rules.enforce({"share": rules.share(share)}, {"share": share})
         edges = as_edges(self.rows_)
@@ -146,7 +191,7 @@ class OnlineClassifier(IndexClassifier):
         self.base_[labels.indices] = 0.0
 
     def _train_densely(self, X: Vectors, labels: Labels, order: NDArray[np.int64], number: int) -> None:
-        """The same updates, on weights spread out into a matrix, which the index is made of again."""
+        """Run a pass on weights in a matrix, and build the index from it."""
         W = np.ascontiguousarray(as_matrix(self.rows_, self.classes_.size).T)
         with one_blas_thread():
             for rows in row_blocks(X, order):
@@ -155,10 +200,10 @@ class OnlineClassifier(IndexClassifier):
             raise ValueError(f"weights outgrew float32 in pass {number}: {self.when_too_large}")
         self.rows_ = as_rows(matrix_edges(np.ascontiguousarray(W.T)))
 
-    # -- what is learned
+    # -- the model
 
     def _begin_index(self, n_edges: int) -> None:
-        """Nothing learned yet, for the features and classes that are known."""
+        """Create an empty model for the known features and classes."""
         if self.ranks_untouched and are_many(self.classes_):
             load_kernel_for_many()
         self.rows_ = empty_rows(self.n_features_in_, n_edges)
@@ -166,7 +211,7 @@ class OnlineClassifier(IndexClassifier):
             setattr(self, name, array)
 
     def _grow(self) -> None:
-        """Make room for the features and classes that have come; what is known keeps its place."""
+        """Enlarge the arrays for new features and classes; the known ones keep their positions."""
         if (self.rows_.start.size, self.base_.size) == (self.n_features_in_, self.classes_.size):
             return
         self.rows_ = widen(self.rows_, self.n_features_in_)
@@ -182,15 +227,12 @@ class OnlineClassifier(IndexClassifier):
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
         for name, array in self._fresh_arrays().items():
-            archive.expect_array(getattr(self, name), array.shape, array.dtype, name)
+            saving.expect_array(getattr(self, name), array.shape, array.dtype, name)
 
-    # -- asking
+    # -- prediction
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        """A row without a feature ranks no class.
-
-        Where untouched classes take part, they score 0; else only those rank that score above 0.
-        """
+        """Rank the classes; a row without features ranks none."""
         if self.ranks_untouched:
             return rank_all_classes(self.rows_, instances, self.base_, k)
         n_classes, degree = self.classes_.size, self._degree()
@@ -216,6 +258,22 @@ class OnlineClassifier(IndexClassifier):
         return tags
 
 
+def warn_of_negative(rows: csr_array, learner: object) -> None:
+    """Warn about negative values that are ignored: their number, and their share of the values that are not 0.
+
+    The warning names the line that called `fit`.
+    """
+    ignored = np.count_nonzero(rows.data < 0)
+    if ignored:
+        share = ignored / np.count_nonzero(rows.data)
+        warnings.warn(
+            f"{type(learner).__name__} ignores {ignored:,} negative values in X, {share:.1%} of those that are not 0: "
+            "scale the features to 0 and above",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+
+
 def _n_edges(examples: Instances | Vectors) -> int:
-    """Room for the edges of training: dense rows need none, for the index is made after each pass."""
+    """Return the room for edges in training; none for dense rows, whose index is built after each pass."""
     return 0 if isinstance(examples, np.ndarray) else examples.data.size

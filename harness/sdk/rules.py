@@ -1,4 +1,8 @@
-"""Rules for parameters: whether a value is allowed, and what would be. Broken ones are reported by name and value."""
+"""Rules for the values of parameters; a violation is reported with the name, the value and the allowed values.
+
+A rule is a pair: whether the value is allowed, and the text after "must be" in the message. A learner returns its rules
+from `_rules`, and `enforce` raises the error.
+"""
 
 from __future__ import annotations
 
@@ -11,55 +15,96 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 Rule = tuple[bool, str]
-"""Whether the value is allowed, and the words that follow "must be"."""
+"""A test of the value, and the text after "must be" in the message."""
 
 
 def enforce(rules: Mapping[str, Rule], values: Mapping[str, object]) -> None:
-    """Raise ValueError for the first value that breaks its rule."""
+    """Raise ValueError for the first value that breaks its rule.
+
+    Parameters
+    ----------
+    rules : mapping of str to Rule
+        Rule of each parameter, by name.
+    values : mapping of str to object
+        Value of each parameter, by name.
+
+    Raises
+    ------
+    ValueError
+        If a rule does not hold. The message has the name, the value and the allowed values.
+
+    Examples
+    --------
+    >>> enforce({"C": positive(1.0)}, {"C": 1.0})
+    >>> enforce({"C": positive(0)}, {"C": 0})
+    Traceback (most recent call last):
+    ValueError: C=0: must be a finite number above 0
+    """
     for name, (holds, allowed) in rules.items():
         if not holds:
             raise ValueError(f"{name}={values[name]!r}: must be {allowed}")
 
 
 def positive(value: object) -> Rule:
+    """Require a finite number above 0."""
     return _is_number(value) and 0 < value < inf, "a finite number above 0"
 
 
 def positive_or_inf(value: object) -> Rule:
+    """Require a number above 0; infinity is allowed."""
     return _is_number(value) and value > 0, "a number above 0, or inf"
 
 
 def not_negative(value: object) -> Rule:
+    """Require a finite number of at least 0."""
     return _is_number(value) and 0 <= value < inf, "a finite number of at least 0"
 
 
 def not_negative_or_inf(value: object) -> Rule:
+    """Require a number of at least 0; infinity is allowed."""
     return _is_number(value) and value >= 0, "a number of at least 0, or inf"
 
 
 def share(value: object) -> Rule:
+    """Require a number from 0 to 1."""
     return _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"
 
 
 def count(value: object, least: int = 1) -> Rule:
+    """Require an integer of at least `least`."""
     return _is_integer(value) and value >= least, f"an integer of at least {least}"
 
 
 def flag(value: object) -> Rule:
+    """Require True or False."""
     return isinstance(value, bool | np.bool_), "True or False"
 
 
 def one_of(value: object, choices: Sequence[str]) -> Rule:
+    """Require one of these names.
+
+    Examples
+    --------
+    >>> one_of("exact", ["exact", "printed"])
+    (True, 'one of exact, printed')
+    """
     return isinstance(value, str) and value in choices, f"one of {', '.join(choices)}"
 
 
 def optional(value: object, rule: Rule) -> Rule:
-    """The same rule, with None allowed beside."""
+    """Return the rule with None allowed as well.
+
+    Examples
+    --------
+    >>> optional(None, count(None))
+    (True, 'None or an integer of at least 1')
+    """
     holds, allowed = rule
     return value is None or holds, f"None or {allowed}"
 
 
 def seed(value: object) -> Rule:
+    """Require a random state: None, an integer, or a RandomState."""
     try:
         check_random_state(value)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Many texts as two arrays, their UTF-8 bytes and where each begins: what is kept, mapped and handed to kernels."""
+"""Many texts as two arrays: their UTF-8 bytes, and the position of each text. The arrays can be memory-mapped."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Texts(Sequence[str]):
-    """A sequence of texts; a position gives a text, a slice or an array of positions gives texts again.
+    """A sequence of texts. A position returns a text; a slice or an array of positions returns `Texts`.
 
     Attributes
     ----------
     content : the bytes of all texts, one after the other, in UTF-8.
-    bounds : where each text begins, and where the last one ends.
+    bounds : the start of each text, and the end of the last one.
     """
 
     def __init__(self, content: NDArray[np.uint8], bounds: NDArray[np.int64]) -> None:
@@ -27,7 +27,13 @@ class Texts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Texts:
-        """The same texts, taken in one after the other; half a surrogate pair, which is no character, becomes `?`."""
+        """Return texts as arrays; a lone surrogate, which is no character, becomes `?`.
+
+        Examples
+        --------
+        >>> list(Texts.of(["night nurse", "welder"])[1:])
+        ['welder']
+        """
         if isinstance(texts, Texts):
             return texts
         content, bounds = bytearray(), array("q", [0])
@@ -40,7 +46,7 @@ class Texts(Sequence[str]):
 
     @property
     def shape(self) -> tuple[int]:
-        """As arrays have it: how many rows there are."""
+        """The number of texts, as a tuple."""
         return (len(self),)
 
     def __len__(self) -> int:
@@ -59,12 +65,23 @@ class Texts(Sequence[str]):
 
     def __getitem__(self, rows: int | slice | NDArray[Any]) -> str | Texts:
         if isinstance(rows, int | np.integer):
-            row = range(len(self))[rows]  # counts from the end where it is negative, and refuses what is outside
+            row = range(len(self))[rows]  # handles negative positions, and refuses those outside
             return self.content[self.bounds[row] : self.bounds[row + 1]].tobytes().decode("utf-8")
         return self._chosen(np.arange(len(self))[rows])
 
     def codes(self) -> NDArray[np.int64]:
-        """A number for each text, which equal texts share: from 0 on, in the order in which they are met."""
+        """Return a number for each text, equal for equal texts.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_texts,)
+            Numbers from 0, in the order of first occurrence.
+
+        Examples
+        --------
+        >>> Texts.of(["welder", "nurse", "welder"]).codes().tolist()
+        [0, 1, 0]
+        """
         content, bounds = self.content.tobytes(), self.bounds.tolist()
         numbers: dict[bytes, int] = {}
         codes = array("q")

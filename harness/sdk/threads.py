@@ -1,7 +1,7 @@
-"""Threads: how many a learner may use, and work that is shared out among them.
+"""Threads for kernels: the allowed number, and work in parallel.
 
-They are Python's own, and run side by side where the work is in kernels, which hold no lock. They are started for one
-call and gone after it: a process that forks has none.
+Kernels release the lock of Python, so Python's threads run in parallel. They are started for one call and end with it:
+a process that forks has none.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import TypeVar
 from threadpoolctl import ThreadpoolController
 
 VARIABLE = "OMP_NUM_THREADS"
-"""A trial sets this one for its learner, as it does those of other libraries."""
+"""Environment variable that a trial sets for its learner, like those of other libraries."""
 Share = TypeVar("Share")
 Found = TypeVar("Found")
 _HERE = threading.local()
-"""Whether this thread is one of those that work is shared out among."""
+"""Set in threads that were started here."""
 
 
 def allowed_threads() -> int:
-    """The number of threads that are allowed here; one where nobody has said, and in a thread that has its share."""
+    """Return the allowed number of threads; 1 by default, and in threads that were started here."""
     if _has_a_share():
         return 1
     allowed = os.environ.get(VARIABLE, "")
@@ -33,9 +33,31 @@ def allowed_threads() -> int:
 
 
 def in_threads(work: Callable[[Share], Found], shares: Iterable[Share]) -> list[Found]:
-    """What the work gives for each share, in their order, done on as many threads as are allowed.
+    """Return the results of `work` for each share, computed on the allowed number of threads.
 
-    The result is the same for any number of them where no share's work looks at what another's changes.
+    The results do not depend on the number of threads if the shares are independent.
+
+    Parameters
+    ----------
+    work : callable
+        Function of one share. It should release Python's lock, as kernels do.
+    shares : iterable
+        Independent pieces of work, such as the slices of `stretches`.
+
+    Returns
+    -------
+    list
+        One result per share, in the order of the shares.
+
+    Raises
+    ------
+    Exception
+        The first error raised by `work`.
+
+    Examples
+    --------
+    >>> in_threads(sum, [[1, 2], [3]])
+    [3, 3]
     """
     waiting = list(shares)
     threads = min(allowed_threads(), len(waiting))
@@ -46,9 +68,21 @@ def in_threads(work: Callable[[Share], Found], shares: Iterable[Share]) -> list[
 
 
 def stretches(n: int, *, least: int = 1, per_thread: int = 1) -> list[slice]:
-    """0 to n in stretches, for each thread as many as are asked for; all but the last are multiples of `least`.
+    """Return slices that cover 0 to n, some for each thread.
 
-    More than one for each thread evens out what takes longer in one place than in another.
+    Parameters
+    ----------
+    n : int
+        Number of items, such as rows.
+    least : int, default=1
+        The length of every slice but the last is a multiple of this number.
+    per_thread : int, default=1
+        Slices for each thread. Several slices balance the load.
+
+    Returns
+    -------
+    list of slice
+        Consecutive slices.
     """
     if n <= 0:
         return []
@@ -61,9 +95,9 @@ def stretches(n: int, *, least: int = 1, per_thread: int = 1) -> list[slice]:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let products of matrices be made by who asks for them alone; in a thread that has a share it is so already.
+    """Run matrix products in the block on one thread; in threads that were started here this is so already.
 
-    With more threads a BLAS may cut a product in other places, and its sums then differ in the last place.
+    With more threads a BLAS may split a product differently, and sums differ in the last bit.
     """
     if _has_a_share():
         yield
@@ -74,7 +108,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _blas_pools() -> ThreadpoolController:
-    """The pools of this process: looking for them takes milliseconds, and the one that numpy uses is there already."""
+    """Return the thread pools of this process; cached, since the search takes milliseconds."""
     return ThreadpoolController()
 
 

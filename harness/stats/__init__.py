@@ -1,51 +1,87 @@
-"""Means, intervals, paired tests and average ranks: pure functions of numbers. See docs/statistics.md.
+"""Summaries, intervals, paired tests, power and average ranks: pure functions of numbers.
 
-scipy is imported where a number is computed with it, so that asking for the names of tests costs nothing.
+See docs/explanation/statistics.md.
+
+scipy is slow to import, and the command line imports this package to list the names of tests. Functions that need scipy
+therefore import it when they run.
 """
 
-from harness.stats.best import indistinguishable_from_best
-from harness.stats.choices import SPREADS, TESTS, PairedTest, Spread
 from harness.stats.paired import (
+    AUTO,
     FEWEST_PAIRS,
+    OVERLAP_MARGIN,
     SIGNIFICANCE,
+    SPREADS,
+    TEST_NAMES,
+    TESTS,
     USUAL_RATIO,
+    Interval,
+    Pair,
+    PairedTest,
     PairedValues,
+    Spread,
+    Summary,
     TrialValues,
+    Verdict,
+    binomial_half_width,
     clearly_wins,
     corrected_t_test,
+    correction_ratio,
     count_wins,
+    find_leaders,
     holm,
+    is_constant,
+    judge,
     mcnemar,
+    mean_difference,
+    mean_of,
     pair_trials,
+    share_difference,
     sign_test,
+    summarise,
+    t_half_width,
 )
+from harness.stats.power import detectable_difference, detectable_share, expected_detectable_difference
 from harness.stats.ranks import AverageRanks, average_ranks, critical_difference, friedman
-from harness.stats.summary import Summary, binomial_half_width, mean_of, summarise, t_half_width
 
 __all__ = [
+    "AUTO",
     "FEWEST_PAIRS",
+    "OVERLAP_MARGIN",
     "SIGNIFICANCE",
     "SPREADS",
     "TESTS",
+    "TEST_NAMES",
     "USUAL_RATIO",
     "AverageRanks",
+    "Interval",
+    "Pair",
     "PairedTest",
     "PairedValues",
     "Spread",
     "Summary",
     "TrialValues",
+    "Verdict",
     "average_ranks",
     "binomial_half_width",
     "clearly_wins",
     "corrected_t_test",
+    "correction_ratio",
     "count_wins",
     "critical_difference",
+    "detectable_difference",
+    "detectable_share",
+    "expected_detectable_difference",
+    "find_leaders",
     "friedman",
     "holm",
-    "indistinguishable_from_best",
+    "is_constant",
+    "judge",
     "mcnemar",
+    "mean_difference",
     "mean_of",
     "pair_trials",
+    "share_difference",
     "sign_test",
     "summarise",
     "t_half_width",

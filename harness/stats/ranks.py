@@ -1,4 +1,4 @@
-"""Learners over several data sets: average ranks, Friedman's test, Nemenyi's critical difference (Demsar, 2006)."""
+"""Comparison over several datasets: average ranks, Friedman's test, Nemenyi's critical difference (Demsar, 2006)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,43 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.stats.paired import SIGNIFICANCE
-from harness.wording import counted
+from harness.text import counted
 
 
 @dataclass(frozen=True)
 class AverageRanks:
-    """All that a critical-difference diagram shows."""
+    """The content of a critical-difference diagram."""
 
     ranks: dict[str, float]
-    """The average rank of each learner, 1 the best, in that order."""
+    """The average rank of each learner, best first; 1 is the best rank."""
     n_datasets: int
     p_value: float
-    """Of Friedman's test: that all learners are equal."""
+    """The p-value of Friedman's test, whose null hypothesis is that all learners are equal."""
     difference: float
-    """Nemenyi's critical difference: average ranks that lie less far apart cannot be told apart."""
+    """Nemenyi's critical difference: average ranks that are closer do not differ significantly."""
     groups: tuple[tuple[str, ...], ...]
-    """The longest runs of learners that cannot be told apart, best first; a learner alone is in none."""
+    """Maximal groups of two or more learners, adjacent in rank, that do not differ significantly; best first."""
 
 
 def average_ranks(
     values: Mapping[str, Mapping[str, float]], *, higher: bool, families: Mapping[str, str] | None = None
 ) -> AverageRanks:
-    """The average ranks of learners over the data sets that all of them have a value for.
+    """Return the average ranks of learners over the datasets on which all of them have a value.
 
-    `values` maps a learner to its value on each data set. `families` maps a data set to what it was drawn from: those
-    of one family are no independent witnesses, and count as one. ValueError with fewer than two learners or families.
+    Parameters
+    ----------
+    values
+        For each learner, its value on each dataset.
+    higher
+        Whether larger values are better.
+    families
+        The family of each dataset, such as the dataset that subsamples were drawn from. Datasets of one family are not
+        independent, so they count as one. By default every dataset is its own family.
+
+    Raises
+    ------
+    ValueError
+        With fewer than two learners or fewer than two families.
     """
     together: dict[str, list[list[float]]] = {}
     for dataset in _common_datasets(values):
@@ -41,7 +53,7 @@ def average_ranks(
         together.setdefault(family, []).append(rank_values(on_dataset, higher=higher))
     n_datasets = len(together)
     if len(values) < 2 or n_datasets < 2:
-        found = f"{counted(len(values), 'learner')} on {counted(n_datasets, 'common data set')}"
+        found = f"{counted(len(values), 'learner')} on {counted(n_datasets, 'common dataset')}"
         raise ValueError(f"{found}: two of each are needed to rank")
     table = [_one_voice(rows) for rows in together.values()]
     means = {}
@@ -54,13 +66,13 @@ def average_ranks(
 
 
 def _one_voice(rows: Sequence[Sequence[float]]) -> list[float]:
-    """The ranks of learners by their mean rank on the data sets of one family."""
+    """Return one row of ranks for a family: learners ranked by their mean rank on its datasets."""
     means = [math.fsum(column) / len(rows) for column in zip(*rows, strict=True)]
     return rank_values(means, higher=False)
 
 
 def _common_datasets(values: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """The data sets that every learner has a value for."""
+    """Return the datasets on which every learner has a value."""
     if not values:
         return []
     first, *others = values.values()
@@ -68,7 +80,13 @@ def _common_datasets(values: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def rank_values(values: Sequence[float], *, higher: bool) -> list[float]:
-    """Ranks from 1, the best; equal values share the mean of their ranks."""
+    """Return the rank of each value; 1 is the best, and equal values share the mean of their ranks.
+
+    Examples
+    --------
+    >>> rank_values([0.9, 0.7, 0.9], higher=True)
+    [1.5, 3.0, 1.5]
+    """
     in_order = sorted(values, reverse=higher)
     ranks = []
     for value in values:
@@ -78,16 +96,22 @@ def rank_values(values: Sequence[float], *, higher: bool) -> list[float]:
 
 
 def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Friedman's statistic, corrected for ties, and its p-value, from a row of ranks for each data set."""
+    """Return Friedman's statistic, corrected for ties, and its p-value.
+
+    Parameters
+    ----------
+    table
+        A row for each dataset, with the rank of each learner.
+    """
     n, k = len(table), len(table[0])
     tied = 0
     for row in table:
         for count in Counter(row).values():
             tied += count**3 - count
     spread = 1 - tied / (n * k * (k * k - 1))
-    if spread == 0:  # every learner has the same value everywhere
+    if spread == 0:  # all learners tie on every dataset
         return 0.0, 1.0
-    from scipy.special import chdtrc  # noqa: PLC0415 (brings scipy, which few tables need)
+    from scipy.special import chdtrc  # noqa: PLC0415 (importing scipy is slow, and few tables need it)
 
     sums = [math.fsum(column) for column in zip(*table, strict=True)]
     squares = math.fsum(one * one for one in sums)
@@ -96,15 +120,15 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def critical_difference(n_learners: int, n_datasets: int) -> float:
-    """Nemenyi's: average ranks must differ by more than this at 5%."""
-    from scipy.stats import studentized_range  # noqa: PLC0415 (brings scipy, which few tables need)
+    """Return Nemenyi's critical difference: average ranks further apart differ significantly at 5%."""
+    from scipy.stats import studentized_range  # noqa: PLC0415 (importing scipy is slow, and few tables need it)
 
     q = float(studentized_range.ppf(1 - SIGNIFICANCE, n_learners, math.inf)) / math.sqrt(2)
     return q * math.sqrt(n_learners * (n_learners + 1) / (6 * n_datasets))
 
 
 def _runs_within(ranks: Mapping[str, float], difference: float) -> tuple[tuple[str, ...], ...]:
-    """The longest runs of two or more, in the order of ranks, none of which lies inside another."""
+    """Return the maximal runs of two or more learners, in order of rank, whose ranks lie within the difference."""
     names = list(ranks)
     runs: list[tuple[str, ...]] = []
     reached = 0

@@ -1,15 +1,19 @@
-"""What any POSIX system tells, by `ps`: macOS and the BSDs. Docs say which guarantees are weaker there.
+"""The functions of `harness.system.System` for macOS and the BSDs, with psutil.
 
-What a process leaves behind is found as long as it stayed in the process group of one that is still there.
+Some guarantees are weaker than on Linux; the docs list them. For example, a process whose parent has ended is found
+only while the leader of its process group still runs.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import threading
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+
+import psutil
 
 NAME = "posix"
 LOOK_SECONDS = 0.5
@@ -17,95 +21,115 @@ LOOK_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class _Process:
-    """A line of `ps`."""
+    """A running process, with the pids of its parent and of the leader of its process group."""
 
     pid: int
     parent: int
     group: int
-    resident_bytes: int
-    state: str
-    """As `ps` writes it, its first letter: Z for one that has ended, T for one that was stopped."""
-
-    @property
-    def has_ended(self) -> bool:
-        return self.state == "Z"
 
 
 def _processes() -> list[_Process]:
-    command = ["ps", "-A", "-o", "pid=,ppid=,pgid=,rss=,stat="]
+    """Return all running processes of the machine in the order of their pids; zombies are left out."""
     found = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as asked:
-        lines = asked.communicate()[0].splitlines()
-    for line in lines:
-        with contextlib.suppress(ValueError):
-            pid, parent, group, kilobytes, state = line.split(maxsplit=4)
-            if int(pid) != asked.pid:
-                found.append(_Process(int(pid), int(parent), int(group), int(kilobytes) * 1024, state[0]))
+    for process in psutil.process_iter(["ppid", "status"]):
+        try:
+            group = os.getpgid(process.pid)
+        except OSError:  # the process has ended since it was listed
+            continue
+        if process.info["ppid"] is not None and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(_Process(process.pid, process.info["ppid"], group))
     return found
 
 
-# -- what becomes of processes ---------------------------------------------------------------------------------------
+# -- ends of processes -----------------------------------------------------------------------------------------------
 
 
 def adopt_orphans() -> None:
-    """No POSIX call does this."""
+    """Do nothing: POSIX has no call that adopts orphans."""
 
 
 def die_with_parent() -> None:
-    """No POSIX call does this: a process that waits for its parent's words sees them end."""
+    """Do nothing: POSIX has no such call. A process notices the end of its parent when a channel to it closes."""
 
 
 def offer_as_victim() -> None:
-    """No POSIX call does this."""
+    """Do nothing: POSIX has no order in which processes are killed when memory runs out."""
+
+
+def hide_folders(hidden: Sequence[str], shown: Sequence[str]) -> bool:
+    """Hide nothing and return False: POSIX has no private mounts."""
+    return False
 
 
 # -- processes and their memory --------------------------------------------------------------------------------------
 
 
 def children_of(pid: int) -> list[int]:
-    return [process.pid for process in _processes() if process.parent == pid and not process.has_ended]
+    """Return the pids of the running children of a process."""
+    return [process.pid for process in _processes() if process.parent == pid]
 
 
 def all_below(pid: int) -> list[int]:
-    """Those that it started, and all in a process group that one of these leads, whoever their parent is by now."""
+    """Return the pids of all descendants of a process, and of orphans in the process groups of descendants.
+
+    An orphan has another parent, but stays in its process group.
+    """
     processes = _processes()
     known = {pid}
     size = 0
     while len(known) > size:
         size = len(known)
         known |= {process.pid for process in processes if process.parent in known or process.group in known}
-    return [process.pid for process in processes if process.pid in known - {pid} and not process.has_ended]
+    return [process.pid for process in processes if process.pid in known - {pid}]
 
 
 def is_stopped(pid: int) -> bool:
-    return any(process.pid == pid and process.state == "T" for process in _processes())
+    """Return whether a process is stopped by a signal or a debugger; False if it has ended."""
+    try:
+        return bool(psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP))
+    except psutil.Error:
+        return False
 
 
 def count_threads() -> int:
-    """Those that Python knows of."""
+    """Return the number of threads that Python started; threads of compiled libraries are not counted."""
     return threading.active_count()
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
-    wanted = set(pids)
-    return sum(process.resident_bytes for process in _processes() if process.pid in wanted)
+    """Return the resident memory of processes in bytes; a shared page counts once per process that has it."""
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):
+            total += psutil.Process(pid).memory_info().rss
+    return total
 
 
 def own_bytes(pids: Iterable[int], shared_bytes: int) -> int:
-    """`ps` cannot tell shared pages from others."""
+    """Return the resident memory of processes plus shared memory, in bytes.
+
+    A shared page counts once for each process: psutil cannot report shared pages on all of these systems.
+    """
     return resident_bytes(pids) + shared_bytes
 
 
 def cpu_seconds_below(pid: int) -> float:
-    """Known of those that have ended only, and those are counted by this process's own clock."""
-    return 0.0
+    """Return the processor time of all descendants of a process; except on macOS, reaped children are included."""
+    total = 0.0
+    for process in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
 
 
 def reset_peak() -> int | None:
+    """Return None: these systems cannot reset the peak."""
     return None
 
 
 def read_peak() -> int | None:
+    """Return None: without a reset, the peak would include earlier work of the process."""
     return None
 
 
@@ -113,31 +137,34 @@ def read_peak() -> int | None:
 
 
 def list_shared() -> set[str]:
-    """POSIX has no list of it."""
+    """Return an empty set: POSIX cannot list shared memory."""
     return set()
 
 
 def identify_shared(name: str) -> int | None:
+    """Return None: `list_shared` returns no names."""
     return None
 
 
 def held_shared(pids: Iterable[int]) -> set[str]:
+    """Return an empty set: POSIX cannot list the shared memory of a process."""
     return set()
 
 
 def size_shared(names: Iterable[str]) -> int:
+    """Return 0: `list_shared` returns no names."""
     return 0
 
 
 def remove_shared(names: Set[str]) -> None:
-    """Nothing is known that could be removed."""
+    """Do nothing: `list_shared` returns no names."""
 
 
 # -- the machine -----------------------------------------------------------------------------------------------------
 
 
 def processor_name() -> str:
-    """As macOS tells it; empty where there is no such command."""
+    """Return the model name that `sysctl` prints on macOS; "" on systems without that entry."""
     try:
         asked = subprocess.run(
             ["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True, check=True, timeout=5
@@ -148,4 +175,5 @@ def processor_name() -> str:
 
 
 def processor_ticks() -> tuple[int, int] | None:
+    """Return None; `harness.system.machine.busy_processors` then uses the load average."""
     return None

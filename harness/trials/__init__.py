@@ -1,1 +1,1 @@
-"""One trial, from rows to scores: split, tune, represent, warm up, fit, rank, measure."""
+"""One trial, from the rows of a dataset to scores: split, tune, represent, warm up, fit, rank, measure."""

@@ -1,9 +1,12 @@
-"""The best classes of an instance without reading what cannot matter, from an index in two parts (see `frequent`).
+"""The best classes of an instance by upper bounds on scores, for many classes.
 
-The rows of the index are read, and give each class a part of its score. What the matrix adds where x >= 0 is at most
-|x| |w|, the lengths of both, after Cauchy and Schwarz; the full score of the class that leads so far is a floor. The
-matrix is read only for the classes that may reach the floor. Sums taken in this order differ from those of `scoring` in
-their last bits, so what is closer than a slack is added up again in that order: ranks are those of the whole index.
+The index has two parts. Features with edges to most classes are in a matrix, feature by class; the others are in rows.
+The features of the matrix are few, but most of the time would be spent on their edges.
+
+Reading the rows gives each class a part of its score. For x >= 0, the matrix adds at most |x| |w| (Cauchy-Schwarz). The
+full score of the class that leads so far is a floor, and the matrix is read only for classes that may reach the floor.
+Sums in this order differ from those of `score` in their last bits. Scores that are closer than a slack are therefore
+summed again in the order of `score`: the ranks are those of the whole index.
 """
 
 from __future__ import annotations
@@ -11,41 +14,125 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int32, uint32
+from numba import float32, float64, int32, int64, uint32, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import helper, named, writes
-from harness.sdk.kernels.frequent import Frequent
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import fetch_ahead
-from harness.sdk.kernels.rows import NONE, Rows
-from harness.sdk.kernels.topk import BLOCK_CLASSES, fill_top_k, highest, insert
+from harness.sdk.kernels.compile import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows
+from harness.sdk.kernels.instances import Array, Instances, frozen
+from harness.sdk.kernels.rows import FROZEN_ROWS, NONE, Rows, freeze
+from harness.sdk.kernels.score import BLOCK_CLASSES, fetch_ahead, fill_top_k, highest, insert
+
+ROUNDING = 1e-14
+"""Upper bound for the relative rounding error of one step of a sum of squares."""
+
+
+class Frequent(NamedTuple):
+    """The weights of some features as a matrix, by feature and class."""
+
+    places: NDArray[np.uint32]
+    """The row of each feature in the matrix; NONE for features in rows of the index."""
+    weights: NDArray[np.float32]
+    lengths: NDArray[np.float64]
+    """By class: the Euclidean length of its weights above 0, rounded up."""
+
+
+FREQUENT = named(Frequent, writes(uint32), writes(float32, 2), writes(float64))
+
+
+def part(rows: Rows, features: NDArray[np.int64], n_classes: int) -> tuple[Rows, Frequent]:
+    """Return an index in two parts, with these features in the matrix; the rows keep their arena."""
+    places = np.full(rows.start.size, NONE)
+    places[features] = np.arange(features.size, dtype=np.uint32)
+    frequent = Frequent(places, np.zeros((features.size, n_classes), np.float32), np.zeros(n_classes))
+    spread(freeze(rows), frozen(features, np.int64), frequent)
+    length = rows.length.copy()
+    length[features] = 0
+    return rows._replace(length=length), frequent
+
+
+def join(rows: Rows, frequent: Frequent) -> Rows:
+    """Return one index from both parts; a weight of 0 in the matrix is no edge."""
+    edges, features = as_edges(rows), np.flatnonzero(frequent.places != NONE)
+    length = np.diff(edges.indptr)
+    length[features] = np.count_nonzero(frequent.weights, axis=1)[frequent.places[features]]
+    indptr = np.concatenate([[0], np.cumsum(length)])
+    classes, weights = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], np.float32)
+    collect(Edges(*(frozen(array) for array in edges)), frequent, frozen(indptr), classes, weights)
+    return as_rows(Edges(indptr, classes, weights))
+
+
+@helper()
+def change(frequent: Frequent, place: Any, c: Any, amount: float) -> None:
+    """W[f, c] += amount, for a feature of the matrix; the length of the class follows, rounded up."""
+    old = np.float64(frequent.weights[place, c])
+    frequent.weights[place, c] = old + amount
+    new = np.float64(frequent.weights[place, c])
+    if old > 0 or new > 0:
+        before = frequent.lengths[c] * frequent.lengths[c]
+        gone, come = max(0.0, old) ** 2, max(0.0, new) ** 2
+        frequent.lengths[c] = np.sqrt(max(0.0, before - gone + come) + ROUNDING * (before + come))
+
+
+@kernel(void(FROZEN_ROWS, reads(int64), FREQUENT), **LEAN)
+def spread(rows: Rows, features: Array, frequent: Frequent) -> None:
+    """Fill the matrix from the rows of these features."""
+    for place in range(np.uint64(features.size)):
+        f = np.uint64(features[place])
+        start = rows.start[f]
+        for e in range(start, start + rows.length[f]):
+            change(frequent, place, rows.classes[e], np.float64(rows.weights[e]))
+
+
+@kernel(
+    void(
+        named(Edges, reads(int64), reads(uint32), reads(float32)),
+        FREQUENT,
+        reads(int64),
+        writes(uint32),
+        writes(float32),
+    ),
+    **LEAN,
+)
+def collect(edges: Edges, frequent: Frequent, indptr: Array, classes: Array, weights: Array) -> None:
+    """Fill the edges of one index from both parts."""
+    for f in range(np.uint64(indptr.size - 1)):
+        end, place = np.uint64(indptr[f]), frequent.places[f]
+        if place == NONE:
+            for e in range(np.uint64(edges.indptr[f]), np.uint64(edges.indptr[f + 1])):
+                classes[end], weights[end] = edges.classes[e], edges.weights[e]
+                end += np.uint64(1)
+            continue
+        for c in range(np.uint64(frequent.weights.shape[1])):
+            if frequent.weights[place, c] != 0:
+                classes[end], weights[end] = c, frequent.weights[place, c]
+                end += np.uint64(1)
+
 
 UNIT = 2.0**-52
-"""Twice the most that rounding takes from a number, as a share of it."""
+"""Twice the largest relative rounding error of a number."""
 ROUNDED_UP = 1 + 1e-12
-"""By this factor a bound is raised, so that rounding does not lower it."""
+"""Factor that raises a bound above its rounding error."""
 FEW = 4
-"""One class in that many: where fewer are in doubt, they are looked up one by one (measured)."""
+"""If fewer than one class in that many is in doubt, they are looked up one by one (measured)."""
 
 
 class Search(NamedTuple):
     """Working space."""
 
     scores: NDArray[np.float64]
-    """By class: complete for those that are in doubt, once the matrix was read."""
+    """By class: complete for the classes in doubt after the matrix was read."""
     upper: NDArray[np.float64]
-    """What each class of a block scores at most."""
+    """Upper bound for the score of each class of a block."""
     doubtful: NDArray[np.uint32]
-    """The classes in doubt, in their order."""
+    """The classes in doubt, in order."""
     exact: NDArray[np.float64]
     marks: NDArray[np.uint32]
     """By class: 0 between instances."""
     best: NDArray[np.int32]
     """The k best and the next one, k + 1 places."""
     places: NDArray[np.uint32]
-    """Rows of the matrix that the instance reads, and by what they are multiplied."""
+    """Rows of the matrix that the instance reads, and their factors."""
     values: NDArray[np.float64]
 
 
@@ -53,6 +140,7 @@ SEARCH = named(Search, *map(writes, (float64, float64, uint32, float64, uint32, 
 
 
 def space_for(instances: Instances, n_classes: int, k: int) -> Search:
+    """Return working space for these instances, this number of classes, and k."""
     longest = int(np.diff(instances.indptr).max(initial=0))
     return Search(
         scores=np.empty(n_classes),
@@ -68,9 +156,9 @@ def space_for(instances: Instances, n_classes: int, k: int) -> Search:
 
 @helper()
 def pick_frequent(frequent: Frequent, features: Array, values: Array, search: Search) -> Any:
-    """List the features of an instance that are in the matrix; gives how many, and the length of their values.
+    """List the features of an instance in the matrix; return their number and the length of their values.
 
-    The length is inf where one is below 0: the bound is none then.
+    The length is inf if a value is below 0: there is no bound then.
     """
     n, square = np.uint64(0), 0.0
     for j in range(np.uint64(features.size)):
@@ -84,9 +172,9 @@ def pick_frequent(frequent: Frequent, features: Array, values: Array, search: Se
 
 @helper()
 def slack_of(values: Array, heaviest: float, most_base: float) -> float:
-    """More than the scores of an instance change by when they are added up in another order.
+    """Return an upper bound for the change of a score if it is summed in another order.
 
-    No weight is above the heaviest, and no class scores more than `most_base` before any feature counts.
+    No weight exceeds the heaviest, and no class has a base score above `most_base`.
     """
     total = 0.0
     for j in range(np.uint64(values.size)):
@@ -96,7 +184,7 @@ def slack_of(values: Array, heaviest: float, most_base: float) -> float:
 
 @helper()
 def full_score(frequent: Frequent, search: Search, n: Any, c: Any) -> Any:
-    """The score of class c with what the n rows of the matrix that are listed add to it."""
+    """Return the score of class c with the n listed rows of the matrix."""
     total = search.scores[c]
     for p in range(n):
         total += search.values[p] * frequent.weights[search.places[p], c]
@@ -105,7 +193,7 @@ def full_score(frequent: Frequent, search: Search, n: Any, c: Any) -> Any:
 
 @helper()
 def list_doubtful(frequent: Frequent, search: Search, reach: float, floor: float) -> Any:
-    """The classes that take part, and may reach the floor; gives how many."""
+    """List the classes that may reach the floor; return their number."""
     m, n_classes = np.uint64(0), np.uint64(search.scores.size)
     for lo in range(np.uint64(0), n_classes, np.uint64(BLOCK_CLASSES)):
         size = min(np.uint64(BLOCK_CLASSES), n_classes - lo)
@@ -121,7 +209,7 @@ def list_doubtful(frequent: Frequent, search: Search, reach: float, floor: float
 
 @helper()
 def read_matrix(frequent: Frequent, search: Search, n: Any, m: Any) -> None:
-    """Add the n rows of the matrix that are listed to the scores of the m classes in doubt; to all, if it is faster."""
+    """Add the n listed rows of the matrix to the scores of the m classes in doubt; to all if that is faster."""
     scores, all_of_them = search.scores, m * np.uint64(FEW) > np.uint64(search.scores.size)
     for p in range(n):
         x, place = search.values[p], search.places[p]
@@ -147,10 +235,10 @@ def fill_best(search: Search, m: Any) -> None:
 
 @helper()
 def search_best(frequent: Frequent, search: Search, n: Any, reach: float, slack: float) -> Any:
-    """Fill `best` from scores that lack what the n rows of the matrix that are listed add; -1 pads.
+    """Fill `best` from scores without the n listed rows of the matrix; -1 pads.
 
-    Gives how many classes are in `doubtful`: every class is there that is among the k best, or comes closer to the last
-    of them than twice the slack.
+    Returns the number of classes in `doubtful`. It holds every class among the k best, and every class that is closer
+    to the last of them than twice the slack.
     """
     best = search.best
     fill_top_k(search.scores, best)
@@ -170,7 +258,7 @@ def search_best(frequent: Frequent, search: Search, n: Any, reach: float, slack:
 def score_exactly(
     rows: Rows, frequent: Frequent, features: Array, values: Array, base: Array, search: Search, m: Any
 ) -> None:
-    """The scores of the first m of `doubtful`, added up in the order of the features."""
+    """Compute the scores of the first m of `doubtful` in the order of the features."""
     for d in range(m):
         c = search.doubtful[d]
         search.marks[c] = d + np.uint64(1)
@@ -196,9 +284,9 @@ def score_exactly(
 def settle(
     rows: Rows, frequent: Frequent, features: Array, values: Array, base: Array, search: Search, m: Any, slack: float
 ) -> None:
-    """Where rounding may decide between the k best, or the last of them and the next: decide as the whole index does.
+    """Order the k best as the whole index does if rounding may decide between them, or for the last place.
 
-    All that are so close are added up again in the order of the features, which settles ties too.
+    Scores that are so close are summed again in the order of the features. This decides ties too.
     """
     best, close, least = search.best, False, np.inf
     for place in range(best.size - 1):

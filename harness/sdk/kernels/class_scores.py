@@ -1,4 +1,4 @@
-"""The scores of some classes of each instance: what the ranking found, said again in numbers, to the last bit."""
+"""Scores of given classes of each instance, equal to those of the ranking to the last bit."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import numpy as np
 from numba import float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import fetch_ahead
+from harness.sdk.kernels.compile import INSTANCES, LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
 from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.score import fetch_ahead
 
 
 def score_classes(
@@ -23,10 +21,29 @@ def score_classes(
     factors: Array | None = None,
     degree: int = 0,
 ) -> NDArray[np.float64]:
-    """By sum_f factor_f x_f W[f, c] + base_c, in the shape of `ranks`; 0 beside pads.
+    """Return sum_f factor_f x_f W[f, c] + base_c for given classes of each instance.
 
-    Without factors they are 1. With a degree only that many edges of a row count, from its front; 0 means all. Terms
-    are added in the order in which ranking adds them, so that the scores of a ranking never rise along a row.
+    Terms are added in the order of the ranking: scores never rise along a row of ranks.
+
+    Parameters
+    ----------
+    rows : Rows
+        The index, W.
+    instances : Instances
+        Rows to score.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature.
+    ranks : ndarray of int32, shape (n_instances, k)
+        Classes of each instance; -1 pads.
+    factors : ndarray of float64, shape (n_features,), or None, default=None
+        Factor of each feature; None for factors of 1.
+    degree : int, default=0
+        Number of edges that count per feature, from the front of its row; 0 for all.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_instances, k)
+        Scores; 0 beside pads.
     """
     scores = np.zeros(ranks.shape)
     places = np.zeros(base.size, np.int32)
@@ -60,7 +77,7 @@ def fill_class_scores(
     scores: Array,
     degree: int,
 ) -> None:
-    """`places` holds for each class its place in the ranking of the instance, from 1; 0 where it has none."""
+    """`places` holds the rank of each class from 1; 0 for classes without a rank."""
     for i in range(ranks.shape[0]):
         for place in range(ranks.shape[1]):
             c = ranks[i, place]

@@ -1,7 +1,7 @@
-"""Ranking with few classes: the index spread out into a matrix, features x classes, for a batch that is worth it.
+"""Ranking with few classes: for a large batch, the index becomes a matrix, features x classes.
 
-A row of the matrix is read in one go, without a class to look up for each weight. Scores are the same to the last bit:
-what is missing in a row of the index adds a 0.
+A row of the matrix is read without looking up the class of each weight. Scores are equal to the last bit: a missing
+edge adds 0.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ import numpy as np
 from numba import float32, float64, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import AHEAD, LINE_EDGES, prefetch
+from harness.sdk.kernels.compile import INSTANCES, LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
 from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.score import AHEAD, LINE_EDGES, prefetch
 
 MOST_MATRIX_CLASSES = 64
 MOST_MATRIX_BYTES = 256_000_000
@@ -26,7 +24,7 @@ NO_FACTORS = np.empty(0)
 
 
 def pays(rows: Rows, instances: Instances, n_classes: int) -> bool:
-    """Whether the matrix is small, and the batch has at least one value for each row of it."""
+    """Return whether the matrix is small, and the batch has at least one value for each of its rows."""
     n_features = rows.start.size
     small = n_classes <= MOST_MATRIX_CLASSES and n_features * _width(n_classes) * 4 <= MOST_MATRIX_BYTES
     return small and n_features <= instances.indices.size
@@ -42,10 +40,29 @@ def rank_dense(
     degree: int = 0,
     least: float = -np.inf,
 ) -> NDArray[np.int32]:
-    """The k best classes of each instance, best first, by sum_f factor_f x_f W[f, c] + base_c; -1 pads.
+    """Return the k best classes of each instance, by sum_f factor_f x_f W[f, c] + base_c.
 
-    Without factors they are 1. With a degree only that many edges of a row count, from its front; 0 means all. What
-    scores above `least` is ranked, and nothing for an instance without a feature.
+    Parameters
+    ----------
+    rows : Rows
+        The index, W.
+    instances : Instances
+        Rows to rank. An instance without features ranks no class.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature; -inf for classes that are never ranked.
+    k : int
+        Number of classes for each instance.
+    factors : ndarray of float64, shape (n_features,), default=empty
+        Factor of each feature; empty for factors of 1.
+    degree : int, default=0
+        Number of edges that count per feature, from the front of its row; 0 for all.
+    least : float, default=-inf
+        Only scores above this value are ranked.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_instances, k)
+        Classes, best first; -1 pads.
     """
     width, n = _width(base.size), instances.n_instances
     matrix = np.zeros(rows.start.size * width, np.float32)
@@ -66,7 +83,7 @@ def _width(n_classes: int) -> int:
 
 
 def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:
-    """The columns of the k highest scores of each row, the lowest first on ties."""
+    """Return the columns of the k highest scores of each row, the lowest first on ties."""
     best: NDArray[np.intp] = (
         np.argsort(-scores, axis=1, kind="stable") if k > 1 else scores.argmax(axis=1, keepdims=True)
     )
@@ -75,7 +92,7 @@ def _best(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:
 
 @kernel(void(FROZEN_ROWS, int64, int64, writes(float32)), **LEAN)
 def spread_out(rows: Rows, degree: int, width: int, matrix: Array) -> None:
-    """W[f, c] as a plain matrix, row by row, of the first `degree` edges of each row."""
+    """Return W[f, c] as a matrix, from the first `degree` edges of each row."""
     for f in range(np.uint64(rows.start.size)):
         start = rows.start[f]
         for e in range(start, start + min(rows.length[f], np.uint32(degree))):
@@ -84,7 +101,7 @@ def spread_out(rows: Rows, degree: int, width: int, matrix: Array) -> None:
 
 @kernel(void(reads(float32), INSTANCES, int64, reads(float64), reads(float64), writes(float64, 2)), **LEAN)
 def add_up_all(matrix: Array, instances: Instances, first: int, factors: Array, base: Array, scores: Array) -> None:
-    """The scores of as many instances as they have room for, from the first one; -inf for one without a feature."""
+    """Compute the scores of consecutive instances, as many as `scores` has room for; -inf without features."""
     width, last = np.uint64(scores.shape[1]), np.uint64(instances.indices.size - 1)
     for i in range(np.uint64(scores.shape[0])):
         lo, hi = np.uint64(instances.indptr[first + i]), np.uint64(instances.indptr[first + i + 1])

@@ -1,4 +1,4 @@
-"""An index as plain edges, feature by feature: the form in which it is saved, checked and thinned out."""
+"""An index as packed edges, feature by feature: the form for saving, checking and pruning."""
 
 from __future__ import annotations
 
@@ -10,13 +10,23 @@ from numba import boolean, int64, uint32
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
+from harness.sdk.kernels.compile import LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Array
 from harness.sdk.kernels.rows import Rows, empty_rows
 
 
 class Edges(NamedTuple):
-    """The edges of feature f are `indptr[f]:indptr[f + 1]`, in the order of its row."""
+    """Packed edges of an index: those of feature f are `indptr[f]:indptr[f + 1]`, in the order of its row.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_features + 1,)
+        Start of each feature's edges, and the end of the last ones.
+    classes : ndarray of uint32, shape (n_edges,)
+        Class of each edge.
+    weights : ndarray of float32 or float64, shape (n_edges,)
+        Weight of each edge.
+    """
 
     indptr: NDArray[np.int64]
     classes: NDArray[np.uint32]
@@ -29,16 +39,16 @@ class Edges(NamedTuple):
 
 
 def as_edges(rows: Rows) -> Edges:
-    """The edges of an index, without the gaps of its arena."""
+    """Return the edges of an index, without the gaps of its arena."""
     indptr = np.concatenate([[0], np.cumsum(rows.length, dtype=np.int64)])
     places = np.arange(indptr[-1]) + np.repeat(rows.start - indptr[:-1], rows.length)
     return Edges(indptr, rows.classes[places], rows.weights[places])
 
 
 def as_rows(edges: Edges) -> Rows:
-    """An index of these edges, each row in just the room it needs: it moves to a block when it grows."""
+    """Return an index of these edges without gaps; a row moves to a block when it grows."""
     length = np.diff(edges.indptr)
-    level = np.maximum(np.frexp(length)[1] - 1, 0)  # the whole part of log2
+    level = np.maximum(np.frexp(length)[1] - 1, 0)  # floor of log2
     heads = empty_rows(0, 0).heads
     heads[0] = edges.classes.size
     return Rows(
@@ -52,15 +62,15 @@ def as_rows(edges: Edges) -> Rows:
 
 
 def pack_rows(rows: Rows, *, by_class: bool = False) -> Rows:
-    """The same index in the order of the features, without a gap; on request each row in the order of its classes."""
+    """Return the index in the order of the features, without gaps; optionally with sorted classes in each row."""
     edges = as_edges(rows)
     return as_rows(sort_by_class(edges) if by_class else edges)
 
 
 def sort_by_class(edges: Edges) -> Edges:
-    """The same edges with those of a row in the order of their classes.
+    """Return the edges with the classes of each row sorted.
 
-    Scores of many classes outgrow the nearest cache; met in order, those of a long row are fetched ahead.
+    Scores of many classes exceed the first-level cache; in sorted order, the processor prefetches them.
     """
     n_classes = int(edges.classes.max(initial=0)) + 1
     matrix = csr_array(
@@ -71,7 +81,22 @@ def sort_by_class(edges: Edges) -> Edges:
 
 
 def keep_largest(edges: Edges, sizes: NDArray[Any], share: float) -> Edges:
-    """The floor(share * n) edges of largest size, ties by feature, then class; those of a row keep their order."""
+    """Return the floor(share * n) largest edges, ties by feature, then class; rows keep their order.
+
+    Parameters
+    ----------
+    edges : Edges
+        The n edges.
+    sizes : ndarray of shape (n_edges,)
+        Size of each edge, such as the absolute weight.
+    share : float
+        Share of the edges to keep, from 0 to 1.
+
+    Returns
+    -------
+    Edges
+        The kept edges.
+    """
     order = np.lexsort((edges.classes, edges.features, -sizes))
     kept = np.zeros(order.size, bool)
     kept[order[: floor(share * order.size)]] = True
@@ -81,7 +106,7 @@ def keep_largest(edges: Edges, sizes: NDArray[Any], share: float) -> Edges:
 
 @kernel(boolean(reads(int64), reads(uint32), writes(int64)), **LEAN)
 def names_a_class_twice(indptr: Array, classes: Array, met: Array) -> bool:
-    """Whether a row has two edges to one class; `met` has the last row that each class was met in, first -1."""
+    """Return whether a row has two edges to one class; `met` has the last row of each class, initially -1."""
     for f in range(indptr.size - 1):
         for e in range(indptr[f], indptr[f + 1]):
             if met[classes[e]] == f:
@@ -91,7 +116,20 @@ def names_a_class_twice(indptr: Array, classes: Array, met: Array) -> bool:
 
 
 def check_edges(edges: Edges, n_features: int, n_classes: int) -> None:
-    """Raise ValueError for edges, from wherever they came, that make no sound index."""
+    """Raise ValueError for edges that make no valid index.
+
+    Parameters
+    ----------
+    edges : Edges
+        Edges, such as those of a file.
+    n_features, n_classes : int
+        Numbers that the edges must fit.
+
+    Raises
+    ------
+    ValueError
+        If a length, a class or a weight is invalid, or if a row has a class twice.
+    """
     indptr, classes, weights = edges
     if [array.dtype for array in edges] != [np.int64, np.uint32, np.float32] or {array.ndim for array in edges} != {1}:
         raise ValueError("edges of another type")

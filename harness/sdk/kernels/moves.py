@@ -1,6 +1,6 @@
 """Updates that move the vectors of many classes along one instance: prototypes and support vector machines share them.
 
-Such an update may touch every class, so a row is gone through once for all of them, not once for each.
+Such an update may touch every class: each row is read once for all classes.
 """
 
 from __future__ import annotations
@@ -11,32 +11,33 @@ import numpy as np
 from numba import boolean, float64, uint32
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.compiling import helper, named, writes
+from harness.sdk.kernels.compile import helper, named, writes
 from harness.sdk.kernels.instances import Instances
 from harness.sdk.kernels.rows import Rows, append, drop_zeros, has_room
 
 
 class Moves(NamedTuple):
-    """How far each class moves. Between instances nothing moves, and nothing is marked."""
+    """Changes of classes by one instance. Between instances all changes and marks are 0."""
 
     changes: NDArray[np.float64]
-    """By class; 0 for those that stay."""
+    """By class; 0 for classes that do not move."""
     classes: NDArray[np.uint32]
-    """Those that move, in front."""
+    """The classes that move, at the front."""
     marked: NDArray[np.bool_]
-    """By class: space to find out which ones a row has."""
+    """By class: marks for the classes of a row."""
 
 
 MOVES = named(Moves, writes(float64), writes(uint32), writes(boolean))
 
 
 def no_moves(n_classes: int) -> Moves:
+    """Return working space for updates of this number of classes."""
     return Moves(np.zeros(n_classes), np.zeros(n_classes, np.uint32), np.zeros(n_classes, np.bool_))
 
 
 @helper()
 def plan_move(moves: Moves, n: int, c: Any, change: float) -> int:
-    """Let class c move, behind n others; gives how many move now."""
+    """Add class c to the n classes that move; return their new number."""
     moves.changes[c] = change
     moves.classes[np.uint32(n)] = c
     return n + 1
@@ -44,7 +45,7 @@ def plan_move(moves: Moves, n: int, c: Any, change: float) -> int:
 
 @helper()
 def move_row(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
-    """W[f, c] += x change_c for the n classes that move; edges appear when they are new, and vanish when they get zero.
+    """W[f, c] += x change_c for the n classes that move; adds edges, and removes those that become 0.
 
     There must be room for n new edges.
     """
@@ -63,7 +64,7 @@ def move_row(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
 
 @helper()
 def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int) -> bool:
-    """W[f, c] += x_f change_c for all features of an instance, or nothing at all where the arena has no room: False."""
+    """W[f, c] += x_f change_c for all features of an instance; return False, and change nothing, without room."""
     lo, hi = instances.indptr[i], instances.indptr[i + 1]
     if n == 0:
         return True
@@ -76,7 +77,7 @@ def move_all(rows: Rows, instances: Instances, i: Any, moves: Moves, n: int) -> 
 
 @helper()
 def add_missing(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
-    """New edges for those that move and are not in row f yet."""
+    """Add edges for the classes that move and are not in row f."""
     length = rows.length[f]
     mark(rows, f, length, True, moves)
     for m in range(np.uint32(n)):
@@ -88,7 +89,7 @@ def add_missing(rows: Rows, f: Any, x: float, moves: Moves, n: int) -> None:
 
 @helper()
 def mark(rows: Rows, f: Any, length: Any, value: bool, moves: Moves) -> None:
-    """Mark the classes of the first edges of row f, or take the marks away."""
+    """Mark the classes of the first edges of row f, or remove the marks."""
     start = rows.start[f]
     for e in range(start, start + length):
         moves.marked[rows.classes[e]] = value
@@ -96,6 +97,6 @@ def mark(rows: Rows, f: Any, length: Any, value: bool, moves: Moves) -> None:
 
 @helper()
 def forget(moves: Moves, n: int) -> None:
-    """Nothing moves any more."""
+    """Reset all changes."""
     for m in range(np.uint32(n)):
         moves.changes[moves.classes[m]] = 0.0

@@ -16,29 +16,45 @@ import numpy as np
 from numba import float32, uint8, uint32
 from numpy.typing import DTypeLike, NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import helper, named, reads, writes
+from harness.sdk.kernels.compile import helper, named, reads, writes
+from harness.sdk.kernels.instances import Array, frozen
 
 NONE = np.uint32(0xFFFFFFFF)
-"""Ends a free list."""
+"""End of a free list."""
 MOST_EDGES = int(NONE)
 N_LEVELS = 32
 CACHED_CLASSES = 4096
-"""Of how many classes the scores fit into the nearest cache, 32 kB."""
+"""Number of classes whose scores fit into the first-level cache, 32 kB."""
 
 
 MOST_MATRIX_BYTES = 1_000_000_000
-"""Of a matrix that features are put into for a while."""
+"""Limit for the temporary matrix of frequent features."""
 
 
 class Rows(NamedTuple):
-    """The row of feature f is the first `length[f]` edges from `start[f]`, in a block of `2**level[f]` edges or, where
-    the index was packed, in a place of between once and twice that size."""
+    """The index W in one arena: for each feature a row of edges (class, weight).
+
+    The row of feature f is the first `length[f]` edges from `start[f]`. It lies in a block of `2**level[f]` edges or,
+    after packing, in a place of between once and twice that size.
+
+    Attributes
+    ----------
+    start, length : ndarray of uint32, shape (n_features,)
+        First edge and number of edges of each row.
+    level : ndarray of uint8, shape (n_features,)
+        Size of each row's block.
+    classes : ndarray of uint32, shape (arena size,)
+        Class of each edge.
+    weights : ndarray of float32 or float64, shape (arena size,)
+        Weight of each edge.
+    heads : ndarray of uint32
+        First unused edge, and the free blocks by size.
+    """
 
     start: NDArray[np.uint32]
     length: NDArray[np.uint32]
     level: NDArray[np.uint8]
-    """0 where the feature has no block to give back; the smallest block holds two edges, level 1."""
+    """0 if the feature has no block to free; the smallest block holds two edges, level 1."""
     classes: NDArray[np.uint32]
     weights: NDArray[np.floating[Any]]
     heads: NDArray[np.uint32]
@@ -46,10 +62,12 @@ class Rows(NamedTuple):
 
     @property
     def n_edges(self) -> int:
+        """The number of edges."""
         return int(self.length.sum(dtype=np.int64))
 
     @property
     def n_bytes(self) -> int:
+        """The bytes of all arrays."""
         return sum(array.nbytes for array in self)
 
 
@@ -59,7 +77,22 @@ FROZEN_ROWS = named(Rows, *map(reads, _FIELDS))
 
 
 def empty_rows(n_features: int, n_edges: int, dtype: DTypeLike = np.float32) -> Rows:
-    """An index without edges, in an arena of about `n_edges`; memory is taken as it is touched."""
+    """Return an empty index.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features.
+    n_edges : int
+        Approximate size of the arena. Memory is allocated when it is first written.
+    dtype : dtype-like, default=np.float32
+        Type of the weights.
+
+    Returns
+    -------
+    Rows
+        The index.
+    """
     n_edges = min(max(2, n_edges), MOST_EDGES)
     heads = np.full(N_LEVELS, NONE)
     heads[0] = 0
@@ -74,7 +107,7 @@ def empty_rows(n_features: int, n_edges: int, dtype: DTypeLike = np.float32) -> 
 
 
 def enlarge(rows: Rows) -> Rows:
-    """The same index in an arena of twice the size."""
+    """Return the index in an arena of twice the size."""
     n_edges = min(2 * max(1, rows.classes.size), MOST_EDGES)
     if n_edges == rows.classes.size:
         raise MemoryError(f"the index is full: it holds at most {MOST_EDGES:,} edges")
@@ -85,16 +118,28 @@ def enlarge(rows: Rows) -> Rows:
 
 
 def widen(rows: Rows, n_features: int) -> Rows:
-    """The same index with empty rows for the features that are new."""
+    """Return the index with empty rows for new features."""
     new = (0, n_features - rows.start.size)
     start, length, level = np.pad(rows.start, new), np.pad(rows.length, new), np.pad(rows.level, new)
     return rows._replace(start=start, length=length, level=level)
 
 
 def known_to_most(known: NDArray[Any], share: float, n_classes: int) -> NDArray[np.int64]:
-    """The features that know at least that share of the classes, those that know the most first.
+    """Return the features with edges to at least that share of the classes, the longest rows first.
 
-    None where classes are so few that their scores are at hand in any case, and no more than a matrix has room for.
+    Parameters
+    ----------
+    known : ndarray of int, shape (n_features,)
+        Number of edges of each feature.
+    share : float
+        Share of the classes.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of int64
+        Features: none if the classes are few enough for the cache, and at most as many as fit into a matrix.
     """
     if n_classes <= CACHED_CLASSES:
         return np.empty(0, np.int64)
@@ -104,19 +149,19 @@ def known_to_most(known: NDArray[Any], share: float, n_classes: int) -> NDArray[
 
 
 def freeze(rows: Rows) -> Rows:
-    """The same rows, to be read only: what the kernels that change nothing take."""
+    """Return the rows as read-only arrays, for kernels that change nothing."""
     return Rows(*(frozen(array) for array in rows))
 
 
 @helper()
 def capacity(level: int) -> int:
-    """Edges in a block of this level: 0, 2, 4, 8, ..."""
+    """Return the number of edges in a block of this level: 0, 2, 4, 8, ..."""
     return (1 << level) & ~1
 
 
 @helper()
 def has_room(rows: Rows, features: Array, extra: int) -> bool:
-    """Whether the arena can take up to `extra` new edges for each of these features, whatever blocks are free."""
+    """Return whether the arena has room for `extra` new edges of each of these features, without free blocks."""
     edges = 0
     for j in range(features.size):
         f = np.uint32(features[j])
@@ -129,10 +174,10 @@ def has_room(rows: Rows, features: Array, extra: int) -> bool:
 
 @helper()
 def find_two(rows: Rows, f: Any, gainer: Any, loser: Any) -> Any:
-    """The places of two classes in row f, counted from 1; 0 for one that is not there."""
+    """Return the positions of two classes in row f, from 1; 0 for a missing one."""
     start, length = rows.start[f], np.uint32(rows.length[f])
     gain, lose = np.uint32(0), np.uint32(0)
-    for e in range(length):  # each class is there at most once, so a sum finds it: no branch, and in vector registers
+    for e in range(length):  # each class occurs at most once, so a sum finds it: no branch, and vector registers
         c, place = rows.classes[start + e], np.uint32(e + 1)
         gain += place * np.uint32(c == gainer)
         lose += place * np.uint32(c == loser)
@@ -141,14 +186,14 @@ def find_two(rows: Rows, f: Any, gainer: Any, loser: Any) -> Any:
 
 @helper()
 def shift(rows: Rows, f: Any, gainer: Any, loser: Any, change: Any) -> None:
-    """W[f, gainer] += change, W[f, loser] -= change; an edge appears when it is new, and vanishes when it gets zero."""
+    """W[f, gainer] += change, W[f, loser] -= change; adds edges, and removes those that become 0."""
     gain, lose = find_two(rows, f, gainer, loser)
     shift_found(rows, f, gainer, loser, gain, lose, change)
 
 
 @helper()
 def shift_found(rows: Rows, f: Any, gainer: Any, loser: Any, gain: Any, lose: Any, change: Any) -> None:
-    """The same, where it is known in which places they are."""
+    """The same, for known positions of the edges."""
     start = rows.start[f]
     vanished = gain > 0 and changes_to_zero(rows.weights, start + (gain - np.uint32(1)), change)
     vanished |= lose > 0 and changes_to_zero(rows.weights, start + (lose - np.uint32(1)), -change)
@@ -162,14 +207,14 @@ def shift_found(rows: Rows, f: Any, gainer: Any, loser: Any, gain: Any, lose: An
 
 @helper()
 def changes_to_zero(weights: Array, e: Any, change: Any) -> bool:
-    """Add to a weight, and tell whether nothing is left of it."""
+    """Add to a weight; return whether it is 0 now."""
     weights[e] += change
     return bool(weights[e] == 0)
 
 
 @helper()
 def append(rows: Rows, f: Any, c: Any, weight: Any) -> None:
-    """A new edge behind the others; none when the weight is zero as stored."""
+    """Append an edge to row f, unless the weight is 0 as stored."""
     length = rows.length[f]
     if length >= capacity(rows.level[f]):
         move_up(rows, f)
@@ -182,7 +227,7 @@ def append(rows: Rows, f: Any, c: Any, weight: Any) -> None:
 
 @helper()
 def remove_edge(rows: Rows, f: Any, offset: Any) -> None:
-    """Take an edge away: the last edge of the row takes its place."""
+    """Remove an edge: the last edge of the row takes its position."""
     last = rows.length[f] - 1
     e, end = rows.start[f] + offset, rows.start[f] + last
     rows.classes[e] = rows.classes[end]
@@ -192,7 +237,7 @@ def remove_edge(rows: Rows, f: Any, offset: Any) -> None:
 
 @helper()
 def drop_zeros(rows: Rows, f: Any) -> None:
-    """Remove the edges of row f that have come to weigh nothing."""
+    """Remove the edges of row f with weight 0."""
     offset = 0
     while offset < rows.length[f]:
         if rows.weights[rows.start[f] + offset] == 0:
@@ -218,7 +263,7 @@ def move_up(rows: Rows, f: Any) -> None:
 
 @helper()
 def take_block(rows: Rows, level: int) -> Any:
-    """A block of this level: a free one, else the next edges never handed out."""
+    """Return a block of this level: a free one, else a new one."""
     block = rows.heads[level]
     if block != NONE:
         rows.heads[level] = rows.classes[block]

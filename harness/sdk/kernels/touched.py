@@ -1,7 +1,7 @@
 """Scores of the classes that an instance touches, for learners whose weights are above 0: no edge, no score, no rank.
 
-Many edges for the number of classes: a dense array, and every class counts as touched. Few edges: a list of the classes
-as they are met, so that the time depends on the edges alone.
+With many edges, scores are in a dense array and every class counts as touched. With few edges, touched classes are
+listed: the time then depends on the edges alone.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ import numpy as np
 from numba import float64, int32, int64, uint32, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import fetch_ahead
+from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
 from harness.sdk.kernels.rows import FROZEN_ROWS, MOST_EDGES, Rows, freeze
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.score import fetch_ahead
 
 CLASSES_PER_EDGE = 4
 """From one edge for that many classes on, the dense array is faster (measured)."""
@@ -28,19 +26,20 @@ class Space(NamedTuple):
 
     scores: NDArray[np.float64]
     touched: NDArray[np.uint32]
-    """The classes that may score above 0; one place more than there are classes, to be written without a question."""
+    """The classes that may score above 0; one place more than classes, to write without a branch."""
 
 
 SPACE = named(Space, writes(float64), writes(uint32))
 
 
 def empty_space(n_classes: int) -> Space:
+    """Return working space for this number of classes."""
     return Space(np.zeros(n_classes), np.zeros(n_classes + 1, np.uint32))
 
 
 @helper()
 def touch(rows: Rows, features: Array, values: Array, degree: int, space: Space) -> Any:
-    """s_c += sum_f x_f W[f, c] over the first `degree` edges of each row; gives how many classes were touched."""
+    """s_c += sum_f x_f W[f, c] over the first `degree` edges of each row; returns the number of touched classes."""
     scores, touched = space
     edges = 0
     for j in range(features.size):
@@ -66,7 +65,7 @@ def add_up(rows: Rows, features: Array, values: Array, degree: int, scores: Arra
 
 @helper()
 def add_up_and_list(rows: Rows, features: Array, values: Array, degree: int, scores: Array, touched: Array) -> Any:
-    """The same, and a list of the classes met: each is written down, and stays there when its score was 0."""
+    """The same, and list the touched classes: each is written, and kept if its score was 0."""
     n = np.uint32(0)
     for j in range(features.size):
         f, x = np.uint32(features[j]), np.float64(values[j])
@@ -77,19 +76,19 @@ def add_up_and_list(rows: Rows, features: Array, values: Array, degree: int, sco
             touched[n] = c
             n += np.uint32(scores[c] == 0)
             scores[c] += x * rows.weights[e]
-    return np.int64(n)  # as wide as the number of all classes, lest both become a float
+    return np.int64(n)  # the type of the number of classes: else both become floats
 
 
 @helper()
 def clear_scores(scores: Array, touched: Array) -> None:
-    """All scores are 0 again."""
+    """Reset all scores to 0."""
     for t in range(touched.size):
         scores[touched[t]] = 0.0
 
 
 @helper()
 def best_rival(scores: Array, touched: Array, truth: Array) -> float:
-    """max(0, max_{c not true} s_c): a class that is not touched scores 0."""
+    """Return max(0, max_{c not true} s_c); classes that are not touched score 0."""
     best = 0.0
     for t in range(touched.size):
         c = touched[t]
@@ -100,6 +99,7 @@ def best_rival(scores: Array, touched: Array, truth: Array) -> float:
 
 @helper()
 def contains(classes: Array, c: Any) -> bool:
+    """Return whether the class is among these."""
     found = False
     for p in range(classes.size):
         found |= np.uint32(classes[p]) == c
@@ -108,10 +108,10 @@ def contains(classes: Array, c: Any) -> bool:
 
 @helper()
 def choose(scores: Array, touched: Array, floor: float, chosen: Array) -> int:
-    """Fill `chosen` with the best classes that score above the floor, best first, the lowest id first where they tie.
+    """Fill `chosen` with the best classes above the floor, best first, the lowest id first on ties.
 
-    By insertion: few are wanted, and most classes stop at the floor or at the last of those chosen so far. Gives how
-    many were chosen.
+    By insertion: k is small, and most classes stop at the floor or at the last class chosen so far. Returns the number
+    of classes chosen.
     """
     size = 0
     for t in range(touched.size):
@@ -133,15 +133,34 @@ def choose(scores: Array, touched: Array, floor: float, chosen: Array) -> int:
 
 @helper()
 def ahead(scores: Array, c: Any, other: Any) -> bool:
+    """Return whether class c is ranked before the other: a higher score, or the lower id on a tie."""
     return bool(scores[c] > scores[other] or (scores[c] == scores[other] and c < other))
 
 
 def rank_touched(
     rows: Rows, instances: Instances, factors: Array, k: int, *, n_classes: int, degree: int = 0
 ) -> NDArray[np.int32]:
-    """The k best touched classes of each instance, best first, by sum_f factor_f x_f W[f, c]; -1 pads.
+    """Return the k best touched classes of each instance, by sum_f factor_f x_f W[f, c].
 
-    Without factors they are 1. With a degree only that many edges of a row are read, from its front; 0 means all.
+    Parameters
+    ----------
+    rows : Rows
+        The index, W, with weights above 0.
+    instances : Instances
+        Rows to rank, with values above 0.
+    factors : ndarray of float64, shape (n_features,)
+        Factor of each feature; empty for factors of 1.
+    k : int
+        Number of classes for each instance.
+    n_classes : int
+        Number of classes.
+    degree : int, default=0
+        Number of edges read per feature, from the front of its row; 0 for all.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_instances, k)
+        Classes, best first; -1 pads.
     """
     ranked = np.empty((instances.n_instances, k), np.int32)
     longest = int(np.diff(instances.indptr).max(initial=0))

@@ -1,11 +1,11 @@
 """Dense rows, such as embeddings: weights in a matrix, classes x features, and scores by the BLAS, block by block.
 
-Learning goes instance by instance all the same. The scores of a block of rows are found at once, by the weights as they
-are before it; when an instance moves a class, the scores of those behind it are corrected by their products with it:
+Training still goes instance by instance. The scores of a block of rows are computed at once, from the weights before
+the block. When an instance changes a class, the scores of the later instances are corrected by inner products:
 
     <w_c + a x_q, x_r> = <w_c, x_r> + a <x_q, x_r>
 
-So the updates are those of one instance after the other, but for the rounding of sums in float32.
+So the updates equal sequential ones, except for the rounding of sums in float32.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ import numpy as np
 from numba import float32, float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.compile import LEAN, helper, kernel, named, reads, writes
 from harness.sdk.kernels.dense import spread_out
-from harness.sdk.kernels.density import RANKED_ROWS, Vectors
 from harness.sdk.kernels.edges import Edges
+from harness.sdk.kernels.instances import RANKED_ROWS, Array, Vectors, frozen
 from harness.sdk.kernels.rows import MOST_EDGES, Rows, freeze
-from harness.sdk.kernels.topk import fill_top_k
+from harness.sdk.kernels.score import fill_top_k
 from harness.sdk.threads import one_blas_thread
 
 BLOCK_ROWS = 64
-"""So many instances are learned from at once: longer blocks score faster, and have more to correct."""
+"""Instances in a block: longer blocks score faster, but need more corrections."""
 
 
 class Block(NamedTuple):
-    """Some instances to be learned from, one after the other."""
+    """A block of instances for training."""
 
     numbers: NDArray[np.int64]
-    """Which of all instances they are."""
+    """Their positions among all instances."""
     rows: Vectors
     scores: Vectors
-    """Of each instance and class, by the weights as they are when its turn comes."""
+    """Scores by instance and class, with the weights at the time of the instance."""
     products: Vectors
-    """<x_q, x_r> of all pairs."""
+    """<x_q, x_r> for all pairs."""
 
 
 WEIGHTS = writes(float32, 2)
@@ -48,25 +47,25 @@ BLOCK = named(Block, reads(int64), reads(float32, 2), writes(float32, 2), reads(
 
 
 def as_matrix(rows: Rows, n_classes: int) -> Vectors:
-    """The weights of an index as a matrix, features x classes."""
+    """Return the weights of an index as a matrix of float32, features x classes."""
     matrix = np.zeros((rows.start.size, n_classes), np.float32)
     spread_out(freeze(rows), MOST_EDGES, n_classes, matrix.reshape(-1))
     return matrix
 
 
 def matrix_edges(matrix: Vectors) -> Edges:
-    """The weights of such a matrix other than 0, as the edges of an index."""
+    """Return the weights of a matrix that are not 0 as the edges of an index."""
     kept = matrix != 0
     indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1), dtype=np.int64)])
     classes = np.broadcast_to(np.arange(matrix.shape[1], dtype=np.uint32), matrix.shape)
     return Edges(indptr, classes[kept], matrix[kept])
 
 
-# -- learning
+# -- training
 
 
 class RowBlock(NamedTuple):
-    """Some rows, and what is known of them without any weights."""
+    """A block of rows with their inner products."""
 
     numbers: NDArray[np.int64]
     values: Vectors
@@ -74,7 +73,7 @@ class RowBlock(NamedTuple):
 
 
 def row_blocks(X: Vectors, order: NDArray[np.int64]) -> Iterator[RowBlock]:
-    """The rows in this order, some at a time."""
+    """Yield the rows in this order, in blocks."""
     for first in range(0, order.size, BLOCK_ROWS):
         numbers = order[first : first + BLOCK_ROWS]
         values = X[numbers]
@@ -82,7 +81,7 @@ def row_blocks(X: Vectors, order: NDArray[np.int64]) -> Iterator[RowBlock]:
 
 
 def scored(rows: RowBlock, scores: Vectors) -> Block:
-    """A block to be learned from, by scores that are its own to change, before the next one is scored."""
+    """Return a block with its own copy of the scores."""
     return Block(rows.numbers, rows.values, scores, rows.products)
 
 
@@ -95,7 +94,7 @@ def move_class(W: Array, c: Any, amount: float, x: Array) -> None:
 
 @helper()
 def correct_scores(block: Block, r: Any, c: Any, amount: float, shift: float = 0.0) -> None:
-    """The scores of class c for the instances behind number r, after it has moved by this amount along that one.
+    """Correct the scores of class c for the instances after r, when r has changed the class by this amount.
 
     A bias adds its square to each product: the shift.
     """
@@ -105,7 +104,7 @@ def correct_scores(block: Block, r: Any, c: Any, amount: float, shift: float = 0
 
 @helper()
 def correct_all_scores(block: Block, r: Any, amounts: Array, shift: float) -> None:
-    """The same for all classes at once."""
+    """Correct the scores of all classes at once."""
     for q in range(np.uint64(r + 1), np.uint64(block.numbers.size)):
         product = block.products[r, q] + np.float32(shift)
         for c in range(np.uint64(amounts.size)):
@@ -118,9 +117,25 @@ def correct_all_scores(block: Block, r: Any, amounts: Array, shift: float) -> No
 def rank_vectors(
     matrix: Vectors, X: Vectors, base: NDArray[np.float64], k: int, *, empty_too: bool = False
 ) -> NDArray[np.int32]:
-    """The k best classes of each row, best first, by <w_c, x> + base_c in float32; -1 pads.
+    """Return the k best classes of each dense row, by <w_c, x> + base_c in float32.
 
-    A row of zeros ranks nothing, unless it is said that it does.
+    Parameters
+    ----------
+    matrix : ndarray of float32, shape (n_features, n_classes)
+        Weights.
+    X : ndarray of float32, shape (n_rows, n_features)
+        Rows to rank.
+    base : ndarray of float64, shape (n_classes,)
+        Score of each class without any feature; -inf for classes that are never ranked.
+    k : int
+        Number of classes for each row.
+    empty_too : bool, default=False
+        Rank rows of zeros as well.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_rows, k)
+        Classes, best first; -1 pads.
     """
     ranked = np.empty((X.shape[0], k), np.int32)
     with one_blas_thread():
@@ -136,6 +151,7 @@ def rank_vectors(
 
 @kernel(void(writes(float32, 2), reads(float64), writes(int32, 2)), **LEAN)
 def fill_vector_ranks(scores: Array, base: Array, ranked: Array) -> None:
+    """Fill `ranked` with the best classes of each row of `scores`, of shape (n_rows, n_classes)."""
     for i in range(ranked.shape[0]):
         for c in range(np.uint64(base.size)):
             scores[i, c] += np.float32(base[c])
@@ -145,7 +161,7 @@ def fill_vector_ranks(scores: Array, base: Array, ranked: Array) -> None:
 def score_vectors(
     matrix: Vectors, X: Vectors, base: NDArray[np.float64], ranks: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """What the classes at these positions score in each row, to the last bit as ranking has it; 0 beside pads."""
+    """Return the scores of the classes in `ranks`, equal to those of the ranking to the last bit; 0 beside pads."""
     scores = np.zeros(ranks.shape)
     with one_blas_thread():
         for first in range(0, X.shape[0], RANKED_ROWS):

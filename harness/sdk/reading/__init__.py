@@ -1,1 +1,1 @@
-"""What the loaders of data sets share: raw files found and unpacked, texts and sparse lines turned into rows."""
+"""Readers for loaders of datasets: raw and compressed files, lines of text, tables, sparse rows."""

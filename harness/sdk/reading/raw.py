@@ -1,70 +1,94 @@
-"""Raw files of a data set: finding them, reading folders, archives and packed files, saying what is missing.
+"""Raw files of datasets: compressed files, tar and zip archives, folders.
 
-They are where `source=` says, or else in the data home, where `harness data fetch` and `harness data import` put them.
+`open_raw` opens a file as a stream of bytes and detects gzip, bzip2, xz and zstd. `RawFiles` finds and reads the files
+of a dataset, in the path given as `source=` or in the data home.
+
+Nothing is unpacked to disk, and no archive is held in memory. Members outside of their folder, links, devices and
+decompression bombs are refused with an error that names the file. One `Budget` covers a file with everything packed in
+it, at any depth.
 """
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import stat
+import sys
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal, cast
 
 from harness.errors import DataError
-from harness.home import MANIFEST, raw_folder, read_manifest
-from harness.sdk.reading.unpack import (
-    UNREADABLE,
-    Budget,
-    kind_of,
-    members_of,
-    open_raw,
-    tar_members,
-    unreadable,
-    without_suffix,
-)
+from harness.files.home import MANIFEST, raw_folder, read_raw_manifest
 
-__all__ = ["RawFiles", "open_raw", "tar_members"]
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
+MOST_UNPACKED_BYTES = 2**36
+"""Limit for the unpacked size of one file."""
+MOST_RATIO = 500
+"""Limit for the ratio of unpacked to packed size, after the first `FREE_BYTES`."""
+FREE_BYTES = 2**26
 MOST_BYTES = 2**33
-"""What the files of one data set may come to in memory."""
+"""Limit for the files of one dataset in memory."""
+UNREADABLE = (
+    *(OSError, EOFError, ValueError, NotImplementedError, RuntimeError),  # zipfile raises the last for encrypted files
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, zstd.ZstdError),
+)
+SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+Kind = Literal["tar", "zip", "plain"]
+Unpacker = Callable[[IO[bytes]], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RawFiles:
-    """What a data set is made from."""
+    r"""The files that a dataset is made from.
+
+    Examples
+    --------
+    >>> files = RawFiles(dataset="titles", needed="titles.txt of the authors", wanted=re.compile(r"titles\.txt$"))
+    >>> files.error("line 3 is empty").culprit
+    "dataset 'titles'"
+    """
 
     dataset: str
     needed: str
-    """What to get and from whom, in words."""
+    """Description of the files and their source, for messages."""
     wanted: re.Pattern[str]
-    """Which files inside are read: searched for in their paths, written with slashes. What a packing adds to a name
-    (.gz, .bz2, .xz, .zst) may be there or not."""
+    """Pattern for the paths of the files, written with slashes; a suffix such as .gz is optional."""
     archive: str | None = None
-    """The name of the tar or zip archive that holds them, if they come in one."""
+    """Name of the tar or zip archive that holds them, if any."""
 
     def error(self, trouble: str, next_step: str = "") -> DataError:
-        """What a loader raises about its files: the data set is named."""
+        """Return an error about the files, with the dataset as culprit."""
         return DataError(trouble, culprit=self._culprit, next_step=next_step)
 
     def locate(self, source: str | None) -> Path:
-        """The file or folder that was given, or else the data home's folder."""
+        """Return the path given as `source`, else the folder of the dataset in the data home."""
         path = raw_folder(self.dataset) if source is None else Path(os.path.expanduser(source))
         if not path.exists():
             raise self._unusable(f"{path} does not exist")
         return path
 
     def stamp(self, source: str | None = None, **_: object) -> str:
-        """Names the raw content without reading it: by the hashes in the data home's manifest, or by size and time.
+        """Return a stamp of the raw content without reading it: by the manifest of the data home, or by size and time.
 
-        The loader's other parameters may come along and say nothing of the content, so that `"module:RAW.stamp"` does
-        as the stamp of a `DatasetSpec`.
+        Other parameters of the loader are ignored: `"module:RAW.stamp"` can be the stamp of a `DatasetSpec`.
         """
         path = self.locate(source)
-        manifest = read_manifest(path) if source is None else None
+        manifest = read_raw_manifest(path) if source is None else None
         if manifest is not None:
             manifest.check_sizes(path)
             return manifest.stamp()
@@ -74,7 +98,7 @@ class RawFiles:
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def read(self, source: str | None) -> list[tuple[re.Match[str], bytes]]:
-        """The wanted files, by what `wanted` found in their paths, in the order of these."""
+        """Return match and content of each wanted file, sorted by path."""
         found: dict[str, tuple[re.Match[str], bytes]] = {}
         n_bytes = 0
         with self._telling(source):
@@ -87,7 +111,7 @@ class RawFiles:
         return [found[name] for name in sorted(found)]
 
     def open_each(self, source: str | None) -> Iterator[tuple[re.Match[str], IO[bytes]]]:
-        """The wanted files as unpacked streams, each to be read before the next, in the order they are met."""
+        """Yield match and unpacked stream of each wanted file; read each before the next."""
         path = self.locate(source)
         is_empty = True
         with self._telling(source):
@@ -104,11 +128,11 @@ class RawFiles:
 
     @property
     def _culprit(self) -> str:
-        return f"data set {self.dataset!r}"
+        return f"dataset {self.dataset!r}"
 
     @contextmanager
     def _telling(self, source: str | None) -> Iterator[None]:
-        """Adds to every error what the data set is made from."""
+        """Add the description of the needed files to every error."""
         try:
             yield
         except DataError as error:
@@ -119,7 +143,7 @@ class RawFiles:
             raise self._unusable(str(unreadable(self.locate(source), error))) from error
 
     def _streams(self, path: Path) -> Iterator[tuple[str, IO[bytes], Budget]]:
-        """Every file at hand, its name and its file's budget: of a folder, of archives, or the file itself."""
+        """Yield name, stream and budget of each file: of a folder, of archives, or the file itself."""
         for name, file in self._chosen(path).items():
             kind = kind_of(file)
             budget = Budget(str(file), file.stat().st_size)
@@ -133,7 +157,7 @@ class RawFiles:
                 raise DataError(f"{path} is a file, expected a folder or an archive with the files")
 
     def _chosen(self, path: Path) -> dict[str, Path]:
-        """The files to look at: one that was named, or in a folder those that are wanted, or else its archives."""
+        """Return the files to read: the file itself; in a folder the wanted ones, else its archives."""
         if path.is_file():
             return {path.name: path}
         if not path.is_dir():
@@ -158,7 +182,7 @@ class RawFiles:
         return self.wanted.search(name) or self.wanted.search(without_suffix(name))
 
     def _unusable(self, trouble: str) -> DataError:
-        """The error for files that are missing or cannot be read: with what to get, and how to bring it."""
+        """Return the error for missing or damaged files, with the commands to provide them."""
         return self.error(
             f"{trouble}; it is made from {self.needed}",
             f"`harness data import {self.dataset} FILE...` takes the files you have into the data home, "
@@ -173,3 +197,201 @@ def _drain(stream: IO[bytes], name: str, most_bytes: int) -> bytes:
         if len(content) > most_bytes:
             raise DataError(f"{name} is refused: with all before it unpacks to more than {MOST_BYTES:,} bytes")
     return bytes(content)
+
+
+# -- compressed files ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_raw(
+    file: str | Path | IO[bytes], *, name: str = "", most_bytes: int | None = None, budget: Budget | None = None
+) -> Iterator[BufferedReader]:
+    """Open a file as a stream of bytes, unpacked if it is compressed.
+
+    Parameters
+    ----------
+    file : path, or an open binary stream.
+    name : name of the file in messages; the path by default.
+    most_bytes : limit for the unpacked size; files that are not compressed have no limit.
+    budget : the budget of the file that contains this stream.
+    """
+    name = name or str(file)
+    with ExitStack() as stack:
+        try:
+            opened = file if not isinstance(file, str | Path) else stack.enter_context(open(file, "rb"))
+        except OSError as error:
+            raise unreadable(name, error) from error
+        packed = opened if isinstance(opened, BufferedReader) else BufferedReader(cast(Any, opened))
+        start = packed.peek(16)[:16]
+        unpacker = _unpacker_for(start)
+        if unpacker is None:
+            yield packed
+            return
+        budget = budget or Budget(name, _size_of(packed), most_bytes)
+        counted = _Unpacked(unpacker(packed), name, budget)
+        yield stack.enter_context(BufferedReader(counted, 2**18))
+
+
+def is_compressed(start: bytes) -> bool:
+    """Return whether a file that begins with these bytes is compressed with gzip, bzip2, xz or zstd."""
+    return _unpacker_for(start) is not None
+
+
+def without_suffix(name: str) -> str:
+    """Return a file name without the suffix of its compression: "emma.txt" for "emma.txt.gz"."""
+    for suffix in SUFFIXES:
+        if name.endswith(suffix):
+            return name.removesuffix(suffix)
+    return name
+
+
+def unreadable(name: str | Path, error: BaseException) -> DataError:
+    """Return the error for a damaged file."""
+    return DataError(f"cannot be read ({type(error).__name__}: {error})", culprit=str(name))
+
+
+class Budget:
+    """Limit for the bytes that are unpacked from one file on disk, with all its members."""
+
+    def __init__(self, name: str, packed_bytes: int, most_bytes: int | None = None) -> None:
+        self.name, self.packed_bytes, self.n_bytes = name, packed_bytes, 0
+        self.most_bytes = MOST_UNPACKED_BYTES if most_bytes is None else most_bytes
+
+    def spend(self, n_bytes: int) -> None:
+        """Add unpacked bytes; DataError above the limit."""
+        self.n_bytes += n_bytes
+        if self.n_bytes > self.most_bytes:
+            raise DataError(f"{self.name} is refused: it unpacks to more than {self.most_bytes:,} bytes")
+        if self.n_bytes > FREE_BYTES and self.n_bytes > MOST_RATIO * self.packed_bytes:
+            raise DataError(f"{self.name} is refused: it unpacks to more than {MOST_RATIO} times its size")
+
+
+class _Unpacked(RawIOBase):
+    """Stream of unpacked bytes that spends the budget; errors name the file."""
+
+    def __init__(self, unpacked: Any, name: str, budget: Budget) -> None:
+        self.unpacked, self.name, self.budget = unpacked, name, budget
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            size = cast(int, self.unpacked.readinto(buffer))
+        except UNREADABLE as error:
+            raise unreadable(self.name, error) from error
+        self.budget.spend(size)
+        return size
+
+
+def _open_zstd(packed: IO[bytes]) -> zstd.ZstdFile:
+    """Return an unpacker for frames with windows up to 2 GiB, as `zstd --long=31` writes them."""
+    return zstd.ZstdFile(packed, options={zstd.DecompressionParameter.window_log_max: 31})
+
+
+_UNPACKERS: tuple[tuple[bytes, Unpacker], ...] = (
+    (b"\x1f\x8b\x08", lambda packed: gzip.GzipFile(fileobj=packed)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+    (b"\x28\xb5\x2f\xfd", _open_zstd),
+)
+
+
+def _unpacker_for(start: bytes) -> Unpacker | None:
+    for magic, unpacker in _UNPACKERS:
+        if start.startswith(magic):
+            return unpacker
+    return None
+
+
+def _size_of(stream: BufferedReader) -> int:
+    """Return the size of a stream; 0 if it cannot seek."""
+    if not stream.seekable():
+        return 0
+    place = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(place)
+    return size
+
+
+# -- archives --------------------------------------------------------------------------------------------------------
+
+
+def kind_of(path: Path, *, name: str = "") -> Kind:
+    """Return the kind of a file by its content: "zip", "tar" (compressed or not), or "plain"."""
+    with open_raw(path, name=name) as stream:
+        start = stream.peek(512)[:512]
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "zip"
+    return "tar" if start[257:262] == b"ustar" else "plain"
+
+
+def members_of(
+    path: Path, kind: Kind, *, name: str = "", budget: Budget | None = None
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield name and stream of each file in a tar or zip archive; read each before the next.
+
+    Pass a budget to count members that are unpacked in turn.
+    """
+    name = name or str(path)
+    budget = budget or Budget(name, path.stat().st_size)
+    if kind == "zip":
+        yield from _zip_members(path, name, budget)
+        return
+    with open_raw(path, name=name, budget=budget) as stream:
+        yield from tar_members(stream, name)
+
+
+def tar_members(stream: IO[bytes], name: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield name and stream of each file in a tar archive; `name` is for messages."""
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            _check_member(name, member.name, member.isreg() or member.isdir())
+            if member.isreg():
+                yield member.name, cast(IO[bytes], archive.extractfile(member))
+
+
+def examine(path: Path, *, name: str = "") -> None:
+    """Read a compressed file or an archive to its end; DataError if it is damaged or refused.
+
+    `name` is the name of the file in messages; the path by default.
+    """
+    name = name or str(path)
+    try:
+        kind = kind_of(path, name=name)
+        if kind == "plain":
+            _read_file_through(path, name)
+        else:
+            _read_members_through(path, kind, name)
+    except UNREADABLE as error:
+        raise unreadable(name, error) from error
+
+
+def _read_file_through(path: Path, name: str) -> None:
+    with open_raw(path, name=name) as stream:
+        while stream.read(2**20):
+            pass
+
+
+def _read_members_through(path: Path, kind: Kind, name: str) -> None:
+    for _, member in members_of(path, kind, name=name):
+        while member.read(2**20):
+            pass
+
+
+def _zip_members(path: Path, name: str, budget: Budget) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            kind = stat.S_IFMT(member.external_attr >> 16)
+            _check_member(name, member.filename, kind in (0, stat.S_IFREG, stat.S_IFDIR))
+            if not member.is_dir():
+                with archive.open(member) as stream:
+                    yield member.filename, BufferedReader(_Unpacked(stream, name, budget), 2**18)
+
+
+def _check_member(archive: str, member: str, is_plain: bool) -> None:
+    parts = member.replace("\\", "/").split("/")
+    if parts[0] == "" or ".." in parts or parts[0].endswith(":"):
+        raise DataError(f"{archive} is refused: its member {member!r} would leave the folder")
+    if not is_plain:
+        raise DataError(f"{archive} is refused: its member {member!r} is a link or device")

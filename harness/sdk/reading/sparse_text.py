@@ -1,8 +1,8 @@
 """Sparse rows written as text: the svmlight / LIBSVM format and that of the Extreme Classification Repository (XMC).
 
 A row is a line: labels separated by commas (or none), then `id:value` pairs in any order. Files are read in chunks of
-lines, so that memory is bounded by what is kept, not by the text. Columns are the ids as they are written; where they
-are few among many, or begin at 1, `drop_unused_columns` makes them dense.
+lines, so the memory depends on the result and not on the text. Columns are the ids in the file; `drop_unused_columns`
+removes those without values.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _INT32 = 2**31 - 1
 
 @dataclass(frozen=True)
 class SparseText:
-    """Rows and their labels as written. Column j of X holds the feature whose id is j."""
+    """Rows and their labels. Column j of X holds the feature with the id j."""
 
     X: csr_array
-    """float32, columns of a row in order; values of an id that a row repeats are added up, zeros are left out."""
+    """float32, columns of a row in order; repeated ids are summed, zeros are dropped."""
     labels: tuple[tuple[str, ...], ...]
-    """The labels of each row, in the order of the file; () where there are none."""
+    """The labels of each row, in the order of the file."""
     n_labels: int | None = None
-    """How many labels the first line promises, in the format that has one (XMC)."""
+    """Number of labels in the first line of an XMC file."""
 
 
 def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
-    """Reads `label[,label...] [qid:n] id:value ... [# comment]` lines; `name` is what errors call the file.
+    """Read `label[,label...] [qid:n] id:value ... [# comment]` lines; `name` is the name of the file in errors.
 
-    Blank lines and lines of comment are skipped; query ids are ignored; a line may lack labels or features.
+    Blank lines, comments and query ids are ignored. A line may lack labels or features.
     """
     gathered = _Gathered(name)
     for first_line, lines in _chunks(stream):
@@ -55,9 +55,9 @@ def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
 
 
 def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
-    """Reads a line `rows features labels`, then so many lines `label[,label...] id:value ...`, ids from 0.
+    """Read a line `rows features labels`, then as many lines `label[,label...] id:value ...`, ids from 0.
 
-    A blank line is a row with neither labels nor features. DataError when the first line promises something else.
+    A blank line is a row with neither labels nor features. DataError if the counts of the first line are wrong.
     """
     header = stream.readline().removeprefix(_BOM)
     counts = header.split()
@@ -70,7 +70,7 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
     for first_line, lines in _chunks(stream, first_line=2):
         numbered = []
         for number, line in enumerate(lines, first_line):
-            if number < rows + 2 or line.strip():  # what is blank after the last row is no row
+            if number < rows + 2 or line.strip():  # blank lines after the last row are no rows
                 numbered.append((number, line))
         gathered.take(numbered)
     read = gathered.finish(features)
@@ -80,7 +80,7 @@ def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
 
 
 def drop_unused_columns(X: csr_array) -> csr_array:
-    """The columns that hold something, in order. No learner can tell: a feature that never occurs says nothing."""
+    """Return X without empty columns. Results do not change: a feature that never occurs has no information."""
     if X.shape[1] > 2**26:
         ids, columns = np.unique(X.indices, return_inverse=True)
         width = len(ids)
@@ -94,7 +94,7 @@ def drop_unused_columns(X: csr_array) -> csr_array:
 
 
 def _chunks(stream: IO[bytes], first_line: int = 1) -> Iterator[tuple[int, list[bytes]]]:
-    """Whole lines, about CHUNK_BYTES of them at a time, with the number of the first."""
+    """Yield chunks of about CHUNK_BYTES of whole lines, with the number of the first line."""
     while lines := stream.readlines(CHUNK_BYTES):
         if first_line == 1:
             lines[0] = lines[0].removeprefix(_BOM)
@@ -104,7 +104,7 @@ def _chunks(stream: IO[bytes], first_line: int = 1) -> Iterator[tuple[int, list[
 
 @dataclass
 class _Gathered:
-    """What has been read so far, chunk after chunk."""
+    """The rows read so far."""
 
     name: str
     label_limit: int | None = None
@@ -115,7 +115,7 @@ class _Gathered:
     known: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
 
     def take(self, lines: list[tuple[int, bytes]]) -> None:
-        """Adds a row for each line."""
+        """Add a row for each line."""
         pairs = []
         for number, line in lines:
             head, rest = _cut(line)
@@ -137,7 +137,7 @@ class _Gathered:
         self.row_sizes.append(sizes)
 
     def finish(self, features: int | None = None) -> SparseText:
-        """All rows as one matrix; as wide as the largest id unless told."""
+        """Return all rows as one matrix, by default as wide as the largest id."""
         ids = np.concatenate([*self.ids, np.empty(0, dtype=np.int32)])
         values = np.concatenate([*self.values, np.empty(0, dtype=np.float32)])
         self.ids.clear()
@@ -154,7 +154,7 @@ class _Gathered:
         return SparseText(X, tuple(self.labels))
 
     def _labels(self, head: bytes, number: int) -> tuple[str, ...]:
-        """The labels before the first pair; DataError when they are no labels, or more than were promised."""
+        """Return the labels before the first pair; DataError if they are invalid, or too many."""
         if not head:
             return ()
         try:
@@ -175,7 +175,7 @@ class _Gathered:
         return labels
 
     def _first_unreadable(self, lines: list[tuple[int, bytes]], pairs: list[bytes]) -> DataError:
-        """The error that names the first line whose pairs cannot be read, and the first such pair."""
+        """Return the error for the first line with an unreadable pair, and that pair."""
         for (number, _), rest in zip(lines, pairs, strict=True):
             if _numbers(rest, rest.count(b":")) is not None:
                 continue
@@ -188,12 +188,12 @@ class _Gathered:
 
 
 def _cut(line: bytes) -> tuple[bytes, bytes]:
-    """The labels and the pairs of a line: the pairs begin with the word that has the first colon."""
+    """Return the labels and the pairs of a line: the pairs begin with the word that has the first colon."""
     colon = line.find(b":")
     if colon < 0:
         return line.strip(), b""
     words = line[:colon].split()
-    if line[colon - 1 : colon].isspace() or not words:  # an id is missing; the pairs say so
+    if line[colon - 1 : colon].isspace() or not words:  # an id is missing; reading the pairs reports it
         return line[:colon].strip(), line[colon:]
     first = line.rindex(words[-1], 0, colon)
     head, pairs = line[:first].strip(), line[first:]
@@ -203,13 +203,13 @@ def _cut(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _numbers(text: bytes, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]] | None:
-    """Ids and values of `count` pairs; None when the text holds anything else."""
+    """Return ids and values of `count` pairs; None if the text holds anything else."""
     if not count and not text.strip():
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
     if not count or not _has_a_colon_in_each_word(text, count):
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)  # how some releases of numpy report what cannot be read
+        warnings.simplefilter("error", DeprecationWarning)  # some releases of numpy report unreadable text by a warning
         try:
             numbers = np.fromstring(text.replace(b":", b" ").decode("ascii"), dtype=np.float64, sep=" ")
         except (ValueError, DeprecationWarning):
@@ -236,7 +236,7 @@ def _has_a_colon_in_each_word(text: bytes, count: int) -> bool:
 
 
 def _shown(text: bytes) -> str:
-    """A piece of the file, short enough for a message."""
+    """Return a piece of the file, shortened for a message."""
     shown = text[:60].decode(errors="replace").strip()
     if len(text) > 60:
         shown += "..."

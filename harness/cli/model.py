@@ -1,0 +1,245 @@
+"""Commands that make and use a model: fit and predict."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import NameList, OneName, plugin_options
+from harness.cli.output import print_note, print_warning
+from harness.errors import HarnessError
+from harness.host.discovery import find_modules_of
+from harness.models.fit import FitRequest, fit_request
+from harness.models.model import open_model
+from harness.models.predict import PredictionRequest, predict_rows
+from harness.results.results import read_results
+from harness.sdk.reading.tables import FORMATS, format_of_name
+from harness.text import counted
+
+if TYPE_CHECKING:
+    from harness.host.discovery import Session
+    from harness.models.model import Model
+    from harness.models.predict import OnBatch, Predicted
+
+TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
+
+
+@click.command()
+@click.argument("learner", required=False, type=OneName("learners"))
+@click.option(
+    "--data", type=NameList("datasets"), help="Dataset or file to train on: titles.csv, 'titles.csv(text=title)'."
+)
+@click.option("--representation", help="Representation of the rows: words, chars, tfidf.  [default: the dataset's own]")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="New folder for the model.")
+@click.option(
+    "--from", "results", type=click.Path(path_type=Path), help="Train the best learner of this results folder."
+)
+@click.option(
+    "--best",
+    type=OneName("metrics"),
+    default="r1",
+    show_default=True,
+    help="With --from: the metric that decides which learner is best.",
+)
+@click.option("--dataset", help="With --from: the dataset, if the folder has several.")
+@click.option("--split", help="With --from: the split, if the folder has several.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Random seed of the learner and of the held-out rows."
+)
+@plugin_options
+def fit(
+    learner: str | None,
+    data: str | None,
+    representation: str | None,
+    out: Path,
+    results: Path | None,
+    best: str,
+    dataset: str | None,
+    split: str | None,
+    seed: int,
+    session: Session,
+    debug: bool,
+) -> None:
+    """Train a learner on all rows of a dataset and save the model.
+
+    First the learner is trained on four fifths of the rows. The other fifth shows the accuracy to expect and
+    calibrates the confidence.
+    """
+    if results is not None:
+        if learner is not None:
+            raise HarnessError("--from chooses the learner", culprit=learner, next_step="Remove it, or remove --from.")
+        asked = read_results([results], session).best(best, dataset=dataset, split=split).request(data)
+        asked = replace(asked, representation=representation or asked.representation)
+        click.echo(f"{asked.learner}: {asked.expected.known_from if asked.expected else ''}", err=True)
+    else:
+        asked = _named(learner, data, representation, seed)
+    model = fit_request(asked, session, out, say=lambda line: click.echo(line, err=True))
+    _report_fit(model, out)
+
+
+def _named(learner: str | None, data: str | None, representation: str | None, seed: int) -> FitRequest:
+    if learner is None or data is None:
+        raise HarnessError("nothing to fit", next_step="Give a learner and --data, or --from RESULTS.")
+    return FitRequest(learner=learner, data=data, representation=representation, seed=seed)
+
+
+def _report_fit(model: Model, out: Path) -> None:
+    known, trained = model.manifest.expected, model.manifest.data
+    click.echo(
+        f"wrote {out}: {model.manifest.learner.name}, trained on {trained.rows:,} rows of {trained.classes:,} classes",
+        err=True,
+    )
+    if known.accuracy is not None:
+        click.echo(f"expected accuracy {known.accuracy:.3f} ({known.known_from})", err=True)
+    error = model.manifest.reliability["expected_calibration_error"]
+    kind = model.manifest.calibrator["kind"]
+    click.echo(f"confidence: {kind} regression, mean calibration error {error:.3f}", err=True)
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("rows", required=False)
+@click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
+@click.option("--top", type=int, default=1, show_default=True, help="Number of classes to predict for each row.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="File to write; its ending sets the format.  [default: standard output]",
+)
+@click.option("--review", type=float, help="Send rows with a confidence below this to --review-out.")
+@click.option("--review-out", type=click.Path(path_type=Path), help="File for rows that a person should check.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(sorted(set(FORMATS.values()))),
+    help="Format of ROWS.  [default: detected; one text a line for .txt and standard input]",
+)
+@click.option("--delimiter", help="Column delimiter of ROWS.  [default: detected]")
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="The first line of ROWS has column names, or not.  [default: as in training]",
+)
+@click.option(
+    "--encoding",
+    help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
+)
+@click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP)
+@plugin_options
+def predict(
+    model: Path,
+    rows: str | None,
+    trust: tuple[str, ...],
+    session: Session,
+    debug: bool,
+    **asked: Any,
+) -> None:
+    """Predict classes for a text or for each row of a file.
+
+    ROWS is a text, a file (.csv, .tsv, .jsonl, .parquet, .txt), or - for standard input. The output has the columns
+    of the file, then class_1, score_1, ..., and confidence. Of rows with a confidence of 0.9, about 90% are right.
+    """
+    find_modules_of(session)
+    opened = open_model(model, session, trust)
+    if asked["top"] > len(opened.classes):
+        print_note(f"--top {asked['top']} is more than the {counted(len(opened.classes), 'class')} of the model.")
+    if rows is not None and not _is_source(rows):
+        _show_answer(opened, rows, asked["top"])
+        return
+    request = PredictionRequest(source=rows or "-", **asked)
+    with _progress(asked["out"]) as on_batch:
+        done = predict_rows(opened, request, on_batch)
+    _report_predictions(done, request.review_out)
+
+
+def _is_source(rows: str) -> bool:
+    """Return whether ROWS is a file, or has the name of one, and not a text."""
+    return rows == "-" or os.path.isfile(rows) or (len(rows) < 256 and format_of_name(rows) is not None)
+
+
+def _show_answer(model: Model, text: str, top: int) -> None:
+    answers = model.answer([text], min(top, len(model.classes)))
+    names = [name for name in answers.names[0] if name]
+    if not names:
+        click.echo("no class: the text has no known words")
+        return
+    for place, name in enumerate(names):
+        score = "" if answers.scores is None else f"  {answers.scores[0, place]:.4f}"
+        confidence = f"  confidence {answers.confidence[0]:.2f}" if place == 0 else ""
+        click.echo(f"{name}{score}{confidence}")
+
+
+@contextmanager
+def _progress(out: Path | None) -> Iterator[OnBatch]:
+    """Show a progress bar at a terminal, unless the predictions go to standard output."""
+    if out is None or not sys.stderr.isatty():
+        yield lambda done, share: None
+        return
+    from rich.progress import Progress  # noqa: PLC0415 (only a terminal needs it)
+
+    with Progress(transient=True) as bar:
+        task = bar.add_task("predicting", total=1.0)
+
+        def on_batch(done: Predicted, share: float | None) -> None:
+            bar.update(task, completed=share or 0.0, description=f"{done.rows:,} rows")
+
+        yield on_batch
+
+
+def _report_predictions(done: Predicted, review_out: Path | None) -> None:
+    click.echo(f"read {counted(done.rows, 'row')} as {done.read_as}", err=True)
+    click.echo(f"expected to be right: about {done.confidence:,.0f} of {done.rows:,}", err=True)
+    if review_out is not None:
+        click.echo(f"for review: {counted(done.review, 'row')} in {review_out}", err=True)
+    if done.unknown:
+        print_warning(f"{counted(done.unknown, 'row has', 'rows have')} no known words and got no class.")
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
+@click.option(
+    "--token", envvar="HARNESS_TOKEN", help="Token that clients must send.  [default: HARNESS_TOKEN, or none]"
+)
+@click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP)
+@plugin_options
+def serve(
+    model: Path,
+    host: str,
+    port: int,
+    workers: int,
+    token: str | None,
+    trust: tuple[str, ...],
+    session: Session,
+    debug: bool,
+) -> None:
+    """Serve a model over HTTP.
+
+    POST /predict takes {"texts": ["..."], "top": 3}. GET / is a page to try it, /docs describes the interface,
+    /health, /model and /metrics describe the service.
+    """
+    try:
+        from harness.models.serve import ServeSettings  # noqa: PLC0415 (an extra)
+        from harness.models.serve import serve as serve_model  # noqa: PLC0415 (as above)
+    except ImportError as error:
+        raise HarnessError(
+            f"{error.name} is not installed",
+            culprit="harness serve",
+            next_step='pip install "manyclass-harness[serve]"',
+        ) from None
+    find_modules_of(session)
+    settings = ServeSettings(str(model), host, port, workers, token or "", trust=trust)
+    if settings.is_open:
+        print_warning(f"{host} is open to other machines without a token. Set --token.")
+    serve_model(settings, say=lambda line: click.echo(line, err=True))

@@ -1,0 +1,1 @@
+"""The local executor: fork servers, supervisors and job processes on this machine."""

@@ -1,1 +1,0 @@
-"""Figures of results: lines become drawings, pure (`kinds`, `panels`, `sweep`); matplotlib draws them (`files`)."""

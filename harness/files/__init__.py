@@ -1,0 +1,1 @@
+"""Files: atomic writes, locks, and the data home."""

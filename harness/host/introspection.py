@@ -1,0 +1,317 @@
+"""Read parameters and docstrings of classes and functions from their source, without importing them.
+
+Listing, completing and validating parameters must be fast, and the import of a learner may take seconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+from harness.errors import SpecError
+from harness.host.contract import DatasetSpec, LearnerSpec, RepresentationSpec
+from harness.syntax.expression import Params
+
+MOST_BASES = 10
+"""Maximum number of base classes and imports to follow. Source that was never run may have cycles."""
+PARAMETERS = "Parameters\n----------\n"
+"""Heading of the parameter section of a docstring."""
+FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
+_UNDERLINE = re.compile(r"-{3,}$")
+_PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
+"""A parameter, or several parameters with one description, such as `text, label : str`."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A default value that is an expression and not a literal, kept as its source text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+REQUIRED = Source("(required)")
+"""Placeholder for the default of a required parameter."""
+
+
+def parameters_of(spec: LearnerSpec | DatasetSpec | RepresentationSpec) -> Params:
+    """Return the parameters of a learner, dataset or representation, with their defaults.
+
+    They come from the spec, or else from the source. Only if the source does not declare them, the object is imported.
+
+    Raises
+    ------
+    SpecError
+        If the object cannot be imported, or must not be imported because it needs its own environment.
+    """
+    if spec.parameters is not None:
+        return spec.parameters
+    found = read_parameters(spec.load)
+    if found is not None:
+        return found
+    if isinstance(spec, LearnerSpec) and spec.environment:
+        raise SpecError(
+            f"the source of {spec.load} does not declare its parameters",
+            culprit=f"learner {spec.name!r}",
+            next_step="list them in its spec, since learners with an environment are not imported here",
+        )
+    try:
+        return import_parameters(spec.load)
+    except Exception as error:
+        raise SpecError(
+            f"{spec.name!r} cannot be imported from {spec.load}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def read_parameters(target: str) -> Params | None:
+    """Return the parameters of "module:name" with their defaults; None if the source does not declare them."""
+    found = _find_arguments(target)
+    return None if found is None else _defaults(found.arguments, bound=found.bound)
+
+
+@cache
+def read_floats(target: str) -> frozenset[str]:
+    """Return the parameters of "module:name" that are annotated as float, whose values are converted to float."""
+    found = _find_arguments(target)
+    if found is None:
+        return frozenset()
+    declared = [*found.arguments.args, *found.arguments.kwonlyargs]
+    return frozenset(
+        argument.arg
+        for argument in declared
+        if argument.annotation is not None and ast.unparse(argument.annotation) in FLOAT_ANNOTATIONS
+    )
+
+
+def import_parameters(target: str) -> Params:
+    """Import "module:name" and return its parameters with their defaults, for objects without readable source."""
+    signature = inspect.signature(import_target(target))
+    return {
+        name: REQUIRED if parameter.default is parameter.empty else parameter.default
+        for name, parameter in signature.parameters.items()
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    }
+
+
+def import_target(target: str) -> Any:
+    """Import and return the object "module:name".
+
+    Examples
+    --------
+    >>> import_target("math:sqrt")(4)
+    2.0
+    """
+    module, _, name = target.partition(":")
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def locate(module: str) -> ModuleSpec | None:
+    """Return the import spec of a module; None if it is not found.
+
+    Unlike `importlib.util.find_spec`, this does not import the parent packages.
+    """
+    spec, path, name = None, None, ""
+    for part in module.split("."):
+        name = f"{name}.{part}" if name else part
+        found = (finder.find_spec(name, path) for finder in sys.meta_path)
+        spec = next((candidate for candidate in found if candidate is not None), None)
+        if spec is None:
+            return None
+        path = spec.submodule_search_locations
+    return spec
+
+
+# -- docstrings ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Docstring:
+    """The parts of a docstring in numpy's style."""
+
+    paragraphs: tuple[str, ...] = ()
+    """Paragraphs before the first section, each on one line."""
+    parameters: dict[str, str] = field(default_factory=dict)
+    """Description of each parameter."""
+    use: str = ""
+    """The section "When to use"."""
+    references: str = ""
+    """The section "References"."""
+
+
+def read_docstring(target: str) -> str:
+    """Return the docstring of "module:name" from its source; empty if there is none.
+
+    The parameter sections of its base classes are appended, so a class need not repeat inherited parameters.
+    """
+    own, *bases = [ast.get_docstring(node) or "" if node else "" for node in _lineage(target)]
+    for text in bases:
+        _, heading, rest = text.partition(PARAMETERS)
+        section = rest.partition("\n\n")[0]
+        own += f"\n\n{heading}{section}" if heading else ""
+    return own
+
+
+def parse_docstring(text: str) -> Docstring:
+    """Return the parts of a docstring.
+
+    Two forms of parameters are read: `name : meaning` on one line, and numpydoc with the meaning on the lines below.
+    """
+    sections = _sections(text)
+    paragraphs = [" ".join(part.split()) for part in sections.get("", "").split("\n\n")]
+    meanings: dict[str, str] = {}
+    together: list[str] = []
+    for line in sections.get("Parameters", "").splitlines():
+        found = _PARAMETER.match(line)
+        if found:
+            together = [name for name in found[1].split(", ") if name not in meanings]
+            is_type = "default=" in found[2]  # the line has the type, and the description is on the lines below
+            meanings |= dict.fromkeys(together, "" if is_type else found[2].strip())
+        elif line.strip():
+            for name in together:
+                meanings[name] = f"{meanings[name]} {line.strip()}".lstrip()
+    use, references = (" ".join(sections.get(name, "").split()) for name in ("When to use", "References"))
+    return Docstring(tuple(part for part in paragraphs if part), meanings, use, references)
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the text of each section by heading, joined if a heading occurs twice; "" for the text before them."""
+    lines = text.splitlines()
+    sections: dict[str, list[str]] = {"": []}
+    heading = ""
+    for place, line in enumerate(lines):
+        follows = lines[place + 1] if place + 1 < len(lines) else ""
+        if line and _UNDERLINE.match(follows):
+            heading = line.strip()
+            sections.setdefault(heading, [])
+        elif not _UNDERLINE.match(line):
+            sections[heading].append(line)
+    return {name: "\n".join(body) for name, body in sections.items()}
+
+
+# -- reading source --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """Arguments of a function or of `__init__`."""
+
+    arguments: ast.arguments
+    bound: int
+    """Number of leading arguments that Python passes itself: 1 for `self`."""
+
+
+@dataclass(frozen=True)
+class _Module:
+    """Functions and classes that a source file defines, and names that it imports."""
+
+    definitions: dict[str, ast.FunctionDef | ast.ClassDef]
+    imports: dict[str, str]
+    """The origin of each imported name, as "module:name"."""
+
+
+def _find_arguments(target: str) -> _Arguments | None:
+    """Return the arguments of "module:name" from its source; None if the source does not declare them."""
+    for node in _lineage(target):
+        if node is None:
+            return None  # the base may declare anything
+        if isinstance(node, ast.FunctionDef):
+            return _Arguments(node.args, 0)
+        init = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+        if init:
+            return _Arguments(init[-1].args, 1)
+    return None
+
+
+def _lineage(target: str) -> Iterator[ast.FunctionDef | ast.ClassDef | None]:
+    """Yield the definition of "module:name"; for a class also its bases, depth first in their order.
+
+    None stands for a base whose source cannot be found.
+    """
+    waiting = [target]
+    for _ in range(MOST_BASES):
+        if not waiting:
+            return
+        found, node = _find_definition(waiting.pop(0))
+        yield node
+        if isinstance(node, ast.ClassDef):
+            module = found.partition(":")[0]
+            waiting = [f"{module}:{getattr(base, 'id', '')}" for base in node.bases] + waiting
+
+
+def _find_definition(target: str) -> tuple[str, ast.FunctionDef | ast.ClassDef | None]:
+    """Return the "module:name" where an object is defined, and its definition; None if there is no source.
+
+    Imports are followed: a name that a module imports is searched in the module from which it is imported.
+    """
+    for _ in range(MOST_BASES):
+        module, _, name = target.partition(":")
+        source = _source_of(module)
+        if source is None or name in source.definitions or name not in source.imports:
+            return target, None if source is None else source.definitions.get(name)
+        target = source.imports[name]
+    return target, None
+
+
+def _source_of(module: str) -> _Module | None:
+    try:
+        spec = locate(module)
+    except Exception:  # an import finder failed; the trial will report it
+        return None
+    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
+        return None
+    try:
+        stamp = os.stat(spec.origin)
+        return _parse_module(spec.origin, stamp.st_mtime_ns, stamp.st_size)
+    except (OSError, SyntaxError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _parse_module(file: str, mtime_ns: int, size: int) -> _Module:
+    """Parse a source file. The arguments include its time and size, so the cache misses when the file changes.
+
+    If a name is defined twice, the last definition counts, as in Python.
+    """
+    tree = ast.parse(Path(file).read_bytes())
+    definitions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    imports: dict[str, str] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            imports.update({name.asname or name.name: f"{node.module}:{name.name}" for name in node.names})
+    return _Module(definitions, imports)
+
+
+def _defaults(arguments: ast.arguments, *, bound: int = 0) -> dict[str, Any] | None:
+    """Return the arguments that can be passed by keyword with their defaults; None if there is a `**kwargs`.
+
+    The first `bound` arguments are left out.
+    """
+    if arguments.kwarg is not None:
+        return None
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults = [None] * (len(positional) - len(arguments.defaults)) + arguments.defaults
+    pairs = [*zip(positional, defaults, strict=True)][max(bound, len(arguments.posonlyargs)) :]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {argument.arg: REQUIRED if default is None else _value(default) for argument, default in pairs}
+
+
+def _value(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return Source(ast.unparse(node))

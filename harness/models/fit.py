@@ -1,0 +1,242 @@
+"""Train a model: a learner with its representation, on all rows of a dataset, with a calibrated confidence.
+
+Two learners are trained. The first one gets four fifths of the rows. Its predictions for the other fifth are used to
+measure the expected accuracy and to calibrate the confidence. The second one gets all rows, and becomes the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from harness.data.arrays import open_dataset
+from harness.data.split import draw_split, shuffled
+from harness.errors import ContractError, ModelError, SpecError
+from harness.experiment.load import load_experiment
+from harness.experiment.plan import plan, read_experiment
+from harness.experiment.python import describe_data, describe_learners
+from harness.experiment.resolve import Resolved, environment_of, preparer
+from harness.host.contract import Dataset
+from harness.host.discovery import Session, find_modules_of, make_session
+from harness.models.folder import ENDINGS, Expected, LearnerFile, ModelManifest, TrainedOn, check_new, saved_as
+from harness.models.model import Model, NamedClassifier, save_model
+from harness.stats.calibration import Calibrated, calibrate, calibrator_to_plain
+from harness.system.machine import describe_versions
+from harness.text import counted
+from harness.trials.data import rows_for
+from harness.trials.fit import FittedPipeline, fit_pipeline
+from harness.trials.outcome import first_is_true
+from harness.trials.predict import KEPT_SCORES, rank_with_scores
+from harness.trials.trial import Trial
+from harness.trials.tune import HELD_OUT
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitRequest:
+    """A model to train. Learner, data and representation are written as in an experiment file."""
+
+    learner: str
+    data: str
+    representation: str | None = None
+    seed: int = 0
+    expected: Expected | None = None
+    """Accuracy if it is known from trials; None to measure it on the held-out rows."""
+
+
+def fit(
+    learner: Any,
+    data: Any,
+    *,
+    out: str | PathLike[str] | None = None,
+    representation: str | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    seed: int = 0,
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+) -> Model:
+    """Train a learner on all rows of a dataset, and calibrate its confidence.
+
+    Parameters
+    ----------
+    learner : str or estimator
+        A name with parameters if needed, such as "pa(C=0.3)", or a scikit-learn classifier.
+    data : str, tuple or data frame
+        Name of a dataset, a file, (texts, labels), (X, y), or a data frame with the columns `text` and `label`.
+    out : path, optional
+        New folder to save the model in. Without it, the model is only returned.
+    representation : str, optional
+        Representation of the rows; by default that of the dataset.
+    text, label : str, optional
+        Names of the columns of a data frame with texts and labels.
+    seed : int
+        Random seed of the learner and of the choice of held-out rows.
+    plugins_dirs, disabled_plugins
+        Folders with further plugins; names of plugins to ignore.
+
+    Returns
+    -------
+    Model
+        The fitted model.
+
+    Raises
+    ------
+    HarnessError
+        If a name is unknown, if the data does not fit the learner, or if `out` exists.
+    """
+    session = make_session(plugins_dirs, disabled_plugins)
+    asked = FitRequest(
+        learner=_only_one("learner", describe_learners(learner, session.catalog)),
+        data=one_data_set(data, text=text, label=label),
+        representation=representation,
+        seed=seed,
+    )
+    return fit_request(asked, session, None if out is None else Path(out))
+
+
+def one_data_set(data: Any, *, text: str | None = None, label: str | None = None) -> str:
+    """Return the text that names this data in an experiment.
+
+    Raises
+    ------
+    SpecError
+        If the data consists of several datasets.
+    """
+    return _only_one("dataset", describe_data(data, text=text, label=label))
+
+
+def _only_one(what: str, described: str | list[str]) -> str:
+    if isinstance(described, str):
+        return described
+    if len(described) != 1:
+        raise SpecError(f"expected one {what}, got {len(described)}: {', '.join(described)}")
+    return described[0]
+
+
+def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say = lambda line: None) -> Model:
+    """Train the model of a request, and save it if `out` is given.
+
+    Parameters
+    ----------
+    asked : the request.
+    session : plugin settings.
+    out : new folder for the model; None to keep it in memory only.
+    say : receives a line at the start of each step.
+
+    Raises
+    ------
+    HarnessError
+        If a name is unknown, if the data does not fit the learner, or if `out` exists.
+    """
+    if out is not None:  # fail before the training, which may take hours
+        check_new(out)
+    find_modules_of(session)
+    trial = _only_trial(asked, session)
+    data = open_dataset(Path(trial.data_folder))
+    try:
+        model = _fit_trial(trial, data, asked.expected, say)
+    except ContractError as error:
+        raise ModelError(str(error), culprit=f"learner {trial.label!r}") from error
+    if out is not None:
+        save_model(model, out)
+    return model
+
+
+def _only_trial(asked: FitRequest, session: Session) -> Trial:
+    """Return the trial of a request, after resolving names, parsing the data and checking that learner and data fit."""
+    given = {"learners": asked.learner, "datasets": asked.data, "trials": 1, "seed": asked.seed, "split": str(HELD_OUT)}
+    if asked.representation is not None:
+        given["representation"] = asked.representation
+    resolved = read_experiment(load_experiment(None, given, session.catalog, "fit"), session)
+    _check_packages(resolved)
+    prepare = preparer(session)
+    headers = {dataset.name: prepare(dataset) for dataset in resolved.datasets}
+    planned = plan(resolved, headers)
+    for line in planned.incompatible:
+        raise ModelError(line)
+    trials = planned.trials
+    if len(trials) != 1:
+        raise SpecError(
+            f"expected one learner with one set of parameters on one dataset, got {len(trials)} combinations",
+            next_step="Give one value for each parameter.",
+        )
+    return trials[0]
+
+
+def _check_packages(resolved: Resolved) -> None:
+    """Raise ModelError for a learner that needs its own environment, since models run in this Python."""
+    for learner in resolved.learners:
+        if any(environment_of(chain) for chain in learner.chains()):
+            raise ModelError(
+                "runs in an environment of its own, which models do not support",
+                culprit=f"learner {learner.ref.label!r}",
+                next_step="Choose another learner to fit; `harness run` can compare this one.",
+            )
+
+
+def _fit_trial(trial: Trial, data: Dataset, expected: Expected | None, say: Say) -> Model:
+    say(f"calibrating on {HELD_OUT.share:.0%} of {counted(data.rows, 'row')}")
+    calibrated, known = _calibrate(trial, data)
+    say("training on all rows")
+    fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
+    manifest = _describe(trial, data, fitted, calibrated, expected or known)
+    classifier = NamedClassifier(fitted.learner, data.class_names, calibrated.calibrator)
+    return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy)
+
+
+def _calibrate(trial: Trial, data: Dataset) -> tuple[Calibrated, Expected]:
+    """Train on a part of the rows, and return the calibration and the accuracy on the held-out rows."""
+    train, held_out = draw_split(HELD_OUT, data.rows, trial.seed, {})
+    fitted = fit_pipeline(trial, data, train)
+    rows = fitted.representation.transform(rows_for(data, trial.representing.takes_text)[held_out])
+    ranks, scores = rank_with_scores(fitted.learner, rows, KEPT_SCORES, len(data.class_names))
+    right = first_is_true(ranks, data.y[held_out])
+    accuracy = float(right.mean()) if right.size else None
+    source = f"measured on {counted(len(right), 'held-out row')}"
+    return calibrate(scores, right), Expected(accuracy=accuracy, rows=len(right), known_from=source)
+
+
+def _describe(
+    trial: Trial, data: Dataset, fitted: FittedPipeline, calibrated: Calibrated, expected: Expected
+) -> ModelManifest:
+    return ModelManifest(
+        learner=_learner_file(trial, fitted.learner),
+        representation=None if fitted.representation.transformer is None else trial.representation,
+        takes_text=fitted.representation.takes_text,
+        wants_dense=fitted.representation.wants_dense,
+        data=TrainedOn(
+            name=trial.dataset,
+            source=trial.dataset_source,
+            params=trial.dataset_params,
+            fingerprint=trial.fingerprint,
+            rows=data.rows,
+            classes=len(data.class_names),
+            revision=trial.dataset_revision,
+            table=data.table,
+        ),
+        expected=expected,
+        calibrator=calibrator_to_plain(calibrated.calibrator),
+        reliability={**asdict(calibrated.reliability), "brier_by_kind": dict(calibrated.tried)},
+        fitted=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=describe_versions(),
+    )
+
+
+def _learner_file(trial: Trial, learner: Any) -> LearnerFile:
+    kind, how = type(learner), saved_as(learner)
+    params = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
+    load = f"{kind.__module__}:{kind.__qualname__}"
+    return LearnerFile(
+        name=trial.learner,
+        distribution=trial.learner_distribution,
+        load=load,
+        params=params,
+        file=f"learner{ENDINGS[how]}",
+        saved_as=how,
+    )

@@ -1,0 +1,370 @@
+"""The `Model`, a fitted learner with its representation: predict class names with a confidence, save and load it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from harness.errors import ModelError
+from harness.host.contract import Taxonomy
+from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
+from harness.models.folder import (
+    PLAN,
+    ClassNames,
+    ModelManifest,
+    load_learner,
+    load_representation,
+    new_folder,
+    read_classes,
+    read_foreign,
+    read_model_manifest,
+    save_learner,
+    save_representation,
+    write_classes,
+    write_foreign,
+    write_model_manifest,
+)
+from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
+from harness.trials.data import FittedRepresentation
+from harness.trials.predict import KEPT_SCORES, all_scores, rank_with_scores
+
+NO_CLASS = ""
+"""Class name that is predicted for a row without known features."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The k best classes of each row, with scores and confidence."""
+
+    positions: NDArray[np.int32]
+    """Positions of the k best classes of each row, best first; padded with -1."""
+    scores: NDArray[np.float64] | None
+    """Scores of these classes, in the same shape; None if the learner has no scores."""
+    confidence: NDArray[np.float64]
+    """Calibrated probability that the first class is right; 0 for a row without a class."""
+    classes: NDArray[Any]
+    """All class names, by position."""
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """Names of the k best classes of each row; padded with empty strings."""
+        padded = np.append(self.classes, NO_CLASS)
+        return padded[self.positions]  # position -1 selects the last name, NO_CLASS
+
+
+class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """A fitted learner that predicts class names and a calibrated confidence.
+
+    Its input is the output of the representation. It is a fitted scikit-learn classifier, and can be the last step of a
+    pipeline.
+
+    Attributes
+    ----------
+    classes_ : class names, by position.
+    """
+
+    def __init__(self, learner: Any, class_names: tuple[str, ...], calibrator: Calibrator) -> None:
+        self.learner = learner
+        self.class_names = class_names
+        self.calibrator = calibrator
+        self.classes_ = np.array([*class_names, None], dtype=object)[:-1]
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing, since the learner is already fitted. Use `harness.fit` to train another one."""
+        return self
+
+    def answer(self, X: Any, k: int) -> Predictions:
+        """Return the k best classes of each row, their scores and the confidence.
+
+        A row without features gets no class and the confidence 0.
+
+        Raises
+        ------
+        ModelError
+            If the learner fails on these rows.
+        """
+        if not X.shape[0]:  # many learners raise an error for empty input
+            return Predictions(np.empty((0, k), np.int32), np.empty((0, k)), np.empty(0), self.classes_)
+        positions, scores = self._rank(X, max(k, KEPT_SCORES))
+        known = _has_features(X)
+        if not known.all():
+            positions[~known] = -1
+            if scores is not None:
+                scores[~known] = 0.0
+        first = np.zeros((len(positions), KEPT_SCORES)) if scores is None else scores[:, :KEPT_SCORES]
+        confidence = np.where(positions[:, 0] >= 0, self.calibrator.confidence(first), 0.0)
+        return Predictions(positions[:, :k], None if scores is None else scores[:, :k], confidence, self.classes_)
+
+    def _rank(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+        try:
+            return rank_with_scores(self.learner, X, k, len(self.classes_))
+        except Exception as error:  # code of a plugin can raise any error
+            problem = f"{type(error).__name__}: {error}"
+            raise ModelError(f"the learner {type(self.learner).__name__} fails on these rows: {problem}") from error
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the name of the best class of each row; an empty string for a row without features."""
+        return self.answer(X, 1).names[:, 0]
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores of all classes, rows x classes; -inf for classes without training rows.
+
+        Raises
+        ------
+        ModelError
+            If the learner has no scores.
+        """
+        scores = all_scores(self.learner, X)
+        if scores is None:
+            raise ModelError(f"{type(self.learner).__name__} has no scores", next_step="Use predict or rank.")
+        all_classes = np.full((X.shape[0], len(self.classes_)), -np.inf)
+        all_classes[:, np.asarray(self.learner.classes_)] = scores
+        return all_classes
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return a scaled softmax of the scores, in which the largest value of each row is its confidence."""
+        return sharpen(self.decision_function(X), self.answer(X, 1).confidence)
+
+
+def _has_features(X: Any) -> NDArray[np.bool_]:
+    """Return a mask of the rows that have known features; True for all texts and dense rows."""
+    if issparse(X):
+        return np.asarray(np.diff(csr_array(X).indptr) > 0)
+    return np.ones(X.shape[0], np.bool_)
+
+
+REPRESENTATION = "representation"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted learner with its representation, as `harness.fit` and `harness.load_model` return it.
+
+    Its methods take a sequence of texts if it was trained on texts, else rows of numbers.
+
+    Attributes
+    ----------
+    manifest : description of the model: learner, training data, expected accuracy.
+    representation : the fitted transformer; None if the learner takes rows unchanged.
+    classifier : the fitted learner with class names and confidence.
+    taxonomy : the tree of the classes; None if the data has none.
+
+    Examples
+    --------
+    >>> model = harness.fit("pa", (["night nurse", "welder"] * 50, ["nurse", "welder"] * 50))  # doctest: +SKIP
+    >>> model.predict(["nurse"])  # doctest: +SKIP
+    array(['nurse'], dtype=object)
+    """
+
+    manifest: ModelManifest
+    representation: Any
+    classifier: NamedClassifier
+    taxonomy: Taxonomy | None = None
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class names, by position."""
+        return self.classifier.class_names
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """Return the name of the best class of each row; an empty string for a row without known features."""
+        return self.classifier.predict(self._seen(rows))
+
+    def rank(self, rows: Any, k: int = 5) -> NDArray[Any]:
+        """Return the names of the k best classes of each row, best first; padded with empty strings."""
+        return self.answer(rows, k).names
+
+    def confidence(self, rows: Any) -> NDArray[np.float64]:
+        """Return the probability that the best class is right. About 90% of the rows with confidence 0.9 are right."""
+        return self.answer(rows, 1).confidence
+
+    def answer(self, rows: Any, k: int = 1) -> Predictions:
+        """Return the k best classes of each row, their scores and the confidence.
+
+        Parameters
+        ----------
+        rows : a sequence of texts, or rows of numbers.
+        k : number of classes for each row.
+
+        Raises
+        ------
+        ModelError
+            If `k` is below 1, or if the rows do not fit the model.
+        """
+        if k < 1:
+            raise ModelError(f"k={k}: expected 1 or more")
+        return self.classifier.answer(self._seen(rows), k)
+
+    def decision_function(self, rows: Any) -> NDArray[np.float64]:
+        """Return the scores of all classes, rows x classes; raise ModelError if the learner has no scores."""
+        return self.classifier.decision_function(self._seen(rows))
+
+    def predict_proba(self, rows: Any) -> NDArray[np.float64]:
+        """Return a probability for each class, rows x classes. That of the best class is the confidence."""
+        return self.classifier.predict_proba(self._seen(rows))
+
+    def save(self, folder: str | PathLike[str]) -> ModelManifest:
+        """Save the model in a new folder, and return its manifest with the checksums of the files.
+
+        Raises
+        ------
+        ModelError
+            If the folder exists or cannot be written, or if a part cannot be saved without pickle.
+        """
+        return save_model(self, Path(folder))
+
+    def as_pipeline(self) -> Any:
+        """Return a fitted scikit-learn pipeline of the representation and the classifier."""
+        from sklearn.pipeline import Pipeline  # noqa: PLC0415 (only this method needs it)
+        from sklearn.preprocessing import FunctionTransformer  # noqa: PLC0415 (as above)
+
+        first = self.representation
+        if first is None or self.manifest.wants_dense:
+            first = FunctionTransformer(self._seen)
+        return Pipeline([("representation", first), ("classifier", self.classifier)])
+
+    def _seen(self, rows: Any) -> Any:
+        """Return the output of the representation, which is the input of the learner."""
+        if self.manifest.takes_text:
+            rows = _as_texts(rows)
+        fitted = FittedRepresentation(self.representation, self.manifest.takes_text, self.manifest.wants_dense)
+        try:
+            return fitted.transform(rows)
+        except Exception as error:  # code of a plugin can raise any error
+            raise ModelError(f"these rows cannot be represented: {type(error).__name__}: {error}") from error
+
+
+def _as_texts(rows: Any) -> Sequence[str]:
+    if isinstance(rows, str):
+        raise ModelError("expected a sequence of texts, got one text", next_step="Put it into a list: [text].")
+    texts = list(rows)
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ModelError(f"row {row} is {text!r}, expected a text: this model was trained on texts")
+    return texts
+
+
+def save_model(model: Model, folder: Path) -> ModelManifest:
+    """Save a model in a new folder, and return its manifest with the checksums of the files.
+
+    The folder appears only when it is complete.
+    """
+    manifest = model.manifest
+    with new_folder(folder) as place:
+        save_learner(model.classifier.learner, place / manifest.learner.file)
+        if model.representation is not None:
+            _save_representation(model.representation, place / REPRESENTATION)
+        write_classes(place, ClassNames(model.classes, model.taxonomy))
+        return write_model_manifest(place, manifest)
+
+
+def _save_representation(representation: Any, folder: Path) -> None:
+    try:
+        save_representation(representation, folder, write_foreign)
+    except ValueError as error:
+        raise ModelError(f"the representation cannot be saved: {error}") from error
+
+
+def load_model(
+    folder: str | PathLike[str],
+    *,
+    trusted: Iterable[str] = (),
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+) -> Model:
+    """Load a model that `harness.fit` or the command `harness fit` saved.
+
+    Loading does not run code from the model: nothing is unpickled, and only modules of installed plugins and trusted
+    types are imported.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the model.
+    trusted : iterable of str
+        Further types that the model may load, such as "my_package.Mine". Types of scikit-learn, numpy and scipy are
+        always allowed.
+    plugins_dirs : iterable of path
+        Folders with further plugins, besides those that this process already uses.
+
+    Returns
+    -------
+    Model
+        The fitted model.
+
+    Raises
+    ------
+    ModelError
+        If the model is damaged or has another format version, if its learner is not installed, or if one of its types
+        is not trusted.
+    """
+    place = Path(folder)
+    folders = make_session(plugins_dirs).folders
+    if not _is_installed(read_model_manifest(place).learner.distribution):
+        folders += plugin_folders()
+    session = Session(folders)
+    find_modules_of(session)
+    return open_model(place, session, trusted)
+
+
+def _is_installed(distribution: str) -> bool:
+    """Return whether a distribution is installed; an importable estimator, which names none, needs no plugin folder."""
+    try:
+        return not distribution or bool(version(distribution))
+    except PackageNotFoundError:
+        return False
+
+
+def open_model(place: Path, session: Session, trusted: Iterable[str] = ()) -> Model:
+    """Load a model with the plugins of a session; see `load_model`."""
+    manifest = read_model_manifest(place)
+    trusted = frozenset(trusted)
+    try:
+        learner = _load_learner(place, manifest, session, trusted)
+        representation = _load_representation(place, manifest, trusted)
+        calibrator = calibrator_from_plain(manifest.calibrator)
+    except ModelError as error:
+        raise error.about(f"model {place}") from None
+    except ValueError as error:
+        raise ModelError(str(error), culprit=f"model {place}") from error
+    classes = read_classes(place)
+    _check_classes(learner, classes, place)
+    return Model(manifest, representation, NamedClassifier(learner, classes.names, calibrator), classes.taxonomy)
+
+
+def _load_learner(folder: Path, manifest: ModelManifest, session: Session, trusted: Iterable[str]) -> Any:
+    part = manifest.learner
+    _check_listed(manifest, part.file)
+    return load_learner(folder / part.file, part, session.catalog, trusted)
+
+
+def _load_representation(folder: Path, manifest: ModelManifest, trusted: Iterable[str]) -> Any:
+    """Return the fitted representation; None if the learner takes rows unchanged."""
+    if manifest.representation is None:
+        return None
+    start = f"{REPRESENTATION}/"
+    _check_listed(manifest, f"{start}{PLAN}")
+    listed = [name.removeprefix(start) for name in manifest.files if name.startswith(start)]
+    return load_representation(folder / REPRESENTATION, lambda path: read_foreign(path, trusted), listed)
+
+
+def _check_listed(manifest: ModelManifest, file: str) -> None:
+    """Raise ModelError if the manifest has no checksum for a file."""
+    if file not in manifest.files:
+        raise ModelError(f"its manifest does not list {file!r}")
+
+
+def _check_classes(learner: Any, classes: ClassNames, folder: Path) -> None:
+    """Raise ModelError if a class of the learner has no name."""
+    positions = np.asarray(getattr(learner, "classes_", ()))
+    is_sound = positions.ndim == 1 and positions.size > 0 and positions.dtype.kind in "iu"
+    if not is_sound or positions.min() < 0 or positions.max() >= len(classes.names):
+        raise ModelError("the learner and the class names do not fit together", culprit=f"model {folder}")

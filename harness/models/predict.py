@@ -1,0 +1,447 @@
+"""Predict classes for the rows of a file, batch by batch.
+
+The output has the columns of the input, followed by the predicted classes, their scores and the confidence. An output
+file appears only when it is complete. Rows with a low confidence can be written to a second file for review.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from harness.errors import DataError, ModelError
+from harness.files.atomic import staged_file
+from harness.host.contract import TableLayout
+from harness.models.model import Model, Predictions
+from harness.sdk.reading.tables import (
+    ABSENT,
+    FORMATS,
+    LINE_COLUMN,
+    Format,
+    ReadOptions,
+    RowBatch,
+    Table,
+    find_columns,
+    format_of_name,
+    join_texts,
+    list_columns,
+    open_table,
+    read_batches,
+)
+
+STDIN = "-"
+"""Name of standard input as a source."""
+STDIN_NAME = "standard input"
+
+
+def open_rows(model: Model, asked: PredictionRequest) -> AbstractContextManager[Table]:
+    """Open the file of a request as a table. Options that the request leaves open are those of the training data."""
+    trained = model.manifest.data.table or TableLayout()
+    options = ReadOptions(
+        format=asked.form or default_format(asked.source),
+        delimiter=asked.delimiter,
+        header=trained.header if asked.header is None else asked.header,
+        encoding=asked.encoding or trained.encoding,
+        fallback_delimiter=trained.delimiter,
+        expected=trained.text,
+    )
+    if asked.source == STDIN:
+        return open_table(_open_stdin(), options, name=STDIN_NAME)
+    return open_table(Path(asked.source), options)
+
+
+def default_format(source: str) -> Format | None:
+    """Return "lines" for standard input and .txt files; None for other files, whose format is detected."""
+    return "lines" if source == STDIN or format_of_name(source) == "lines" else None
+
+
+def _open_stdin() -> IO[bytes]:
+    try:
+        return open(sys.stdin.fileno(), "rb", closefd=False)
+    except (AttributeError, OSError, ValueError) as error:  # closed, or not a file
+        raise DataError(f"cannot be read ({error})", culprit=STDIN_NAME, next_step="Name a file.") from None
+
+
+def choose_text_columns(model: Model, asked: PredictionRequest, table: Table, columns: Sequence[str]) -> list[str]:
+    """Return the names of the text columns of a table.
+
+    These are the columns that the request names, else the only column, else those of the training data.
+
+    Parameters
+    ----------
+    model : the model, whose manifest has the columns of the training data.
+    asked : the request.
+    table : the open table.
+    columns : the columns of the table.
+
+    Raises
+    ------
+    DataError
+        If the table lacks these columns. The message lists the columns that it has.
+    """
+    if asked.text is not None:
+        is_number = asked.text.isdecimal() and asked.text not in columns
+        wanted = int(asked.text) if is_number else asked.text
+        return [columns[position] for position in find_columns(table.name, columns, wanted, "text")]
+    if table.layout.format == "lines":
+        return [LINE_COLUMN]
+    trained = model.manifest.data.table
+    if len(columns) == 1 and not _names_its_columns(trained):
+        return [columns[0]]
+    if trained is not None and trained.text:
+        return _trained_columns(trained.text, table, columns)
+    if LINE_COLUMN in columns:
+        return [LINE_COLUMN]
+    raise DataError(
+        f"which column holds the text? {list_columns(columns)}",
+        culprit=table.name,
+        next_step="Set it with --text COLUMN.",
+    )
+
+
+def _names_its_columns(trained: TableLayout | None) -> bool:
+    """Return whether a model was trained on columns that the user named.
+
+    Texts passed in Python have no column names; they are stored as JSON lines in a column `text`. In a CSV or TSV file,
+    however, a column `text` was named by the user. A model without named columns accepts a file with any single column.
+    """
+    if trained is None or not trained.text:
+        return False
+    return trained.text != (LINE_COLUMN,) or trained.format in ("csv", "tsv")
+
+
+def _trained_columns(trained: Sequence[str], table: Table, columns: Sequence[str]) -> list[str]:
+    missing = [name for name in trained if name not in columns]
+    if missing:
+        raise DataError(
+            f"no column {missing[0]!r}, which the model was trained on. {list_columns(columns)}",
+            culprit=table.name,
+            next_step="Name the text column with --text COLUMN. If each line is a text, use --format lines.",
+        )
+    return list(trained)
+
+
+def texts_of(batch: RowBatch, columns: Sequence[str]) -> list[str]:
+    """Return the text of each row, joined from the text columns as in training. A missing cell is an empty text."""
+    positions = [batch.columns.index(name) for name in columns if name in batch.columns]
+    return [join_texts(row[position] for position in positions) for row in batch.rows]
+
+
+Row = Sequence[Any]
+
+
+class RowWriter(Protocol):
+    """Writes rows to a file, in batches that have the same columns."""
+
+    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        """Write a batch of rows; raise DataError if the format cannot hold its columns or types."""
+        ...
+
+    def close(self) -> None:
+        """Write everything that is buffered."""
+        ...
+
+
+class CsvWriter:
+    """Writes CSV or TSV with a header."""
+
+    def __init__(self, file: IO[str], delimiter: str) -> None:
+        self.file = file
+        self.writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        # The csv module does not quote a value with a carriage return, but readers end the row there.
+        self.quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        self.columns: tuple[str, ...] | None = None
+
+    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        if self.columns is None:
+            self.columns = tuple(columns)
+            self.writer.writerow(columns)
+        if tuple(columns) != self.columns:
+            raise DataError(f"later rows have other columns: {', '.join(columns)}", next_step="Use --out FILE.jsonl.")
+        for row in rows:
+            has_return = any(isinstance(value, str) and "\r" in value for value in row)
+            (self.quoting if has_return else self.writer).writerow(row)
+
+    def close(self) -> None:
+        self.file.flush()
+
+
+class JsonWriter:
+    """Writes a JSON object on each line."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        for row in rows:
+            known = {name: value for name, value in zip(columns, row, strict=True) if value is not ABSENT}
+            self.file.write(json.dumps(known, ensure_ascii=False, default=str) + "\n")
+
+    def close(self) -> None:
+        self.file.flush()
+
+
+class ParquetWriter:
+    """Writes Parquet. The first batch decides the types of the columns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.writer: Any = None
+
+    def write(self, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        import pyarrow  # noqa: PLC0415 (an extra)
+        from pyarrow import parquet  # noqa: PLC0415 (an extra)
+
+        values = list(zip(*rows, strict=True)) or [()] * len(columns)
+        table = pyarrow.table({name: _as_nulls(column) for name, column in zip(columns, values, strict=True)})
+        if self.writer is None:
+            self.writer = parquet.ParquetWriter(self.path, table.schema)
+        try:
+            self.writer.write_table(table.select(self.writer.schema.names).cast(self.writer.schema))
+        except (pyarrow.ArrowInvalid, KeyError) as error:
+            raise DataError(
+                f"later rows have other types than the first ones: {error}", next_step="Use --out FILE.csv."
+            ) from error
+
+    def close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
+
+
+def _as_nulls(column: Sequence[Any]) -> list[Any]:
+    return [None if value is ABSENT else value for value in column]
+
+
+@contextmanager
+def open_writer(path: Path | None, form: str) -> Iterator[RowWriter]:
+    """Yield a writer to a file or to standard output.
+
+    A file appears only at the end of the block. Each process writes its own temporary file, so two processes that write
+    the same path do not mix their rows: the file of the last one remains.
+
+    Parameters
+    ----------
+    path : the file; None for standard output.
+    form : "csv", "tsv", "jsonl", "parquet" or "lines". Rows for "lines" are written as CSV.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written.
+    """
+    if path is None:
+        if getattr(sys.stdout, "is_closed", False):
+            raise DataError("is closed", culprit="standard output", next_step="Write to a file with --out.")
+        yield _text_writer(sys.stdout, form)
+        sys.stdout.flush()
+        return
+    try:
+        with staged_file(path) as temporary:
+            if form == "parquet":
+                writer: RowWriter = ParquetWriter(temporary)
+                yield writer
+                writer.close()
+            else:
+                with _open_text(temporary, packed=path.suffix.lower() == ".gz") as file:
+                    writer = _text_writer(file, form)
+                    yield writer
+                    writer.close()
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) else str(error)
+        raise DataError(f"cannot be written: {problem}", culprit=str(path)) from error
+
+
+def _open_text(path: Path, *, packed: bool) -> IO[str]:
+    if packed:
+        return gzip.open(path, "wt", encoding="utf-8", newline="")
+    return path.open("w", encoding="utf-8", newline="")
+
+
+def _text_writer(file: IO[str], form: str) -> RowWriter:
+    if form == "jsonl":
+        return JsonWriter(file)
+    return CsvWriter(file, "\t" if form == "tsv" else ",")
+
+
+DIGITS = 4
+"""Number of decimals of scores and confidence in the output."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionRequest:
+    """A file to predict for, how to read it, and where to write the output."""
+
+    source: str
+    """A file, or `-` for standard input."""
+    text: str | None = None
+    """Text column, or several as `title+body`; None for those of the training data."""
+    top: int = 1
+    """Number of classes to predict for each row."""
+    out: Path | None = None
+    """File for the output; None for standard output."""
+    review: float | None = None
+    """Rows with a lower confidence are written to `review_out`; None to review none."""
+    review_out: Path | None = None
+    """File for the rows to review."""
+    form: Format | None = None
+    """Format of the source. None: "lines" for .txt files and standard input, detected for other files."""
+    encoding: str | None = None
+    """Encoding of a source without a byte order mark; None for that of the training data, else UTF-8."""
+    delimiter: str | None = None
+    """Column delimiter; None to detect it."""
+    header: bool | None = None
+    """True if the first line has column names; None if it is as in the training data."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Counts of the rows predicted so far."""
+
+    rows: int = 0
+    review: int = 0
+    """Number of rows with a confidence below the limit for review."""
+    unknown: int = 0
+    """Number of rows without known features, which got no class."""
+    confidence: float = 0.0
+    """Sum of the confidence over all rows, which is the expected number of right predictions."""
+    read_as: str = ""
+    """Format and text columns of the source, in words."""
+
+    def adding(self, answers: Predictions, for_review: int) -> Predicted:
+        """Return the counts after a further batch, of which `for_review` rows are for review."""
+        return Predicted(
+            self.rows + len(answers.positions),
+            self.review + for_review,
+            self.unknown + int((answers.positions[:, 0] < 0).sum()),
+            self.confidence + float(answers.confidence.sum()),
+            self.read_as,
+        )
+
+
+OnBatch = Callable[[Predicted, float | None], None]
+"""Callback after each batch, with the counts so far and the share of the source that is read; None if unknown."""
+
+
+def predict_rows(model: Model, asked: PredictionRequest, on_batch: OnBatch) -> Predicted:
+    """Predict classes for all rows of a file, with one batch in memory at a time.
+
+    Parameters
+    ----------
+    model : a model that was trained on texts.
+    asked : the file and the options.
+    on_batch : called after each batch with the counts so far.
+
+    Returns
+    -------
+    Predicted
+        Counts of rows, and a description of how the file was read.
+
+    Raises
+    ------
+    HarnessError
+        If an option is invalid, if the file cannot be read, or if it lacks the text columns.
+    """
+    _check(model, asked)
+    asked = replace(asked, top=min(asked.top, len(model.classes)))
+    done = Predicted()
+    with ExitStack() as files:
+        table = files.enter_context(open_rows(model, asked))
+        sure = files.enter_context(_open_output(asked.out, table))
+        unsure = sure if asked.review_out is None else files.enter_context(_open_output(asked.review_out, table))
+        columns: list[str] = []
+        for batch in read_batches(table):
+            columns = columns or choose_text_columns(model, asked, table, batch.columns)
+            answers = model.answer(texts_of(batch, columns), asked.top)
+            below = answers.confidence < (asked.review or 0.0)
+            _write(batch, answers, below, sure, unsure, asked)
+            done = replace(done, read_as=describe_source(table, columns)).adding(answers, int(below.sum()))
+            on_batch(done, table.progress())
+    return done
+
+
+def describe_source(table: Table, columns: Sequence[str]) -> str:
+    """Return a description of the format and the text columns of a table."""
+    names = " and ".join(map(repr, columns))
+    return f"{table.kind}, text from {names}" if table.layout.format != "lines" else "a text on each line"
+
+
+def _check(model: Model, asked: PredictionRequest) -> None:
+    if not model.manifest.takes_text:
+        raise ModelError(
+            "this model was trained on rows of numbers, not on texts", next_step="Use it in Python: Model.predict(X)."
+        )
+    if asked.top < 1:
+        raise ModelError("expected 1 or more", culprit=f"--top {asked.top}")
+    if asked.review is not None and not 0 < asked.review <= 1:
+        raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"--review {asked.review}")
+    if (asked.review is None) != (asked.review_out is None):
+        raise ModelError("--review and --review-out must be given together")
+    if asked.review_out is not None and asked.review_out == asked.out:
+        raise ModelError("--out and --review-out are the same file", next_step="Name two files.")
+    if asked.source != STDIN and not os.path.isfile(asked.source):
+        raise DataError("no such file", culprit=asked.source)
+
+
+def _open_output(path: Path | None, table: Table) -> Any:
+    """Open the output: a file in the format of its ending, or standard output in the format of the input."""
+    if path is None:
+        return open_writer(None, table.layout.format)
+    form = format_of_name(path.name)
+    if form is None:
+        raise DataError(f"unknown ending, expected one of {', '.join(FORMATS)}", culprit=str(path))
+    return open_writer(path, form)
+
+
+def answer_columns(top: int) -> list[str]:
+    """Return the names of the columns that predictions add to the output.
+
+    Examples
+    --------
+    >>> answer_columns(1)
+    ['class_1', 'score_1', 'confidence']
+    """
+    columns = []
+    for place in range(1, top + 1):
+        columns += [f"class_{place}", f"score_{place}"]
+    return [*columns, "confidence"]
+
+
+def _write(
+    batch: RowBatch, answers: Predictions, below: Any, sure: RowWriter, unsure: RowWriter, asked: PredictionRequest
+) -> None:
+    added = answer_columns(asked.top)
+    twice = [name for name in added if name in batch.columns]
+    if twice:
+        raise DataError(
+            f"has a column {twice[0]!r}, which predictions add", culprit=asked.source, next_step="Rename it."
+        )
+    columns = [*batch.columns, *added]
+    coded = [[*row, *values] for row, values in zip(batch.rows, _values(answers), strict=True)]
+    if unsure is sure:
+        sure.write(columns, coded)
+        return
+    sure.write(columns, [coded[row] for row in np.flatnonzero(~below)])
+    unsure.write(columns, [coded[row] for row in np.flatnonzero(below)])
+
+
+def _values(answers: Predictions) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of the columns in `answer_columns`, for each row."""
+    columns: list[list[Any]] = []
+    for place, names in enumerate(answers.names.T):
+        columns.append(names.tolist())
+        if answers.scores is None:
+            columns.append([None] * len(names))
+        else:
+            columns.append(np.round(answers.scores[:, place], DIGITS).tolist())
+    columns.append(np.round(answers.confidence, DIGITS).tolist())
+    return zip(*columns, strict=True)

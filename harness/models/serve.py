@@ -1,0 +1,381 @@
+"""Serve a model over HTTP: predictions as JSON, an OpenAPI schema, metrics for Prometheus, and a small web page.
+
+A worker process predicts one batch at a time, since learners may not be thread-safe. Several workers share the port.
+"""
+
+# There is no `from __future__ import annotations`, since FastAPI evaluates annotations of functions inside `make_app`.
+import base64
+import hashlib
+import json
+import os
+import re
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib import resources
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated, Any
+
+import uvicorn
+from fastapi import Depends, FastAPI, Header, HTTPException, Response
+from fastapi.responses import HTMLResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from pydantic import BaseModel, Field
+from uvicorn.supervisors import Multiprocess
+
+from harness.errors import ModelError
+from harness.host.contract import Taxonomy
+from harness.models.model import Model, load_model
+
+SETTINGS = "HARNESS_SERVE"
+"""Environment variable that passes the settings to worker processes as JSON."""
+APP = "harness.models.serve:app_from_environment"
+"""Import path from which worker processes start."""
+GRACE = 10
+"""Time in seconds for running requests to finish after a signal."""
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """Settings of a server: the model, the address, the token and the limits of requests."""
+
+    model: str
+    """Folder of the model."""
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    token: str = ""
+    """Secret that clients send as `Authorization: Bearer TOKEN`; empty if they need none."""
+    most_bytes: int = 1_000_000
+    """Maximum size of the body of a request. A larger one gets status 413."""
+    most_rows: int = 1_000
+    """Maximum number of rows of a request. A larger number gets status 413."""
+    trust: tuple[str, ...] = ()
+    """Types that the model may load, as the argument `trusted` of `load_model`."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if other machines may reach the server without a token."""
+        if self.token or self.host == "localhost":
+            return False
+        try:
+            return not ip_address(self.host).is_loopback
+        except ValueError:  # a host name, which may resolve to any address
+            return True
+
+
+# -- requests and responses ------------------------------------------------------------------------------------------
+
+
+class TextBatch(BaseModel):
+    """Texts to classify."""
+
+    model_config = {"extra": "forbid"}
+    texts: Annotated[list[str], Field(min_length=1, examples=[["night nurse", "steel welder"]])]
+    top: Annotated[int, Field(ge=1, description="Classes per text.")] = 1
+
+
+class RowBatch(BaseModel):
+    """Rows of numbers to classify."""
+
+    model_config = {"extra": "forbid"}
+    rows: Annotated[list[list[float]], Field(min_length=1, description="One list of feature values for each row.")]
+    top: Annotated[int, Field(ge=1, description="Classes per row.")] = 1
+
+
+class RankedClass(BaseModel):
+    """A class with its score."""
+
+    name: str
+    score: float | None = Field(None, description="Absent if the learner has no scores.")
+    path: list[str] = Field([], description="Names of the nodes above the class, if the model has a taxonomy.")
+
+
+class Prediction(BaseModel):
+    """The best classes of one row, best first. Empty if the model knows nothing in the row."""
+
+    text: str | None = None
+    confidence: float | None = Field(None, description="Probability that the first class is right.")
+    classes: list[RankedClass]
+
+
+class Predictions(BaseModel):
+    """One prediction for each row of the request, in its order."""
+
+    predictions: list[Prediction]
+
+
+def predict_batch(model: Model, rows: Sequence[Any], top: int) -> Predictions:
+    """Return the `top` best classes of each text or row of numbers."""
+    found = model.answer(rows, min(top, len(model.classes)))
+    predictions = []
+    for place, names in enumerate(found.names):
+        text = rows[place] if model.manifest.takes_text else None
+        classes = []
+        for rank, name in enumerate(names):
+            if name:
+                score = None if found.scores is None else float(found.scores[place, rank])
+                path = _path_to(model.taxonomy, int(found.positions[place, rank]))
+                classes.append(RankedClass(name=name, score=score, path=path))
+        confidence = None if found.scores is None else float(found.confidence[place])
+        predictions.append(Prediction(text=text, confidence=confidence, classes=classes))
+    return Predictions(predictions=predictions)
+
+
+def _path_to(taxonomy: Taxonomy | None, position: int) -> list[str]:
+    """Return the names of the nodes between the root and a class, without both."""
+    if taxonomy is None or not taxonomy.node_names:
+        return []
+    path = []
+    node = int(taxonomy.parent[taxonomy.class_node[position]])
+    while node >= 0 and taxonomy.parent[node] >= 0:
+        path.append(taxonomy.node_names[node])
+        node = int(taxonomy.parent[node])
+    return path[::-1]
+
+
+def describe_model(model: Model) -> dict[str, Any]:
+    """Return the learner, the training data and the expected accuracy of a model, as plain values for JSON."""
+    manifest = model.manifest
+    return {
+        "learner": manifest.learner.name,
+        "parameters": dict(manifest.learner.params),
+        "representation": manifest.representation,
+        "input": "texts" if manifest.takes_text else "rows",
+        "data": {"name": manifest.data.name, "rows": manifest.data.rows, "classes": manifest.data.classes},
+        "expected_accuracy": manifest.expected.accuracy,
+        "accuracy_from": manifest.expected.known_from,
+        "fitted": manifest.fitted,
+    }
+
+
+# -- application -----------------------------------------------------------------------------------------------------
+
+
+class _Metrics:
+    """Prometheus counters of one worker, in a separate registry."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        labels = ("path", "status")
+        self.requests = Counter("harness_requests", "Requests.", labels, registry=self.registry)
+        self.rows = Counter("harness_predictions", "Classified rows.", registry=self.registry)
+        self.seconds = Histogram("harness_request_seconds", "Seconds per request.", ("path",), registry=self.registry)
+
+
+def make_app(model: Model, settings: ServeSettings) -> FastAPI:
+    """Return the web application that serves a model.
+
+    Parameters
+    ----------
+    model
+        A loaded model.
+    settings
+        Token and limits. Host, port and workers are for `serve`.
+    """
+    app = FastAPI(title="harness", description=f"Predictions of {model.manifest.learner.name}.", version="1")
+    metrics = _Metrics()
+    page, policy = _page()
+
+    def check_token(authorization: Annotated[str, Header()] = "") -> None:
+        given = authorization.removeprefix("Bearer ").encode("latin-1", "replace")  # the encoding of headers
+        if settings.token and not secrets.compare_digest(given, settings.token.encode()):
+            raise HTTPException(
+                401, "wrong or missing token: send `Authorization: Bearer TOKEN`", {"WWW-Authenticate": "Bearer"}
+            )
+
+    guarded = [Depends(check_token)]
+
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        """Return ok as soon as the model is loaded."""
+        return {"status": "ok"}
+
+    @app.get("/model", dependencies=guarded)
+    async def about() -> dict[str, Any]:
+        """Return the model's learner, data and expected accuracy."""
+        return describe_model(model)
+
+    def predict(rows: list[Any], top: int) -> Predictions:
+        if len(rows) > settings.most_rows:
+            raise HTTPException(413, f"{len(rows):,} rows in one request, at most {settings.most_rows:,} are allowed")
+        try:
+            found = predict_batch(model, rows, top)
+        except ModelError as error:
+            raise HTTPException(422, str(error)) from None
+        metrics.rows.inc(len(rows))
+        return found
+
+    # These endpoints block the event loop instead of running in a thread: a thread costs more than the prediction of a
+    # few rows, and learners may not be thread-safe.
+    if model.manifest.takes_text:
+
+        @app.post("/predict", dependencies=guarded)
+        async def predict_texts(batch: TextBatch) -> Predictions:
+            """Predict the classes of texts, with scores and a calibrated confidence."""
+            return predict(batch.texts, batch.top)
+
+    else:
+
+        @app.post("/predict", dependencies=guarded)
+        async def predict_rows(batch: RowBatch) -> Predictions:
+            """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
+            return predict(batch.rows, batch.top)
+
+    @app.get("/metrics", dependencies=guarded)
+    async def prometheus() -> Response:
+        """Return the counters of this worker in the format of Prometheus."""
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/", include_in_schema=False)
+    async def front() -> HTMLResponse:
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+
+    app.add_middleware(
+        _Observed,
+        metrics=metrics,
+        most_bytes=settings.most_bytes,
+        known={"/health", "/model", "/predict", "/metrics", "/", "/docs", "/openapi.json"},
+    )
+    return app
+
+
+class _Observed:
+    """Middleware that limits the size of requests, counts them, and writes an access log of JSON lines.
+
+    The log never contains texts of requests.
+    """
+
+    def __init__(self, app: Any, metrics: _Metrics, most_bytes: int, known: set[str]) -> None:
+        self.app, self.metrics, self.most_bytes, self.known = app, metrics, most_bytes, known
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def noting(message: dict[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, _limited(receive, scope, self.most_bytes), noting)
+        finally:
+            self._note(scope, status, time.perf_counter() - started)
+
+    def _note(self, scope: dict[str, Any], status: int, seconds: float) -> None:
+        path = scope["path"] if scope["path"] in self.known else "other"  # else made-up paths could fill the registry
+        self.metrics.requests.labels(path, str(status)).inc()
+        self.metrics.seconds.labels(path).observe(seconds)
+        client = scope["client"][0] if scope.get("client") else ""
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "client": client,
+            "method": scope["method"],
+            "path": scope["path"][:200],
+            "status": status,
+            "ms": round(1000 * seconds, 3),
+        }
+        sys.stderr.write(json.dumps(line) + "\n")
+
+
+def _limited(receive: Receive, scope: dict[str, Any], most: int) -> Receive:
+    """Return a `receive` that raises status 413 for a body over the limit, independent of the Content-Length header."""
+    seen = 0
+
+    async def limited() -> dict[str, Any]:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            raise HTTPException(413, f"the request's body exceeds {most:,} bytes: send fewer rows at a time")
+        return message
+
+    return limited
+
+
+def _page() -> tuple[str, str]:
+    """Return the web page, and a content security policy that allows only the script and the style in the page."""
+    page = (resources.files("harness.models") / "files" / "serve.html").read_text(encoding="utf-8")
+    hashes = {}
+    for tag in ("script", "style"):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        hashes[tag] = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{hashes['script']}'; style-src 'sha256-{hashes['style']}'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return page, policy
+
+
+# -- server ----------------------------------------------------------------------------------------------------------
+
+
+def serve(settings: ServeSettings, say: Callable[[str], None]) -> None:
+    """Serve a model until SIGINT or SIGTERM. Running requests are finished first.
+
+    Parameters
+    ----------
+    settings
+        The model, the address and the limits. Port 0 selects a free port.
+    say
+        Receives a line with the address when the port is open.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be loaded, or if the address cannot be used.
+    """
+    load_model(settings.model, trusted=settings.trust)  # to report errors before the port is opened
+    os.environ[SETTINGS] = json.dumps(asdict(settings))
+    opened = _bind(settings)
+    host, port = opened.getsockname()[:2]
+    say(f"serving {settings.model} on http://{host}:{port} (stop with Ctrl-C)")
+    config = uvicorn.Config(
+        APP,
+        factory=True,
+        host=settings.host,
+        port=port,
+        workers=settings.workers,
+        access_log=False,
+        log_level="warning",
+        timeout_graceful_shutdown=GRACE,
+    )
+    with opened, suppress(KeyboardInterrupt):  # a signal is the ordinary end of a server
+        if settings.workers == 1:
+            uvicorn.Server(config).run(sockets=[opened])
+        else:
+            Multiprocess(config, sockets=[opened]).run()
+
+
+def app_from_environment() -> FastAPI:
+    """Return the application with the settings in the environment variable. Worker processes start here."""
+    plain = json.loads(os.environ.pop(SETTINGS))
+    settings = ServeSettings(**{**plain, "trust": tuple(plain["trust"])})
+    return make_app(load_model(Path(settings.model), trusted=settings.trust), settings)
+
+
+def _bind(settings: ServeSettings) -> socket.socket:
+    """Return a socket that is bound to the address; raise ModelError if that fails."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    opened = socket.socket(family)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((settings.host, settings.port))
+    except OSError as error:
+        opened.close()
+        raise ModelError(
+            f"cannot listen there: {error.strerror}",
+            culprit=f"{settings.host}:{settings.port}",
+            next_step="choose another --host or --port; --port 0 takes a free one",
+        ) from None
+    return opened

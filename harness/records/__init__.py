@@ -1,0 +1,1 @@
+"""Records of trials and the results folder."""

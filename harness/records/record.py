@@ -1,0 +1,240 @@
+"""One flat, documented, typed Record of a trial; `harness.records.codec` writes and reads it.
+
+A record is a trial's names, what was measured, and the circumstances; each is a type of its own, and the record has the
+fields of all three. A trial's process imports this module, so it brings nothing that takes long.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from harness.syntax.expression import Params
+from harness.syntax.split import Split
+
+Status = Literal["ok", "error", "timeout", "memory", "crash"]
+STATUSES: tuple[str, ...] = get_args(Status)
+FORMAT = 3
+"""Raised when a field changes its meaning; readers refuse what is newer than they are, and take what is older."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialNames:
+    """The identity of a trial: learner, dataset, split and seed."""
+
+    key: str
+    """Hash of everything that decides the result."""
+    label: str
+    """The learner's name in tables."""
+    family: str
+    """The label without the values of a grid: pa for pa(C=0.1)."""
+    learner: str
+    """Registered name, or module:Class."""
+    learner_kind: str
+    """Flat, tree or other."""
+    learner_distribution: str
+    """Package that registers the learner."""
+    learner_version: str
+    """Version of that package."""
+    code: str = ""
+    """Digest of the source code of the learner, and of learners inside it."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Package versions in the learner's environment; empty without one."""
+    params: Params
+    """Parameters that were set; the others had their defaults."""
+    dataset: str
+    """The name of the dataset in tables."""
+    dataset_family: str
+    """The name of the dataset without the values of a grid."""
+    dataset_source: str = ""
+    """Registered dataset or file behind the name."""
+    dataset_params: Params
+    """Parameters of the dataset that were set."""
+    fingerprint: str
+    """SHA-256 of the parsed data."""
+    dataset_revision: str = ""
+    """Version of downloaded data, such as a commit of the Hugging Face Hub."""
+    representation: str
+    """Representation of the rows."""
+    split: Split
+    """Split into training set and test set."""
+    number: int
+    """Number of the trial in the experiment, from 0."""
+    seed: int
+    """Seed of the split and of the learner."""
+    depth: int
+    """Ranks stored per row."""
+    to_tune: str = ""
+    """What tuning had to choose, from which values; empty without tuning."""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Metrics after one pass, measured outside the clock."""
+
+    passes: int
+    scores: Mapping[str, float | None]
+
+
+NOT_TRIED = "not tried: the time limit of tuning was reached"
+"""The reason of a candidate that tuning had no time for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """Parameters that tuning tried, with their validation score or the reason why there is none."""
+
+    params: Params
+    score: float | None = None
+    fit_seconds: float | None = None
+    trouble: str = ""
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether tuning had time for it."""
+        return self.trouble != NOT_TRIED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """The measurements of a trial, or its failure."""
+
+    status: Status
+    """How the trial ended."""
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    """Values of all metrics; None if a metric is not defined for this learner or data."""
+    n_train: int | None = None
+    """Training rows."""
+    n_test: int | None = None
+    """Test rows."""
+    n_classes: int | None = None
+    """Classes."""
+    n_features: int | None = None
+    """Features."""
+    unseen_test_rows: int | None = None
+    """Test rows whose classes do not occur in the training set."""
+    empty_test_rows: int | None = None
+    """Test rows without any feature."""
+    ranked_by: str | None = None
+    """Method that ranked: rank, decision_function, predict_proba or predict."""
+    index_source: str | None = None
+    """Source of the index size: index_size_ or coef_. Older records have pickle if there was none."""
+    bytes_source: str | None = None
+    """Source of the bytes: index_bytes_, or pickle for the pickled learner. Empty in older records."""
+    index_size: int | None = None
+    """Stored weights that are not zero."""
+    index_bytes: int | None = None
+    """Size of the index in bytes."""
+    edges_per_feature: float | None = None
+    """Edges read per active feature to predict one class per row."""
+    rank_edges_per_feature: float | None = None
+    """Edges read per active feature to rank."""
+    single_rows: int | None = None
+    """Test rows that were also predicted one at a time, for `predict_one`."""
+
+    fit_seconds: float | None = None
+    """Wall time of `fit`."""
+    fit_cpu_seconds: float | None = None
+    """CPU time of `fit`."""
+    predict_seconds: float | None = None
+    """Wall time to predict one class for each test row."""
+    predict_cpu_seconds: float | None = None
+    """CPU time of the same."""
+    rank_seconds: float | None = None
+    """Wall time to rank `depth` classes for each test row."""
+    rank_cpu_seconds: float | None = None
+    """CPU time of the same."""
+    clock_seconds: float | None = None
+    """Duration of the trial by the clock of its process; `total_seconds` is the supervisor's."""
+    load_seconds: float | None = None
+    """Time to open the data and to split; outside the clock."""
+    represent_seconds: float | None = None
+    """Time to fit and apply the representation, once for all learners that share it."""
+    represent_cpu_seconds: float | None = None
+    """CPU time of the same."""
+    import_seconds: float | None = None
+    """Time to import the learner; outside the clock."""
+    warmup_seconds: float | None = None
+    """Time of a small fit and rank that compiles; outside the clock."""
+    stage_seconds: float | None = None
+    """Time of `stage`, which converts training rows to the learner's format; outside the clock."""
+    peak_bytes: int | None = None
+    """Peak resident memory during fit and rank."""
+    base_bytes: int | None = None
+    """Resident memory just before fit."""
+
+    curve: tuple[CurvePoint, ...] = ()
+    """Metrics after each pass, with `curves`; outside the clock."""
+    tuned: Params = field(default_factory=dict)
+    """Parameters that tuning chose; they override `params`."""
+    tuning: tuple[Candidate, ...] = ()
+    """Every candidate in the order of tuning, those that it had no time for last."""
+    tune_seconds: float | None = None
+    """Time of tuning; outside the clock."""
+    threads_in_force: Mapping[str, int] = field(default_factory=dict)
+    """Threads of each pool in the trial's process after fit."""
+
+    message: str = ""
+    """Reason of a failure, or a note on the result."""
+    warnings: tuple[str, ...] = ()
+    """The first distinct warnings of the learner."""
+    traceback: str = ""
+    """Traceback of an exception."""
+    output: str = ""
+    """Last lines that a failed trial printed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """The conditions of a trial. They affect times, not results."""
+
+    threads: int = 1
+    """Allowed threads."""
+    jobs: int = 1
+    """Trials that ran at once; above 1, times are those of a shared machine."""
+    machine: str = ""
+    """Key into machine.json."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of Python and of the main packages."""
+    commit: str | None = None
+    """Commit of the checkout."""
+    started: str = ""
+    """Start of the trial: UTC, ISO 8601."""
+    total_seconds: float | None = None
+    """Duration of the process."""
+    load: float | None = None
+    """One-minute load average of the machine at the start."""
+    processes: int | None = None
+    """Largest number of processes that the trial had at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Circumstances, Measured, TrialNames):
+    """A trial with its measurements and conditions: one line of `records.jsonl`."""
+
+    rescored: Mapping[str, str] = field(default_factory=dict)
+    """Metrics computed later from stored ranks, and the version that computed them."""
+    ranks_crc32: str = ""
+    """Checksum of the stored ranks; empty if there are none."""
+    format: int = FORMAT
+    """Version of the record format."""
+
+
+def make_record(names: TrialNames, measured: Measured, circumstances: Circumstances) -> Record:
+    """One record of a trial; what more `names` knows, being a trial to run, is left behind."""
+    whole: dict[str, Any] = {}
+    for part, kind in ((names, TrialNames), (measured, Measured), (circumstances, Circumstances)):
+        whole |= {name: getattr(part, name) for name in field_names(kind)}
+    return Record(**whole)
+
+
+def field_names(kind: type) -> tuple[str, ...]:
+    """The fields that a dataclass has, its parents' included."""
+    return tuple(one.name for one in fields(kind))
+
+
+def checksum_of_ranks(ranks: bytes) -> str:
+    """What a record says of the file of its ranks."""
+    return f"{zlib.crc32(ranks):08x}"

@@ -1,0 +1,318 @@
+"""The recommendation for each dataset: the picks, and sentences on how the best learner compares with the others.
+
+The picks are the most accurate learner, and the fastest and the smallest learner that come close to it. The sentences
+claim no more than the marks of the table. Without a test they give the best mean and the reason for the missing test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.host.contract import MetricSpec
+from harness.report.lines import Line, correction_ratio_of, lines_by_dataset, shared_seeds
+from harness.report.tables.layout import format_interval
+from harness.report.tables.render import heading_of
+from harness.report.verdicts import FEW, UNSHARED, MetricVerdict, RowHits, is_fixed, judge_metric
+from harness.stats import AUTO, Interval, binomial_half_width, mean_difference
+from harness.text import counted, say
+
+TOLERANCE = 0.01
+"""Largest distance from the best share, here one point, for a learner to be picked as the fastest or smallest."""
+MOST_NAMES = 4
+"""Maximum number of learners that a sentence names."""
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The learner that serves one need best."""
+
+    need: str
+    """The need as text, such as "Most accurate" or "Fastest within 1 point"."""
+    line: Line
+    reason: str
+    """The value that it was picked by, such as "train 15.7 ms"."""
+    quality: str
+    """The quality with its 95% interval, such as "R1 0.961 (0.950 to 0.972)"."""
+    costs: Mapping[str, str]
+    """Costs such as training time and size: formatted values by the heading of their metric."""
+
+
+def pick_learners(competitors: Sequence[Line], columns: Sequence[MetricSpec]) -> tuple[Pick, ...]:
+    """Return the picks of one dataset, most accurate first.
+
+    Parameters
+    ----------
+    competitors
+        Lines on the same dataset, prepared in the same way.
+    columns
+        The metrics of the table. The first is the quality. The first timed cost decides which learner is fastest,
+        the first other cost which is smallest.
+
+    Returns
+    -------
+    tuple of Pick
+        Empty without a trial that all learners share. Only the most accurate learner if the quality is not a share,
+        because `TOLERANCE` is defined for shares only.
+    """
+    quality, costs = columns[0], cost_columns(columns[1:])
+    seeds = shared_seeds(competitors, quality.name)
+    means = {}
+    for line in competitors:
+        summary = line.summary(quality.name, seeds)
+        if summary is not None:
+            means[line.title] = summary.mean
+    if not means:
+        return ()
+    choose_best = max if quality.direction == "higher" else min
+    best = choose_best(means.values())
+    lines = {line.title: line for line in competitors}
+    leaders = [lines[title] for title, mean in means.items() if mean == best]
+    picks = [_pick("Most accurate", _cheapest(leaders, costs[:1]) or leaders[0], quality, quality, costs)]
+    if quality.unit != "share":
+        return tuple(picks)
+    close = [lines[title] for title, mean in means.items() if abs(mean - best) <= TOLERANCE]
+    for cost in _deciding(costs):
+        cheapest = _cheapest(close, [cost])
+        if cheapest is not None:
+            need = "Fastest" if cost.timed else "Smallest"
+            picks.append(_pick(f"{need} within 1 point", cheapest, cost, quality, costs))
+    return tuple(picks)
+
+
+def cost_columns(columns: Sequence[MetricSpec]) -> list[MetricSpec]:
+    """Return the metrics that are costs: all times, and the first size."""
+    costs = [metric for metric in columns if metric.direction == "lower" and metric.unit != "share"]
+    sizes = [metric for metric in costs if not metric.timed]
+    return [metric for metric in costs if metric.timed or metric in sizes[:1]]
+
+
+def describe_answer(
+    lines: Sequence[Line], columns: Sequence[MetricSpec], test: str = AUTO, hits: RowHits | None = None
+) -> list[str]:
+    """Return two sentences for each dataset: the picks, and how the best learner compares with the others.
+
+    Parameters
+    ----------
+    lines
+        The lines of all datasets. A dataset with only one line has no sentences.
+    columns
+        The metrics of the table, the quality first.
+    test
+        A name in `harness.stats.TEST_NAMES`.
+    hits
+        Hits on test rows, for McNemar's test.
+    """
+    sentences = []
+    for competitors in lines_by_dataset(lines).values():
+        picks = pick_learners(competitors, columns) if len(competitors) > 1 else ()
+        if not picks:
+            continue
+        first, *others = picks
+        named = [f"{first.need} on {competitors[0].dataset}: {first.line.title}, {first.quality}"]
+        named += [f"{pick.need.lower()}: {pick.line.title}, {pick.reason}" for pick in others]
+        sentences.append(f"{'; '.join(named)}.")
+        sentences.append(describe_verdict(competitors, columns[0], test, hits)[0])
+    return sentences
+
+
+def quality_interval(line: Line, metric: MetricSpec) -> Interval | None:
+    """Return the mean of a share with its 95% interval.
+
+    On resampled splits the interval is that of the corrected resampled t-test. On a fixed split, and with too few
+    trials, it is the binomial interval of the test rows of one trial.
+
+    Returns
+    -------
+    Interval or None
+        None if the metric is not a share, or if there is no value or no number of test rows.
+    """
+    values = list(line.values(metric.name).values())
+    summary = line.summary(metric.name)
+    if summary is None or metric.unit != "share":
+        return None
+    if not is_fixed(line.prepared.split):
+        found = mean_difference(values, [0.0] * len(values), correction_ratio_of([line]))
+        if found is not None:
+            return Interval(found.estimate, max(found.low, 0.0), min(found.high, 1.0))
+    n_test = next((record.n_test for record in line.finished if record.n_test), None)
+    if n_test is None:
+        return None
+    width = binomial_half_width(summary.mean, n_test)
+    return Interval(summary.mean, max(summary.mean - width, 0.0), min(summary.mean + width, 1.0))
+
+
+def _deciding(costs: Sequence[MetricSpec]) -> list[MetricSpec]:
+    """Return the first timed cost and the first size."""
+    timed = [metric for metric in costs if metric.timed]
+    sizes = [metric for metric in costs if not metric.timed]
+    return [*timed[:1], *sizes[:1]]
+
+
+def _cheapest(lines: Sequence[Line], costs: Sequence[MetricSpec]) -> Line | None:
+    priced: list[tuple[float, int, Line]] = []
+    for line in lines:
+        for cost in costs:
+            summary = line.summary(cost.name)
+            if summary is not None:
+                priced.append((summary.mean, len(priced), line))
+    return min(priced)[2] if priced else None
+
+
+def _pick(need: str, line: Line, by: MetricSpec, quality: MetricSpec, costs: Sequence[MetricSpec]) -> Pick:
+    values = {}
+    for metric in costs:
+        summary = line.summary(metric.name)
+        if summary is not None:
+            values[heading_of(metric)] = say(summary.mean, metric.unit)
+    return Pick(need, line, _describe_value(line, by), _quality_with_interval(line, quality), values)
+
+
+def _describe_value(line: Line, metric: MetricSpec) -> str:
+    summary = line.summary(metric.name)
+    return "" if summary is None else f"{heading_of(metric)} {say(summary.mean, metric.unit)}"
+
+
+def _quality_with_interval(line: Line, metric: MetricSpec) -> str:
+    text = _describe_value(line, metric)
+    interval = quality_interval(line, metric)
+    if interval is None:
+        return text
+    return f"{text} ({say(interval.low, metric.unit)} to {say(interval.high, metric.unit)})"
+
+
+# -- verdicts in sentences -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """The learners of a dataset compared by one metric, over the trials that all of them have."""
+
+    metric: MetricSpec
+    means: Mapping[str, float]
+    """Mean of each learner by title, best first."""
+    judged: MetricVerdict
+    trials: int
+
+    @property
+    def leader(self) -> str:
+        return self.judged.verdict.leaders[0] if self.judged.verdict.leaders else next(iter(self.means))
+
+    @property
+    def equal(self) -> list[str]:
+        """Learners that do not differ significantly from the leader; without a test, learners with the same mean."""
+        return [title for title in self.means if title != self.leader and title in self.judged.verdict.best]
+
+    @property
+    def beaten(self) -> list[str]:
+        """Learners that the leader beats significantly."""
+        return [title for title in self.means if (self.leader, title) in self.judged.verdict.wins]
+
+    def value(self, title: str) -> str:
+        return say(self.means[title], self.metric.unit)
+
+    def lead(self, title: str) -> str:
+        """Return a learner's title, with the leader's advantage and its interval in brackets if they are known."""
+        difference = self.judged.difference(self.leader, title)
+        return _quote(title) if difference is None else f"{_quote(title)} ({format_interval(difference, self.metric)})"
+
+
+def describe_verdict(
+    competitors: Sequence[Line],
+    quality: MetricSpec,
+    test: str = AUTO,
+    hits: RowHits | None = None,
+) -> tuple[str, ...]:
+    """Return sentences on the lines of one dataset: the best learner by quality, then the learners that failed.
+
+    Parameters
+    ----------
+    competitors
+        Lines on the same dataset, prepared in the same way.
+    quality
+        The metric to compare by.
+    test
+        A name in `harness.stats.TEST_NAMES`.
+    hits
+        Hits on test rows, for McNemar's test.
+    """
+    standing = _standing_of(competitors, quality, test, hits)
+    sentences = [_describe_quality(standing)]
+    sentences += _describe_failures(competitors)
+    return tuple(filter(None, sentences))
+
+
+def _standing_of(competitors: Sequence[Line], metric: MetricSpec, test: str, hits: RowHits | None) -> _Standing:
+    seeds = shared_seeds(competitors, metric.name)
+    means: dict[str, float] = {}
+    for line in competitors:
+        summary = line.summary(metric.name, seeds)
+        if summary is not None:
+            means[line.title] = summary.mean
+    best_first = sorted(means, key=means.__getitem__, reverse=metric.direction == "higher")
+    judged = judge_metric(competitors, metric, test, hits)
+    return _Standing(metric, {title: means[title] for title in best_first}, judged, len(seeds))
+
+
+def _describe_quality(standing: _Standing) -> str:
+    name = heading_of(standing.metric)
+    if standing.judged.missing == UNSHARED:
+        return f"No trial is shared by all learners, so that they cannot be compared by {name}."
+    if not standing.means:
+        return f"No trial has a value for {name}."
+    if len(standing.means) == 1:
+        return f"Only {standing.leader} has a value for {name} ({standing.value(standing.leader)})."
+    if len(set(standing.means.values())) == 1:
+        return f"All have the same {name} ({standing.value(standing.leader)})."
+    if standing.judged.verdict.tested:
+        return _describe_tested(standing, name)
+    return _describe_untested(standing, name)
+
+
+def _describe_tested(standing: _Standing, name: str) -> str:
+    leader, equal, beaten = standing.leader, standing.equal, standing.beaten
+    sentence = f"{leader} is best by {name} ({standing.value(leader)}, {counted(standing.trials, 'trial')})"
+    if not beaten:
+        return f"{sentence}, but it does not differ significantly from the others."
+    won = _list_names([standing.lead(title) for title in beaten])
+    if equal:
+        others = _list_names(map(_quote, equal))
+        return f"{sentence}; it beats {won}, and does not differ significantly from {others}."
+    return f"{sentence}: it beats {won}."
+
+
+def _describe_untested(standing: _Standing, name: str) -> str:
+    leaders = _list_names(map(_quote, [standing.leader, *standing.equal]))
+    sentence = f"The best mean {name} is that of {leaders} ({standing.value(standing.leader)})"
+    if standing.judged.missing == FEW:
+        trials = counted(standing.trials, "paired trial is", "paired trials are")
+        return f"{sentence}; {trials} too few to test that."
+    return f"{sentence}; there is no verdict, for the reason below the table."
+
+
+def _describe_failures(competitors: Iterable[Line]) -> list[str]:
+    """Return a sentence for each group of learners that failed equally often."""
+    alike: dict[tuple[int, int], list[str]] = {}
+    for line in competitors:
+        failed = len(line.records) - len(line.finished)
+        if failed:
+            alike.setdefault((failed, len(line.records)), []).append(line.title)
+    sentences = []
+    for (failed, trials), titles in alike.items():
+        sentences.append(f"{_list_names(map(_quote, titles))} failed in {failed} of {counted(trials, 'trial')}.")
+    return sentences
+
+
+def _quote(title: str) -> str:
+    return f'"{title}"' if "," in title else title
+
+
+def _list_names(titles: Iterable[str]) -> str:
+    """Return names joined by commas and "and"; if there are many, the first `MOST_NAMES` and the number of others."""
+    words = list(titles)
+    if len(words) > MOST_NAMES + 1:
+        words = [*words[:MOST_NAMES], counted(len(words) - MOST_NAMES, "other")]
+    *before, last = words
+    if not before:
+        return last
+    return f"{', '.join(before)} and {last}"

@@ -1,0 +1,1 @@
+"""Figures: lines become drawings as data (`kinds`, `panels`), which matplotlib draws (`draw`)."""

@@ -1,0 +1,207 @@
+"""The content of the page as frozen dataclasses.
+
+The page stores it as JSON. Its scripts read the fields by name, so a field that is renamed here must be renamed there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Numbers = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class PageMetric:
+    """A metric that can be chosen as a column or an axis."""
+
+    name: str
+    title: str
+    summary: str
+    unit: str
+    direction: str
+
+
+@dataclass(frozen=True)
+class PagePick:
+    """A card above the table: the learner that serves one need best."""
+
+    need: str
+    learner: str
+    kind: str
+    quality: str
+    """The quality with its 95% interval."""
+    costs: dict[str, str]
+
+
+@dataclass(frozen=True)
+class PageDataset:
+    """A prepared dataset with its verdict and picks."""
+
+    name: str
+    title: str
+    """The name, with the detail if the dataset was prepared in several ways."""
+    detail: str
+    verdict: tuple[str, ...]
+    """Sentences on the best learner and on failures, as `harness.report.answer.describe_verdict` returns them."""
+    picks: tuple[PagePick, ...] = ()
+
+
+@dataclass(frozen=True)
+class PageFailure:
+    """Trials of one line that failed in the same way."""
+
+    seeds: tuple[int, ...]
+    status: str
+    message: str
+    traceback: str
+    output: str
+
+
+@dataclass(frozen=True)
+class PageTuning:
+    """Candidates of tuning in one trial, in order, and the choice."""
+
+    seed: int
+    chosen: str
+    candidates: tuple[tuple[str, float | None, str], ...]
+    """Parameters, score on the validation part, and the reason if there is no score."""
+
+
+@dataclass(frozen=True)
+class PageConfusion:
+    """Test rows of one class that were predicted as another, over all trials of a line."""
+
+    truth: str
+    answer: str
+    """Empty if no class was predicted."""
+    rows: int
+    of: int
+    """Number of test rows of the true class."""
+
+
+@dataclass(frozen=True)
+class PageLine:
+    """A learner with its parameters on a prepared dataset: a row of the table, a point, a bar."""
+
+    title: str
+    family: str
+    kind: str
+    representation: str
+    dataset: int
+    """Position among the datasets of the part."""
+    trials: str
+    failed: str
+    seeds: tuple[int, ...]
+    """Seeds of the finished trials."""
+    values: tuple[Numbers, ...]
+    """Values of the finished trials for each metric; empty without values."""
+    means: Numbers
+    spreads: Numbers
+    best: tuple[int, ...]
+    """Positions of the metrics in which the row is marked."""
+    facts: dict[str, str]
+    """Parameters, origin, versions and machine as texts."""
+    notices: tuple[str, ...] = ()
+    failures: tuple[PageFailure, ...] = ()
+    tuning: tuple[PageTuning, ...] = ()
+    confusions: tuple[PageConfusion, ...] = ()
+
+
+@dataclass(frozen=True)
+class PageSeries:
+    """The points of a learner in a figure."""
+
+    label: str
+    kind: str
+    note: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    spread: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure with one pair of axes and a series for each learner."""
+
+    kind: str
+    metric: str
+    title: str
+    """The dataset, or several datasets."""
+    x_title: str
+    y_title: str
+    x_scale: str
+    y_scale: str
+    x_unit: str
+    y_unit: str
+    whole_x: bool
+    """True if x has whole numbers only."""
+    series: tuple[PageSeries, ...]
+
+
+@dataclass(frozen=True)
+class PageRanks:
+    """Average ranks over datasets by one metric."""
+
+    metric: str
+    ranks: dict[str, float]
+    difference: float
+    n_datasets: int
+    p_value: float
+    left_out: tuple[str, ...]
+    """Learners that did not finish on every dataset, which are not ranked."""
+
+
+@dataclass(frozen=True)
+class PageGrid:
+    """A table of texts: published numbers beside the results."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    footnotes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Results that are compared with each other: those of one folder, or of several folders together."""
+
+    title: str
+    headline: str
+    """A sentence with the numbers of learners, datasets and trials."""
+    metrics: tuple[PageMetric, ...]
+    shown: tuple[str, ...]
+    """Names of the metrics that are columns when the page opens."""
+    datasets: tuple[PageDataset, ...]
+    lines: tuple[PageLine, ...]
+    figures: tuple[PageFigure, ...] = ()
+    ranks: tuple[PageRanks, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Footnotes of the table: meaning of marks, machine, warnings."""
+    published: tuple[PageGrid, ...] = ()
+    unread: str = ""
+    """A sentence on missing confusions and confidence; empty if nothing is missing."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of one or more parts; the reader switches between them."""
+
+    parts: tuple[Part, ...]
+    title: str = "Results"
+    about: dict[str, str] = field(default_factory=dict)
+    """The program that made the page."""
+
+    def render(self) -> str:
+        """Return the page as an HTML text that loads no other files."""
+        from harness.report.page.document import render_page  # noqa: PLC0415 (only rendering needs the extra `page`)
+
+        return render_page(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file, create its folder if needed, and return the path."""
+        path = Path(path)
+        text = self.render()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path

@@ -1,0 +1,1 @@
+"""Tables of lines: comparisons, matrices of wins, published numbers and changes, with their output formats."""

@@ -1,0 +1,536 @@
+"""`Results`: the records of one or more results folders, with the tables, figures and pages made of them."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import HarnessError, SpecError, StoreError, UnknownName
+from harness.experiment.load import published_path, read_file
+from harness.host.catalog import find_metric
+from harness.host.contract import Labels, MetricSpec
+from harness.host.discovery import Session, make_session
+from harness.records.record import Record
+from harness.records.store import (
+    EXPERIMENT,
+    MACHINES,
+    RECORDS,
+    no_results_in,
+    open_store,
+    read_incompatible,
+    read_machines,
+    read_records,
+)
+from harness.report.lines import Line, group_records
+from harness.report.tables.select import choose_columns, keep_lines, lines_to_compare, only_with, parse_filter
+from harness.report.tables.table import Table, make_table
+from harness.report.verdicts import RowHits, first_shared_records
+from harness.stats import AUTO, TEST_NAMES
+from harness.syntax.expression import split_list
+from harness.system.machine import Machine
+from harness.text import counted
+
+# Most results are only shown as a table. Figures, pages, comparisons and saved ranks are imported where they are used.
+if TYPE_CHECKING:
+    from harness.report.figures.drawing import Drawing
+    from harness.report.page import Page, Part
+    from harness.report.tables.render import Grid
+    from harness.results.best import Best
+    from harness.results.saved_ranks import Comparison, Rescored, SavedRanks
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed trial."""
+
+    label: str
+    dataset: str
+    seed: int
+    status: str
+    message: str
+    traceback: str
+    output: str
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The ranks of each test row of a trial, with its labels."""
+
+    rows: Any
+    """The test rows, as positions in the dataset."""
+    truth: Labels
+    """Their labels, as class positions."""
+    ranks: Any
+    """Class positions, best first, -1 pads."""
+    class_names: tuple[str, ...]
+
+
+def draw_lines(results: Results, lines: Sequence[Line], kind: str, metric: str | None, x: str | None) -> Drawing:
+    """The figure of some lines of results, by its kind; HarnessError where there is nothing to draw."""
+    from harness.report.conditions import comparable  # noqa: PLC0415
+    from harness.report.figures.kinds import make_drawing  # noqa: PLC0415
+
+    catalog = results.session.catalog
+    timed = [entry.spec for entry in catalog.unique_metrics() if entry.spec.timed]
+    found = comparable(lines, timed, results.machines)
+    try:
+        return make_drawing(
+            kind,
+            found.lines,
+            lambda name: find_metric(name, catalog).spec,
+            results.saved_ranks.answers,
+            metric=metric,
+            x=x,
+        )
+    except HarnessError as error:
+        if not found.notes:
+            raise
+        raise HarnessError(f"{error} ({' '.join(found.notes)})") from None
+
+
+def make_page(
+    several: Sequence[Results], *, title: str = "Results", test: str | None = None, mixed_machines: bool = False
+) -> Page:
+    """A page with a part for each of several results, between which the reader chooses."""
+    from harness.report.page import Page  # noqa: PLC0415
+
+    parts = []
+    for part_title, results in zip(_title_parts(several), several, strict=True):
+        if results.records:
+            parts.append(_part_of(results, part_title, test or results.test, mixed_machines))
+    if not parts:
+        raise HarnessError("there are no records to make a page of", next_step="harness run")
+    return Page(tuple(parts), title=title)
+
+
+def _title_parts(several: Sequence[Results]) -> list[str]:
+    """Return titles of the parts: their folders, relative to the folder that they share."""
+    folders: list[Path] = []
+    for results in several:
+        folders += map(Path.absolute, results.folders)
+    above = os.path.commonpath([folder.parent for folder in folders])
+    titles = []
+    for results in several:
+        titles.append(", ".join(os.path.relpath(folder.absolute(), above) for folder in results.folders))
+    return titles
+
+
+def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> Part:
+    from harness.report.page import PartRequest, make_part  # noqa: PLC0415
+
+    shown = results.columns()
+    offered, unknown = _offered_metrics(results)
+    notes = list(results.incompatible)
+    if unknown:
+        notes.append(f"Left out, since no installed plugin has them: {', '.join(unknown)}.")
+    lines = results.lines()
+    return make_part(
+        PartRequest(
+            title=title,
+            lines=lines,
+            shown=shown,
+            more=[metric for metric in offered if metric not in shown],
+            machines=results.machines,
+            find_metric=lambda name: find_metric(name, results.session.catalog).spec,
+            read_answers=results.saved_ranks.answers_if_available,
+            published=_published_of(results),
+            notes=notes,
+            test=test,
+            hits=results.row_hits(lines, [*shown, *offered], test),
+            folder=results._place(),
+            mixed_machines=mixed_machines,
+        )
+    )
+
+
+def _offered_metrics(results: Results) -> tuple[list[MetricSpec], list[str]]:
+    """Return the metrics of all trials, and the names of those that no plugin knows."""
+    names: dict[str, None] = {}
+    for record in results.records:
+        for name, value in record.scores.items():
+            if value is not None:
+                names[name] = None
+    known, unknown = [], []
+    for name in names:
+        try:
+            known.append(find_metric(name, results.session.catalog).spec)
+        except UnknownName:
+            unknown.append(name)
+    return known, unknown
+
+
+def _published_of(results: Results) -> list[Grid]:
+    """The published numbers of the experiment that was run; most were never published."""
+    try:
+        return [results.against()]
+    except HarnessError:
+        return []
+
+
+def find_folders(places: Iterable[Path]) -> list[Path]:
+    """The results folders at these places: each is one itself, or holds some, at any depth."""
+    found: dict[Path, None] = {}
+    for place in places:
+        below = [place] if (place / RECORDS).exists() else _folders_below(place)
+        if not below:
+            raise StoreError(f"{place} is not a results folder and holds none: there is no {RECORDS} below it")
+        found |= dict.fromkeys(below)
+    return list(found)
+
+
+def _folders_below(place: Path) -> list[Path]:
+    """Folders with records and the machine that made them: a file of records alone may be another program's."""
+    return sorted(path.parent for path in place.rglob(RECORDS) if (path.parent / MACHINES).exists())
+
+
+Names = str | Iterable[str]
+"""Several names: a list, or a text with commas."""
+QUICK = "-quick"
+"""The ending of the folder of a quick version."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one or more folders. Methods make tables, figures and pages of the records; none of them trains.
+
+    Examples
+    --------
+    >>> import harness
+    >>> results = harness.open_results("results/first")  # doctest: +SKIP
+    >>> print(results.table("r1,train"))  # doctest: +SKIP
+    >>> results.best("r1").fit("digits", out="digits.model")  # doctest: +SKIP
+    """
+
+    folders: tuple[Path, ...]
+    records: tuple[Record, ...]
+    machines: Mapping[str, Machine]
+    incompatible: tuple[str, ...] = ()
+    """Learners that could not run on some of the data, a line each."""
+    session: Session = field(default_factory=Session, repr=False)
+    asked: tuple[str, ...] | None = None
+    """The metrics that the run named; tables show them by default."""
+    folder_of: Mapping[str, Path] = field(default_factory=dict, repr=False)
+    """The folder of each record, by its key."""
+    test: str = AUTO
+    """The test that the experiment names; by default the one that fits the split."""
+
+    # -- tables
+
+    def table(
+        self,
+        metrics: Names | None = None,
+        *,
+        by: str = "dataset",
+        test: str | None = None,
+        spread: str = "sd",
+        mixed_machines: bool = False,
+        sort: str | None = None,
+        where: str | Iterable[str] = (),
+        best: str | None = None,
+    ) -> Table:
+        """Return the comparison table, with the best mean and means that a paired `test` cannot distinguish marked.
+
+        `sort` orders rows by the mean of a metric, `best` keeps the best row of each dataset. `where` selects lines:
+        "dataset=digits", "kind=tree", "C=0.1", "r1>0.5".
+        """
+        lines = self.lines()
+        conditions = [where] if isinstance(where, str) else list(where)
+        kept = keep_lines(lines, map(parse_filter, conditions), self._find_metric)
+        notes = list(self.incompatible)
+        if len(kept) < len(lines):
+            notes.append(f"Compared: {len(kept)} of {counted(len(lines), 'line')}, where {', '.join(conditions)}.")
+        columns, test = self.columns(metrics), test or self.test
+        return make_table(
+            kept,
+            columns,
+            by=by,
+            mixed_machines=mixed_machines,
+            machines=self.machines,
+            test=test,
+            hits=self.row_hits(kept, columns, test),
+            spread=spread,
+            sort=self._find_metric(sort) if sort else None,
+            best=self._find_metric(best) if best else None,
+            notes=notes,
+            folder=self._place(),
+        )
+
+    def matrix(self, metrics: Names | None = None, *, test: str | None = None) -> list[Grid]:
+        """Return for each metric, R1 unless named, each learner against each other one: trials won, and differences."""
+        from harness.report.tables.pairwise import compare_pairs, differences_grid, matrix_grid  # noqa: PLC0415
+
+        columns, test = self._columns_or_first(metrics), test or self.test
+        lines = lines_to_compare(self.lines(), columns, self.machines)
+        hits = self.row_hits(lines, columns, test)
+        grids = []
+        for metric in columns:
+            pairs = compare_pairs(lines, metric, test, hits)
+            grids += [matrix_grid(pairs, metric, test), differences_grid(pairs, metric, test)]
+        return grids
+
+    def _place(self) -> str:
+        """Return the first folder as commands in footnotes name it: `results/NAME` where that is its place."""
+        if not self.folders:
+            return ""
+        folder = self.folders[0]
+        return f"results/{folder.name}" if folder.parent.name == "results" else str(folder)
+
+    def row_hits(self, lines: Sequence[Line], columns: Sequence[MetricSpec], test: str) -> RowHits:
+        """Return the hits on test rows that McNemar's test compares, as far as ranks are saved."""
+        wanted = first_shared_records(lines, columns, test)
+        return self.saved_ranks.row_hits(wanted) if wanted else {}
+
+    def ranks(self, metrics: Names | None = None) -> list[Grid]:
+        """For each metric, R1 unless named: average ranks over datasets (Friedman, Nemenyi)."""
+        from harness.report.tables.pairwise import ranks_grid  # noqa: PLC0415
+
+        columns = self._columns_or_first(metrics)
+        lines = lines_to_compare(self.lines(), columns, self.machines)
+        return [ranks_grid(lines, metric) for metric in columns]
+
+    def against(self, published: str | PathLike[str] = "published", metrics: Names | None = None) -> Grid:
+        """Published numbers with ours beside them: those of the experiment that was run, or of a CSV file."""
+        from harness.report.tables.published import against_grid, read_published  # noqa: PLC0415
+
+        catalog = self.session.catalog
+        path = self._find_published() if published == "published" else Path(published)
+        numbers = read_published(path)
+        if metrics is not None:
+            wanted = {metric.name for metric in self.columns(metrics)}
+            numbers = [number for number in numbers if number.metric in wanted]
+        specs = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
+        quick = any(folder.name.endswith(QUICK) for folder in self.folders)
+        title = f"{path.stem} (QUICK: not to be compared)" if quick else path.stem
+        return against_grid(numbers, self.lines(), specs, title, run_only=quick)
+
+    def frame(self) -> Any:
+        """A pandas data frame: one row a trial, one column a field, one column a metric and a parameter."""
+        from harness.report.tables.render import records_frame  # noqa: PLC0415 (brings pandas, which only this needs)
+
+        return records_frame(self.records)
+
+    def lines(self) -> list[Line]:
+        """The records by learner, as set up, and dataset, as prepared: what every table and figure starts from."""
+        return group_records(self.records)
+
+    def answer(self) -> list[str]:
+        """Return two sentences for each dataset: which learners to take, and what the statistics say of the best.
+
+        Empty where only one learner ran.
+        """
+        from harness.report.answer import describe_answer  # noqa: PLC0415 (tables do without it)
+        from harness.report.conditions import comparable  # noqa: PLC0415 (the same)
+
+        columns, lines = self.columns(), self.lines()
+        if not columns:
+            return []
+        compared = comparable(lines, columns, self.machines)
+        return describe_answer(compared.lines, columns, self.test, self.row_hits(lines, columns, self.test))
+
+    def columns(self, metrics: Names | None = None) -> list[MetricSpec]:
+        """The metrics of these names, or those that a table shows by default."""
+        return choose_columns(self.session.catalog, _names(metrics) or self.asked, self.records)
+
+    def _columns_or_first(self, metrics: Names | None) -> list[MetricSpec]:
+        columns = self.columns(metrics)
+        return columns if metrics else columns[:1]
+
+    # -- figures
+
+    def plot(
+        self,
+        kind: str,
+        *,
+        metric: str | None = None,
+        x: str | None = None,
+        datasets: Names | None = None,
+        learners: Names | None = None,
+    ) -> Drawing:
+        """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
+        chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
+        return draw_lines(self, group_records(chosen), kind, metric, x)
+
+    def page(self, *, title: str = "Results", test: str | None = None, mixed_machines: bool = False) -> Page:
+        """All of it to look at in a browser: `results.page().save("report.html")`."""
+        return make_page([self], title=title, test=test, mixed_machines=mixed_machines)
+
+    def _find_metric(self, name: str) -> MetricSpec:
+        return find_metric(name, self.session.catalog).spec
+
+    # -- more
+
+    def compare(
+        self,
+        other: Results,
+        *,
+        metrics: Names | None = None,
+        learners: tuple[str, str] | None = None,
+        instances: bool = False,
+    ) -> Comparison:
+        """Return the changes from these results to others, with paired tests and the settings that differ."""
+        from harness.results.saved_ranks import compare_results  # noqa: PLC0415
+
+        return compare_results(self, other, _names(metrics), learners, instances)
+
+    def rescore(self, metrics: Names, *, again: bool = False) -> Results:
+        """Compute metrics from saved ranks, keep them in the folders, and give the results with them."""
+        self.rescore_folders(metrics, again=again)
+        fresh = read_results(self.folders, self.session)
+        return replace(fresh, asked=self.asked)
+
+    def rescore_folders(self, metrics: Names, *, again: bool = False) -> Rescored:
+        """Compute metrics from saved ranks and keep them in the folders; gives what became of the records."""
+        from harness.results.saved_ranks import (  # noqa: PLC0415
+            Rescored,
+            describe_missing_curves,
+            metric_executor,
+            rescore,
+        )
+
+        catalog = self.session.catalog
+        chosen = [find_metric(name, catalog) for name in _names(metrics) or ()]
+        totals = Rescored(0, 0, 0, ())
+        for folder in self.folders:
+            with open_store(folder) as store, metric_executor(chosen, self.session.folders) as executor:
+                found = rescore(store, chosen, self.saved_ranks.data, executor, again=again)
+                curves = describe_missing_curves(store.records.values(), [entry.spec.name for entry in chosen])
+            trouble = (*totals.trouble, *found.trouble, *([curves] if curves else []))
+            totals = Rescored(
+                totals.changed + found.changed, totals.kept + found.kept, totals.failed + found.failed, trouble
+            )
+        return totals
+
+    def best(self, metric: str = "r1", *, dataset: str | None = None, split: str | None = None) -> Best:
+        """The learner, as set up, with the best mean of a metric on a dataset: `results.best("r1").fit(data)`."""
+        from harness.results.best import find_best  # noqa: PLC0415
+
+        return find_best(self, self._find_metric(metric), dataset, split)
+
+    def failures(self) -> list[Failure]:
+        """The trials that failed, each with its message, traceback and the end of what it printed."""
+        failed = [record for record in self.records if record.status != "ok"]
+        return [Failure(r.label, r.dataset, r.seed, r.status, r.message, r.traceback, r.output) for r in failed]
+
+    def show(self, label: str, dataset: str | None = None) -> str:
+        """All that is known of a learner's trials, those that failed first: parameters, tuning, tracebacks, output."""
+        from harness.report.tables.table import describe_line  # noqa: PLC0415
+
+        chosen = only_with(only_with(list(self.records), "label", [label]), "dataset", [dataset] if dataset else None)
+        parts = [describe_line(line, self.columns(), self.machines) for line in group_records(chosen)]
+        return "\n".join(parts)
+
+    def ranked(self, record: Record) -> Ranked:
+        """The saved ranks of a finished trial with the rows and labels that they belong to."""
+        from harness.data.split import part_data  # noqa: PLC0415
+
+        data = self.saved_ranks.data(record)
+        _, rows = part_data(record.split, data, record.seed)
+        ranking = self.saved_ranks.ranking(record)
+        return Ranked(rows, data.y[rows], ranking.ranks, data.class_names)
+
+    @cached_property
+    def saved_ranks(self) -> SavedRanks:
+        """The reader of saved ranks; it reads each trial and each dataset once."""
+        from harness.experiment.resolve import preparer  # noqa: PLC0415
+        from harness.results.saved_ranks import SavedRanks  # noqa: PLC0415
+
+        return SavedRanks(self.folder_of, self.session.catalog, preparer(self.session))
+
+    def _find_published(self) -> Path:
+        """Return the file of published numbers of the experiment of a folder."""
+        names = [name for name in map(experiment_name, self.folders) if name]
+        for name in names:
+            path = published_path(name, self.session.catalog)
+            if path is not None:
+                return path
+        if names:
+            why = f"{', '.join(map(repr, names))} is no registered experiment that has any"
+        else:
+            why = "it was not made by an experiment that has a name"
+        raise HarnessError(
+            f"no published numbers for {', '.join(map(str, self.folders))}: {why}; `harness reproduce --list` shows "
+            "the experiments that have some, and --against FILE.csv reads numbers of your own"
+        )
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __str__(self) -> str:
+        where = ", ".join(map(str, self.folders))
+        return f"{self.table()}\nResults in {where}" if self.records else f"no results yet in {where}"
+
+    def _repr_html_(self) -> str:
+        where = html.escape(", ".join(map(str, self.folders)))
+        body = self.table()._repr_html_() if self.records else ""
+        return f"{body}<p>Results in {where}</p>"
+
+
+def open_results(
+    *folders: str | PathLike[str],
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+) -> Results:
+    """Return the results in one or more folders. Of a trial found twice, the first one counts."""
+    if not folders:
+        raise HarnessError("open_results needs a folder, such as results/mine")
+    return read_results([Path(folder) for folder in folders], make_session(plugins_dirs, disabled_plugins))
+
+
+def read_results(
+    folders: Sequence[Path],
+    session: Session,
+    *,
+    records: Sequence[Record] | None = None,
+    asked: tuple[str, ...] | None = None,
+) -> Results:
+    """Return the results in some folders, or only some of their records."""
+    found: dict[str, Record] = {}
+    folder_of: dict[str, Path] = {}
+    machines: dict[str, Machine] = {}
+    incompatible: dict[str, None] = {}
+    for folder in folders:
+        if not (folder / RECORDS).exists():
+            raise no_results_in(folder)
+        machines |= read_machines(folder)
+        incompatible |= dict.fromkeys(read_incompatible(folder))
+        for record in read_records(folder) if records is None else records:
+            if found.setdefault(record.key, record) is record:
+                folder_of[record.key] = folder
+    named = {named_test(folder) for folder in folders}
+    return Results(
+        tuple(folders),
+        tuple(found.values()),
+        machines,
+        tuple(incompatible),
+        session,
+        asked,
+        folder_of,
+        named.pop() if len(named) == 1 else AUTO,
+    )
+
+
+def experiment_name(folder: Path) -> str | None:
+    """Return the name of the experiment of a results folder; None where it has none."""
+    name = read_file(folder / EXPERIMENT).get("name")
+    return str(name) if name else None
+
+
+def named_test(folder: Path) -> str:
+    """Return the test that the experiment of a folder names, or "auto"."""
+    try:
+        named = str(read_file(folder / EXPERIMENT).get("test", AUTO))
+    except SpecError:  # results of other programs have records alone
+        return AUTO
+    return named if named in TEST_NAMES else AUTO
+
+
+def _names(names: Names | None) -> list[str] | None:
+    if names is None:
+        return None
+    return split_list(names) if isinstance(names, str) else list(names)

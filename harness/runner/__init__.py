@@ -1,0 +1,1 @@
+"""Running experiments: trials, limits, progress, suggestions, and reproductions of papers."""

@@ -1,0 +1,292 @@
+"""`harness reproduce`: run an experiment of a paper, and show the published numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from harness.data.arrays import missing_data
+from harness.errors import DataError, HarnessError, MissingData
+from harness.executors.base import Executor
+from harness.executors.local.client import TRIALS, start_executor
+from harness.experiment.load import (
+    COMMAND_LINE,
+    RawExperiment,
+    build,
+    describe_left_out,
+    experiment_path,
+    published_path,
+    quick_version,
+    read_file,
+    read_options,
+    without_absent,
+)
+from harness.experiment.options import check_arguments, given_options
+from harness.experiment.resolve import Progress
+from harness.experiment.schema import Experiment, RunOptions
+from harness.host.catalog import Catalog, find_metric
+from harness.host.discovery import Session, make_session
+from harness.report.figures.drawing import FILE_FORMATS
+from harness.report.tables.published import against_grid, read_published
+from harness.report.tables.render import FORMATS, Grid
+from harness.results.results import QUICK, Results, read_results
+from harness.runner.progress import choose_progress
+from harness.runner.run import run_experiment
+
+
+@dataclass(frozen=True)
+class PaperExperiment:
+    """An experiment of a paper, in full or in its quick version."""
+
+    name: str
+    experiment: Experiment
+    raw: RawExperiment
+    quick: bool = False
+    left_out: str = ""
+    """A description of the parts that the quick version omits."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The results of an experiment of a paper."""
+
+    paper: PaperExperiment
+    results: Results
+    published: Grid | None
+    """A table of published numbers beside ours; None if there are none."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Reasons by name for the datasets that our table lacks."""
+
+
+def read_paper(
+    name: str, catalog: Catalog, *, quick: bool = False, given: Mapping[str, Any] | None = None
+) -> PaperExperiment:
+    """Return a registered experiment, or one in a file.
+
+    Parameters
+    ----------
+    name : str
+        The registered name or the path of a TOML file.
+    catalog : Catalog
+        The registered experiments and learners.
+    quick : bool
+        True for the quick version.
+    given : mapping, optional
+        Keys that replace those of the experiment.
+
+    Raises
+    ------
+    HarnessError
+        If the experiment is unknown or invalid, or has no quick version.
+    """
+    path = experiment_path(name, catalog)
+    raw = without_absent(read_file(path), catalog)
+    source = str(path)
+    left_out = ""
+    if quick:
+        table = quick_version(raw, source)
+        left_out = describe_left_out(raw, table, source, catalog)
+    else:
+        table = {key: value for key, value in raw.items() if key != "quick"}
+    table |= given or {}
+    return PaperExperiment(name, build(table, name, catalog), RawExperiment(table, name), quick, left_out)
+
+
+def run_paper(
+    paper: PaperExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress
+) -> Reproduction:
+    """Run an experiment of a paper. Missing datasets are skipped and listed if `options.skip_missing_data` is set."""
+    ran = run_experiment(paper.raw, options, session, executor, progress)
+    absent = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in ran.absent.items()}}
+    published = _published(paper, ran.results, ran.absent, session.catalog)
+    return Reproduction(paper, ran.results, published, absent)
+
+
+def reproduce_paper(
+    paper: PaperExperiment,
+    given: Mapping[str, Any],
+    session: Session,
+    executor: Executor,
+    *,
+    source: str = COMMAND_LINE,
+    progress: bool = True,
+) -> Reproduction:
+    """Run an experiment of a paper with the defaults of `harness reproduce`.
+
+    By default, results are in `default_out` and missing datasets are skipped. The `given` options replace these
+    defaults; `source` is their origin in errors.
+    """
+    options = read_options({"out": default_out(paper), "skip_missing_data": True, **given}, source)
+    shown = choose_progress(progress, session, paper.experiment.metrics)
+    return run_paper(paper, options, session, executor, shown)
+
+
+def reproduce(
+    name: str,
+    *,
+    quick: bool = False,
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+    progress: bool = True,
+    **options: Any,
+) -> Reproduction:
+    """Run an experiment of a paper and show the published numbers beside ours, as `harness reproduce` does.
+
+    Parameters
+    ----------
+    name : str
+        A registered experiment (`harness reproduce --list`), or a TOML file.
+    quick : bool, default False
+        Run the quick version. Its numbers are not comparable with the published ones.
+    plugins_dirs : list of str or path, optional
+        Also load the plugins in these folders.
+    disabled_plugins : list of str, optional
+        Ignore these plugins or distributions.
+    progress : bool, default True
+        Show progress.
+    **options
+        Options of `harness.run`, such as `jobs`, `timeout`, `memory`, `out`, `retry_failed` and `reuse`.
+
+    Returns
+    -------
+    Reproduction
+        `results` has our results, and `published` the published numbers beside ours.
+
+    Examples
+    --------
+    >>> import harness
+    >>> done = harness.reproduce("kdd2008-table1", quick=True)  # doctest: +SKIP
+    >>> print(done.published)  # doctest: +SKIP
+    """
+    check_arguments("reproduce", options, Experiment, RunOptions)
+    session = make_session(plugins_dirs, disabled_plugins)
+    executor = start_executor(TRIALS, options.get("threads") or 1)
+    try:
+        paper = read_paper(name, session.catalog, quick=quick, given=given_options(options, Experiment))
+        given = given_options(options, RunOptions)
+        return reproduce_paper(paper, given, session, executor, source="harness.reproduce", progress=progress)
+    finally:
+        executor.close()
+
+
+def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Reproduction:
+    """Return an earlier reproduction from the records in its folder, without running trials or reading data."""
+    results = read_results([folder], session, asked=paper.experiment.metrics)
+    labels = {record.dataset_family for record in results.records}
+    sources = {record.dataset_source for record in results.records}
+    absent: dict[str, DataError] = {}
+    for table in paper.experiment.datasets:
+        known = [entry.spec for entry in session.catalog.datasets if entry.spec.name == table.source]
+        was_run = table.label in labels if table.label else table.source in sources
+        if known and not was_run:
+            absent[table.label or table.source] = missing_data(known[0], "it was not available")
+    told = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
+    return Reproduction(paper, results, _published(paper, results, absent, session.catalog), told)
+
+
+def default_out(paper: PaperExperiment) -> Path:
+    """Return the default results folder of an experiment; the quick version has another one."""
+    return Path("results") / (f"{paper.name}{QUICK}" if paper.quick else paper.name)
+
+
+def describe_missing_data(error: DataError) -> str:
+    """Return the error of a missing dataset and its next step in one line."""
+    told = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
+    return " ".join(told.split())
+
+
+def _way_out(error: DataError) -> str:
+    """Return the command that fetches the data, or else the start of the error, for a table cell."""
+    return error.command if isinstance(error, MissingData) else error.trouble[:60]
+
+
+def _published(
+    paper: PaperExperiment, results: Results, absent: Mapping[str, DataError], catalog: Catalog
+) -> Grid | None:
+    path = published_path(paper.name, catalog)
+    if path is None:
+        return None
+    numbers = read_published(path)
+    metrics = {number.metric: find_metric(number.metric, catalog).spec for number in numbers}
+    reasons = {name: f"data not available: {_way_out(error)}" for name, error in absent.items()}
+    reasons |= dict.fromkeys(paper.experiment.absent, "not available")
+    title = f"{paper.name}: published and ours"
+    if paper.quick:
+        title += " (QUICK: not to be compared)"
+    grid = against_grid(numbers, results.lines(), metrics, title, reasons, run_only=paper.quick)
+    return grid if grid.rows else None
+
+
+@dataclass(frozen=True)
+class KeptFigures:
+    """The files of the figures, and a line for each figure that could not be drawn."""
+
+    figures: tuple[Path, ...]
+    troubles: tuple[str, ...]
+
+
+def tables_of(done: Reproduction) -> dict[str, str]:
+    """Return the tables of a reproduction in every format, by file name."""
+    files = {}
+    for name, form in FORMATS.items():
+        if done.results.records:
+            files[f"table.{form.ending}"] = done.results.table(test=done.paper.experiment.test).render(name)
+        if done.published is not None:
+            files[f"published.{form.ending}"] = done.published.render(name)
+    return files
+
+
+def keep_reproduction(done: Reproduction) -> KeptFigures:
+    """Write the tables in every format and the figures of the experiment to the results folder."""
+    folder = done.results.folders[0]
+    for name, text in tables_of(done).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    figures: list[Path] = []
+    troubles: list[str] = []
+    for figure in done.paper.experiment.figures:
+        try:
+            drawing = done.results.plot(figure.kind, metric=figure.metric, x=figure.x)
+        except HarnessError as error:
+            troubles.append(f"figure {figure.file_stem}: {error}")
+            continue
+        for ending in FILE_FORMATS:
+            path = folder / f"{figure.file_stem}.{ending}"
+            drawing.save(path)
+            figures.append(path)
+    return KeptFigures(tuple(figures), tuple(troubles))
+
+
+@dataclass(frozen=True)
+class PaperListing:
+    """A registered experiment in a list: its expected minutes, its datasets, and a summary."""
+
+    name: str
+    minutes: float | None
+    has_quick: bool
+    has_published: bool
+    datasets: tuple[str, ...]
+    summary: str
+
+
+def list_papers(catalog: Catalog) -> list[PaperListing]:
+    """Return every registered experiment."""
+    listed = []
+    for entry in catalog.experiments:
+        path = experiment_path(entry.spec.name, catalog)
+        raw = without_absent(read_file(path), catalog)
+        experiment = build(raw, str(path), catalog)
+        sources = dict.fromkeys(table.source for table in experiment.datasets)
+        listed.append(
+            PaperListing(
+                name=entry.spec.name,
+                minutes=experiment.minutes,
+                has_quick=bool(raw.get("quick")),
+                has_published=bool(entry.spec.published),
+                datasets=tuple(sources),
+                summary=entry.spec.summary,
+            )
+        )
+    return listed

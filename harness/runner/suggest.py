@@ -1,0 +1,384 @@
+"""`harness suggest`: suggest learners for a dataset, from measurements on similar datasets that plugins provide."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from harness.data.arrays import Header, open_dataset
+from harness.data.profile import DataProfile, profile_of
+from harness.environments.environment import State, environment_for
+from harness.errors import HarnessError, SpecError
+from harness.experiment.load import resource_path
+from harness.experiment.python import describe_data
+from harness.experiment.references import parse_dataset
+from harness.experiment.resolve import preparer, resolve_dataset
+from harness.host.catalog import Catalog
+from harness.host.contract import LearnerSpec
+from harness.host.discovery import Session, make_session
+from harness.syntax.expression import parse
+
+NEAREST = 3
+"""Maximum number of similar datasets that are considered."""
+CLOSE, NEAR = 0.02, 0.05
+"""The loss of R1 that is accepted for faster training, and for faster predictions."""
+UNLIKE = math.log(10)
+"""The distance between texts and numbers; the same as that between datasets with n and 10 n rows."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Properties of a dataset that are known before any training."""
+
+    rows: int
+    classes: int
+    features_a_row: float | None
+    """Mean number of non-zero features in a row; None for texts."""
+    letters: float | None
+    """Mean length of a text in bytes; None for rows of numbers."""
+    multilabel: bool = False
+
+
+@dataclass(frozen=True)
+class Cost:
+    """R1 and the times of a learner, as means over trials."""
+
+    r1: float
+    train_seconds: float
+    """Processor time of one training."""
+    answer_seconds: float
+    """Time to predict one row."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The measurement of a learner on one dataset."""
+
+    dataset: str
+    facts: Facts
+    learner: str
+    expression: str
+    """The learner with the parameters that tuning chose on this dataset."""
+    cost: Cost | None
+    """None if the learner failed."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A suggested learner, the reason, and its expected costs."""
+
+    learner: str
+    expression: str
+    """The learner with the parameters that tuning chose on `dataset`."""
+    reason: str
+    dataset: str
+    """The dataset most similar to the data, of those that the learner was measured on."""
+    r1: float
+    """R1 on `dataset`."""
+    behind: float
+    """Mean difference to the highest R1 on the nearest datasets; nearer datasets have more weight."""
+    train_seconds: float
+    """Expected time of one training: the time on `dataset`, scaled by the number of rows."""
+    answer_seconds: float
+
+
+def distance(one: Facts, other: Facts) -> float:
+    """Return the distance of two datasets: the sum of log ratios of rows, classes and length of rows.
+
+    Examples
+    --------
+    >>> numbers = Facts(rows=1000, classes=10, features_a_row=20.0, letters=None)
+    >>> distance(numbers, numbers)
+    0.0
+    """
+    apart = abs(math.log(one.rows / other.rows)) + abs(math.log(one.classes / other.classes))
+    for length, its in ((one.letters, other.letters), (one.features_a_row, other.features_a_row)):
+        if (length is None) != (its is None):
+            apart += UNLIKE / 2
+        elif length and its:
+            apart += abs(math.log(length / its))
+    return apart
+
+
+def nearest_datasets(facts: Facts, measured: Sequence[Measurement]) -> list[str]:
+    """Return up to `NEAREST` measured datasets, the most similar first.
+
+    Multi-label data is compared with multi-label datasets only, and single-label data with single-label datasets only,
+    unless none of that kind was measured.
+    """
+    known = {one.dataset: one.facts for one in measured if one.cost is not None}
+    alike = [name for name in known if known[name].multilabel == facts.multilabel]
+    return sorted(alike or known, key=lambda name: (distance(facts, known[name]), name))[:NEAREST]
+
+
+def propose(facts: Facts, measured: Sequence[Measurement]) -> list[Proposal]:
+    """Return up to three learners: the most accurate, and the fastest to train and to predict of nearly that accuracy.
+
+    A learner that failed on one of the nearest datasets is not proposed. A learner that was not run on one of them,
+    because the dataset lacks texts or a taxonomy, is judged by the others.
+
+    Raises
+    ------
+    HarnessError
+        If there are no measurements.
+    """
+    near = nearest_datasets(facts, measured)
+    if not near:
+        raise HarnessError("no comparison that was measured has a learner for this data")
+    expected = _expected_on(near, measured)
+    while not expected:  # every learner failed on one of these datasets: drop the least similar
+        near = near[:-1]
+        expected = _expected_on(near, measured)
+    best = min(expected, key=lambda one: one.behind)
+    chosen = [_proposal(best, facts, "the most accurate")]
+    quick: list[tuple[str, float, Callable[[_Expected], float]]] = [
+        ("quickest to train", CLOSE, lambda one: one.cost.train_seconds / one.first.facts.rows),
+        ("quickest to answer", NEAR, lambda one: one.cost.answer_seconds),
+    ]
+    for merit, loss, cost in quick:
+        taken = {proposal.learner for proposal in chosen}
+        able = sorted((one for one in expected if one.behind <= best.behind + loss), key=cost)
+        left = [one for one in able if one.learner not in taken]
+        if left:
+            which = "the" if left[0] is able[0] else "the next"
+            chosen.append(_proposal(left[0], facts, f"{which} {merit} at most {loss:.2f} behind it"))
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """A learner with its measurement on the nearest dataset, and its accuracy on all of the nearest datasets."""
+
+    learner: str
+    first: Measurement
+    cost: Cost
+    """Its costs in `first`."""
+    behind: float
+    """Mean difference to the highest R1, where the nearest datasets have the weights 1, 1/2 and 1/3."""
+
+
+def _expected_on(near: Sequence[str], measured: Sequence[Measurement]) -> list[_Expected]:
+    """Return the learners that failed on none of these datasets, and ran on at least one."""
+    on_these = [one for place in near for one in measured if one.dataset == place]
+    failed = {one.learner for one in on_these if one.cost is None}
+    highest: dict[str, float] = {}
+    own: dict[str, list[tuple[Measurement, Cost]]] = {}
+    for one in on_these:
+        if one.cost is None:
+            continue
+        highest[one.dataset] = max(one.cost.r1, highest.get(one.dataset, 0.0))
+        if one.learner not in failed:
+            own.setdefault(one.learner, []).append((one, one.cost))
+    expected = []
+    for learner, fared in own.items():
+        first, cost = fared[0]
+        weights = [1 / (near.index(one.dataset) + 1) for one, _ in fared]
+        missing = [weight * (highest[one.dataset] - at.r1) for weight, (one, at) in zip(weights, fared, strict=True)]
+        expected.append(_Expected(learner, first, cost, sum(missing) / sum(weights)))
+    return expected
+
+
+def _proposal(one: _Expected, facts: Facts, reason: str) -> Proposal:
+    rows = facts.rows / one.first.facts.rows
+    return Proposal(
+        learner=one.learner,
+        expression=one.first.expression,
+        reason=reason,
+        dataset=one.first.dataset,
+        r1=one.cost.r1,
+        behind=one.behind,
+        train_seconds=one.cost.train_seconds * rows,
+        answer_seconds=one.cost.answer_seconds,
+    )
+
+
+TRIALS = 3
+"""Number of trials in the suggested command; enough to show a spread."""
+SEVERAL = "several"
+"""The value of column `labels` for multi-label data in a file of measurements."""
+REPRESENTATIONS = ("words", "chars")
+"""Representations of texts in the suggested command, the same as in the measurements."""
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """Suggested learners for a dataset, and the measured datasets that are most similar to it."""
+
+    data: str
+    facts: Facts
+    nearest: tuple[str, ...]
+    apart: float
+    """The distance of the first of them."""
+    proposals: tuple[Proposal, ...]
+    to_build: tuple[str, ...] = ()
+    """Proposed learners whose environment is not built yet; `command` or `harness env build` builds it."""
+
+    @property
+    def is_guess(self) -> bool:
+        """True if no measured dataset is similar enough for a reliable suggestion."""
+        return self.apart > UNLIKE
+
+    @property
+    def command(self) -> str:
+        """The command that compares the suggested learners on the dataset."""
+        learners = ",".join(proposal.expression for proposal in self.proposals)
+        command = f'harness run --learners "{learners}" --data "{self.data}" --trials {TRIALS}'
+        if self.facts.letters is None:
+            return command
+        return f'{command} --tune "representation=[{",".join(REPRESENTATIONS)}]"'
+
+    @property
+    def command_seconds(self) -> float:
+        """The expected training time of the command, with tuning of the representation."""
+        trainings = TRIALS if self.facts.letters is None else TRIALS * (len(REPRESENTATIONS) + 1)
+        return trainings * sum(proposal.train_seconds for proposal in self.proposals)
+
+
+def suggest(
+    data: Any,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+) -> Suggestions:
+    """Suggest up to three learners for a dataset, with their expected costs.
+
+    Parameters
+    ----------
+    data : str, path, pair or data frame
+        One dataset, as `harness.run` takes it.
+    text : str, optional
+        Read texts from this column.
+    label : str, optional
+        Read labels from this column.
+    plugins_dirs : list of str or path, optional
+        Also load the plugins in these folders.
+    disabled_plugins : list of str, optional
+        Ignore these plugins or distributions.
+
+    Returns
+    -------
+    Suggestions
+        `proposals` has the learners, and `command` the command that compares them.
+
+    Examples
+    --------
+    >>> import harness
+    >>> print(harness.suggest("digits").command)  # doctest: +SKIP
+    """
+    described = describe_data(data, text=text, label=label)
+    names = [described] if isinstance(described, str) else described
+    if len(names) != 1:
+        raise SpecError(f"learners are suggested for one dataset at a time, and {len(names)} were given")
+    return suggest_for(names[0], make_session(plugins_dirs, disabled_plugins))
+
+
+def suggest_for(data: str, session: Session) -> Suggestions:
+    """Return suggestions for the dataset that an expression names; raise HarnessError without measurements."""
+    header = preparer(session)(resolve_dataset(parse_dataset(data), session.catalog))
+    able = {entry.spec.name for entry in session.catalog.learners if _can_take(entry.spec, header)}
+    able -= {name for name in able if _state(name, session.catalog) == "cannot"}
+    measured = [one for one in read_measured(session.catalog) if parse(one.learner).name in able]
+    if not measured:
+        raise HarnessError("no installed plugin brings measurements of learners that can take this data")
+    facts = facts_of(header)
+    proposals = tuple(propose(facts, measured))
+    nearest = nearest_datasets(facts, measured)
+    apart = next(distance(facts, one.facts) for one in measured if one.dataset == nearest[0])
+    names = [parse(proposal.learner).name for proposal in proposals]
+    to_build = tuple(name for name in names if _state(name, session.catalog) == "can be built")
+    return Suggestions(data, facts, tuple(nearest), apart, proposals, to_build)
+
+
+def facts_of(header: Header) -> Facts:
+    """Return the properties of a dataset that decide its distance to others."""
+    return Facts(
+        rows=header.rows,
+        classes=header.classes,
+        features_a_row=None if header.nonzeros is None else header.nonzeros / header.rows,
+        letters=None if header.text_bytes is None else header.text_bytes / header.rows,
+        multilabel=header.multilabel,
+    )
+
+
+def _can_take(spec: LearnerSpec, header: Header) -> bool:
+    """Return whether the learner can run on the data, as far as the header shows."""
+    if header.multilabel and "multilabel" not in spec.supports:
+        return False
+    if "taxonomy" in spec.needs and header.taxonomy_depth is None:
+        return False
+    return not ("nonnegative" in spec.needs and header.negative)
+
+
+def _state(name: str, catalog: Catalog) -> State:
+    """Return the state of the environment of a learner."""
+    environment = environment_for(catalog.learner(name).spec.environment)
+    return "ready" if environment is None else environment.state()[0]
+
+
+def read_measured(catalog: Catalog) -> list[Measurement]:
+    """Return the measurements of all registered experiments."""
+    measured: list[Measurement] = []
+    for entry in catalog.experiments:
+        if entry.spec.measured:
+            measured += read_measurements(resource_path(entry.spec.measured))
+    return measured
+
+
+def read_measurements(path: Path) -> list[Measurement]:
+    """Return the measurements in a CSV file, one for each line."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_measurement(row) for row in csv.DictReader(file)]
+
+
+def _measurement(row: Mapping[str, str]) -> Measurement:
+    facts = Facts(
+        rows=int(row["rows"]),
+        classes=int(row["classes"]),
+        features_a_row=float(row["features_a_row"]) if row["features_a_row"] else None,
+        letters=float(row["letters"]) if row["letters"] else None,
+        multilabel=row.get("labels") == SEVERAL,
+    )
+    cost = None
+    if row["r1"]:  # a failed learner has no costs
+        cost = Cost(float(row["r1"]), float(row["train_seconds"]), float(row["answer_seconds"]))
+    return Measurement(row["dataset"], facts, row["learner"], row.get("expression") or row["learner"], cost)
+
+
+__all__ = ["DataProfile", "profile_data"]
+
+
+def profile_data(
+    data: Any,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    plugins_dirs: Iterable[str | PathLike[str]] = (),
+    disabled_plugins: Iterable[str] = (),
+) -> DataProfile:
+    """Return counts of rows, classes, repeated texts and lengths of a dataset.
+
+    Parameters
+    ----------
+    data : str, path, pair or data frame
+        One dataset, as `harness.run` takes it.
+    text, label : str, optional
+        The columns with texts and labels.
+    plugins_dirs : list of str or path, optional
+        Also load the plugins in these folders.
+    disabled_plugins : list of str, optional
+        Ignore these plugins or distributions.
+    """
+    session = make_session(plugins_dirs, disabled_plugins)
+    described = describe_data(data, text=text, label=label)
+    names = [described] if isinstance(described, str) else described
+    if len(names) != 1:
+        raise SpecError(f"one dataset is profiled at a time, and {len(names)} were given: {', '.join(names)}")
+    header = preparer(session)(resolve_dataset(parse_dataset(names[0]), session.catalog))
+    return profile_of(open_dataset(Path(header.folder)))

@@ -1,0 +1,1 @@
+"""Syntax of the texts that users write: expressions, splits, durations, sizes."""

@@ -1,1 +1,0 @@
-"""Lines to text: tables, matrices of wins, published numbers, changes, and the formats they are written in. Pure."""

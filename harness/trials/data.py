@@ -1,0 +1,285 @@
+"""The rows of a trial as its learner sees them: opened, split and represented.
+
+A representation turns texts or numbers into the input of a learner. Its fitted parts, such as a vocabulary, come from
+the training rows only.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from harness.data.arrays import Rows, open_rows, rows_folder
+from harness.data.load import checked_rows
+from harness.data.represented import Represented, is_large, keep_blocks, keep_represented, open_represented
+from harness.data.split import draw_split
+from harness.errors import ContractError, DataError
+from harness.executors.base import Sealed
+from harness.host.contract import Dataset, Labels, Taxonomy
+from harness.sdk.texts import Texts
+from harness.syntax.split import Split
+from harness.trials.clock import Clock
+from harness.trials.seal import SealedSplit, read_sealed, seal
+from harness.trials.trial import RepresentationPlan, Trial, build_estimator
+
+BLOCK_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class RepresentJob:
+    """A representation to compute and store for the trials of several learners: the payload of its process."""
+
+    data_folder: str
+    split: Split
+    seed: int
+    representing: RepresentationPlan
+    folder: Path
+    split_file: int = -1
+    """In its process, the descriptor of the `SealedSplit`."""
+
+    def sealed(self) -> Sealed:
+        """Return the job without the path of the labels, and its split without the labels of the test rows."""
+        payload = replace(self, data_folder=str(rows_folder(self.data_folder)))
+        return seal(payload, self.data_folder, self.split, self.seed)
+
+    def with_file(self, handle: int) -> RepresentJob:
+        """Return the job for its process, which has the split as an open file."""
+        return replace(self, split_file=handle)
+
+
+def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[str, None]:
+    """Represent the training and test rows of a split and store both.
+
+    Returns
+    -------
+    str, None
+        The error, or an empty text. Callers may ignore it: each trial computes the representation again and fails with
+        the same error.
+    """
+    send("representing")
+    try:
+        if open_represented(job.folder) is None:
+            rows, split = open_rows(Path(job.data_folder)), read_sealed(job.split_file)
+            if not _keep_in_blocks(job, rows, split):
+                keep_represented(represent_split(job.representing, rows, split), job.folder)
+    except Exception as error:  # a representation is a plugin's code, and may fail in any way
+        return f"{type(error).__name__}: {error}", None
+    return "", None
+
+
+def _keep_in_blocks(job: RepresentJob, data: Rows, split: SealedSplit) -> bool:
+    """Represent and store rows in blocks, and return whether that was possible.
+
+    Small data is not divided into blocks, and neither are texts. The transformer must have `partial_fit`.
+    """
+    plan = job.representing
+    if plan.takes_text or plan.blueprint is None or data.X is None or not is_large(data.X.nnz):
+        return False
+    transformer = build_estimator(plan.blueprint)
+    if not hasattr(transformer, "partial_fit"):
+        return False
+    fitted = FittedRepresentation(transformer, plan.takes_text)
+    clock = Clock()
+    for rows, block in _blocks(data, split.train):
+        with clock.running():
+            transformer.partial_fit(rows, split.y[block])
+
+    def seen(part: np.ndarray) -> Iterator[csr_array]:
+        for rows, _ in _blocks(data, part):
+            with clock.running():
+                block = fitted.transform(rows)
+            yield block
+
+    keep_blocks({"train": seen(split.train), "test": seen(split.test)}, clock, job.folder)
+    return True
+
+
+def _blocks(data: Rows, part: np.ndarray) -> Iterator[tuple[Any, slice]]:
+    """Yield the rows of a part, `BLOCK_ROWS` at a time, each block with its slice of the part."""
+    for start in range(0, len(part), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        yield rows_for(data, takes_text=False)[part[block]], block
+
+
+REPRESENT_TARGET = f"{run_represent_job.__module__}:{run_represent_job.__name__}"
+
+
+def represent_split(plan: RepresentationPlan, data: Rows, split: SealedSplit) -> Represented:
+    """Fit a representation on the training rows of a split, and return the training and test rows in it."""
+    rows = rows_for(data, plan.takes_text)
+    return represent(plan, rows[split.train], split.y, rows[split.test])
+
+
+def rows_for(data: Rows | Dataset, takes_text: bool) -> Any:
+    """Return the rows that a representation takes: the texts of a dataset, or its matrix of numbers."""
+    rows = data.texts if takes_text else data.X
+    assert rows is not None  # planning rejects a dataset that lacks them
+    return rows
+
+
+def represent(plan: RepresentationPlan, train: Any, y: Labels, test: Any) -> Represented:
+    """Fit a representation on `train` with labels `y`; return `train` and `test` in it, and the time it took."""
+    clock = Clock()
+    fitted, seen = fit_representation(plan, train, y, clock=clock)
+    with clock.running() if fitted.transformer is not None else nullcontext():
+        applied = fitted.transform(test)
+    return Represented(seen, applied, clock.wall, clock.cpu)
+
+
+@dataclass(frozen=True)
+class FittedRepresentation:
+    """A representation that was fitted on training rows.
+
+    Attributes
+    ----------
+    transformer : object or None
+        The fitted transformer; None for a learner that takes the rows unchanged.
+    takes_text : bool
+        True if it takes texts, False if it takes rows of numbers.
+    wants_dense : bool
+        True if the learner takes dense arrays.
+    """
+
+    transformer: Any
+    takes_text: bool
+    wants_dense: bool = False
+
+    def transform(self, rows: Any) -> Any:
+        """Return rows of the dataset in the form that the learner takes."""
+        if self.transformer is None:
+            return as_text_array(rows) if self.takes_text else rows
+        return self._shaped(self.transformer.transform(rows))
+
+    def fit_transform(self, rows: Any, y: Labels) -> Any:
+        """Fit the transformer on these rows, and return them in the form that the learner takes."""
+        if self.transformer is None:
+            return self.transform(rows)
+        if hasattr(self.transformer, "fit_transform"):
+            return self._shaped(self.transformer.fit_transform(rows, y))
+        return self._shaped(self.transformer.fit(rows, y).transform(rows))
+
+    def _shaped(self, rows: Any) -> Any:
+        checked = checked_representation(rows)
+        return checked.toarray() if self.wants_dense else checked
+
+
+def fit_representation(
+    plan: RepresentationPlan, rows: Any, y: Labels, *, wants_dense: bool = False, clock: Clock | None = None
+) -> tuple[FittedRepresentation, Any]:
+    """Fit a representation on training rows.
+
+    Parameters
+    ----------
+    plan : RepresentationPlan
+        Names the transformer; its `blueprint` is None for a learner that takes the rows unchanged.
+    rows, y
+        Training rows of the dataset, and their labels.
+    wants_dense : bool
+        True if the learner takes dense arrays.
+    clock : Clock, optional
+        Times the transformer, without importing and building it.
+
+    Returns
+    -------
+    FittedRepresentation, rows
+        The fitted representation, and the training rows as the learner sees them.
+    """
+    if plan.blueprint is None:
+        untouched = FittedRepresentation(None, plan.takes_text)
+        return untouched, untouched.transform(rows)
+    unfitted = FittedRepresentation(build_estimator(plan.blueprint), plan.takes_text, wants_dense)
+    with (clock or Clock()).running():
+        return unfitted, unfitted.fit_transform(rows, y)
+
+
+def as_text_array(texts: Texts) -> Any:
+    """Return texts as an object array of strings, one for each row."""
+    # The None forces a one-dimensional array; it is cut off again.
+    return np.array([*texts, None], dtype=object)[:-1]
+
+
+def checked_representation(rows: Any) -> csr_array:
+    """Return the output of a representation as a sparse matrix of float32; raise ContractError if it is malformed."""
+    try:
+        return checked_rows(rows)
+    except (DataError, ValueError, TypeError) as error:
+        raise ContractError(f"the representation gave rows that no learner can take: {error}") from error
+
+
+@dataclass(frozen=True)
+class TrainingPart:
+    """Training rows in the form that the learner takes, and their labels."""
+
+    X: Any
+    """A sparse matrix, a dense array, or an array of texts, as the learner requires."""
+    y: Labels
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The training and test rows of a trial in the form that the learner takes, without the labels of test rows."""
+
+    train: TrainingPart
+    X_test: Any
+    n_classes: int
+    taxonomy: Taxonomy | None
+    represent_seconds: float = 0.0
+    represent_cpu_seconds: float = 0.0
+
+    def checksums(self) -> dict[str, int]:
+        """Return a checksum of each array that the learner receives, keyed by its name in messages."""
+        given = {"the training X": self.train.X, "y": self.train.y, "the test X": self.X_test}
+        return {name: checksum(value) for name, value in given.items()}
+
+    def check_unchanged(self, before: dict[str, int]) -> None:
+        """Raise ContractError if the learner has changed an array since the checksums in `before`."""
+        for name, now in self.checksums().items():
+            if now != before[name]:
+                raise ContractError(f"the learner changed {name} that it was given; it must work on a copy")
+
+
+@dataclass(frozen=True)
+class ValidationParts(Parts):
+    """The training rows of a trial, split again for tuning or calibration. The labels of both parts are known."""
+
+    y_test: Labels = None
+
+
+def load_parts(trial: Trial, split: SealedSplit) -> Parts:
+    """Open the rows of a trial in its representation, which is computed unless a shared copy is stored."""
+    rows = open_rows(Path(trial.data_folder))
+    stored = open_represented(Path(trial.represented_folder)) if trial.represented_folder else None
+    return _prepared(trial, rows, split, stored or represent_split(trial.representing, rows, split))
+
+
+def load_validation_parts(trial: Trial, sealed: SealedSplit, split: Split) -> ValidationParts:
+    """Split the training rows of a trial again, by `split`; the test rows of the trial are not used."""
+    rows = open_rows(Path(trial.data_folder))
+    fitted, held_out = draw_split(split, len(sealed.train), trial.seed, {})
+    inner = SealedSplit(sealed.train[fitted], sealed.train[held_out], sealed.y[fitted])
+    parts = _prepared(trial, rows, inner, represent_split(trial.representing, rows, inner))
+    return ValidationParts(**vars(parts), y_test=sealed.y[held_out])
+
+
+def _prepared(trial: Trial, data: Rows, split: SealedSplit, seen: Represented) -> Parts:
+    X_train, X_test = seen.train, seen.test
+    if trial.wants_dense and trial.representing.blueprint is not None:
+        X_train, X_test = X_train.toarray(), X_test.toarray()
+    return Parts(TrainingPart(X_train, split.y), X_test, data.n_classes, data.taxonomy, seen.seconds, seen.cpu_seconds)
+
+
+def checksum(value: Any) -> int:
+    """Return a checksum of an array or sparse matrix, which shows whether the learner has changed it."""
+    if issparse(value):
+        value = csr_array(value)
+        return zlib.crc32(value.indptr, zlib.crc32(value.indices, zlib.crc32(value.data)))
+    if isinstance(value, np.ndarray) and value.dtype.hasobject:
+        return zlib.crc32("\0".join(value).encode("utf-8", "surrogatepass"))
+    return zlib.crc32(np.ascontiguousarray(value).data)
