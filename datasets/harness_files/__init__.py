@@ -1,1 +1,1 @@
-"""The user's own files as data sets: tables, sparse text formats, folders of texts, arrays."""
+"""The user's own files as datasets: tables, sparse text formats, folders of texts, arrays."""

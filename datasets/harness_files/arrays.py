@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array, issparse, vstack
 
 from harness import Dataset
 from harness.errors import DataError
-from harness.sdk.reading.unpack import Budget
+from harness.sdk.reading.raw import Budget
 from harness_files.labels import MISSING, LabelRows, check_missing, without_label
 from harness_files.places import PARTS, Splits, find_file, option, split_of, tell_splits
 from harness_files.subsample import among
@@ -35,7 +35,7 @@ Arrays = Mapping[str, Any]
 def load_arrays(
     *, path: str, labels: str | None = None, taxonomy: str | None = None, missing: str = "error"
 ) -> Dataset:
-    """X and y of a file; y may also come from a file of its own, `labels`: .npy, .npz, or a label a line."""
+    """X and y of a file; y may also come from another file, `labels`: .npy, .npz, or a label a line."""
     check_missing(missing)
     arrays = _read(path)
     splits: Splits = {}
@@ -77,18 +77,18 @@ def _read(path: str) -> Arrays:
 
 
 def _read_single(file: Path) -> Any:
-    """The array of an .npy file; DataError where less is there than its header says."""
+    """The array of an .npy file; DataError if the file is shorter than its header declares."""
     with open(file, "rb") as stream:
         declared, there = _declared_bytes(stream), file.stat().st_size
     if declared > there:
-        raise DataError(f"{file} is refused: it says that it has {declared:,} bytes, and {there:,} are there")
+        raise DataError(f"{file} is refused: its header declares {declared:,} bytes, and {there:,} are there")
     return np.load(file, allow_pickle=False)
 
 
 def _check_sizes(file: Path) -> None:
-    """DataError unless the arrays of an .npz file are as large as they say, and together no more than a file may be.
+    """Raise DataError unless the arrays of an .npz file have their declared sizes, within the limit for a file.
 
-    numpy makes room for what an array's header says before it reads the first number.
+    numpy allocates the declared size of an array before it reads the first number.
     """
     budget = Budget(str(file), file.stat().st_size)
     with zipfile.ZipFile(file) as archive:
@@ -98,13 +98,13 @@ def _check_sizes(file: Path) -> None:
                 declared = _declared_bytes(stream)
             if declared > member.file_size:
                 raise DataError(
-                    f"{file} is refused: its array {member.filename!r} says that it has {declared:,} bytes, "
+                    f"{file} is refused: its array {member.filename!r} declares {declared:,} bytes, "
                     f"and {member.file_size:,} are there"
                 )
 
 
 def _declared_bytes(stream: IO[bytes]) -> int:
-    """What an array takes by its header."""
+    """Return the bytes of an array by its header."""
     version = np.lib.format.read_magic(stream)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = read_header(stream)
@@ -112,7 +112,7 @@ def _declared_bytes(stream: IO[bytes]) -> int:
 
 
 def _has(arrays: Arrays, name: str) -> bool:
-    """Whether an array is there, whole or as a sparse matrix in pieces."""
+    """Return whether an array is there, whole or as a sparse matrix in pieces."""
     return name in arrays or _has_pieces(arrays, f"{name}_")
 
 
@@ -181,7 +181,7 @@ def _labels(arrays: Arrays, name: str, path: str) -> Any:
 
 
 def _read_labels(path: str) -> Any:
-    """Labels of a file of their own."""
+    """Labels of a separate file."""
     file = find_file(path)
     try:
         if file.suffix == ".npz":
@@ -247,7 +247,7 @@ def _single_values(y: Any, path: str) -> Iterator[Sequence[Any]]:
 
 
 def _class_name(value: Any, class_names: Sequence[Any] | None, path: str) -> str:
-    """What a label is called: itself, or the name that stands at its place in `class_names`."""
+    """Return the name of a label: itself, or the name at its place in `class_names`."""
     if isinstance(value, bytes):
         value = value.decode()
     if class_names is None or isinstance(value, str):

@@ -1,17 +1,15 @@
-"""Which columns hold text, label, split and id: as told, or as their names make plain."""
+"""Choose the columns of a table for text, label, split, group, time and id: as set, or by their names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.errors import DataError
+from harness.sdk.reading.tables import Table, find_columns, list_columns
 from harness_files.places import option
-
-if TYPE_CHECKING:
-    from harness_files.rows import Table
 
 TEXT = (
     *("text", "texts", "document", "content", "body", "title", "name", "description", "sentence", "message"),
@@ -22,26 +20,29 @@ LABEL = (
     *("code", "tag", "tags", "class_name", "class_label"),
 )
 SPLIT = ("split", "part", "subset", "partition")
-PLAIN = frozenset([*TEXT, *LABEL, *SPLIT])
-"""Names that tell what a column holds."""
+KNOWN = frozenset([*TEXT, *LABEL, *SPLIT])
+"""Names with a known purpose."""
 VAGUE = frozenset(["name", "y"])
-"""Names that tell it alone, but not at the end of a longer name: a file name is no text to classify."""
+"""Names without a known purpose as the last word of a longer name: a file name is no text."""
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Positions of columns. `columns` has them in the order in which cells are read, from texts to label."""
+class ColumnChoice:
+    """Positions of the columns to read."""
 
     text: tuple[int, ...]
+    """Columns of the content: texts, or features."""
     label: int
     split: int | None
     id: int | None
-    told: str
+    summary: str
+    """The choice in words, for the user."""
     group: tuple[int, ...] = ()
     time: tuple[int, ...] = ()
 
     @property
     def columns(self) -> list[int]:
+        """All positions in the order in which cells are read: content, split, group, time, id, label."""
         columns = list(self.text)
         if self.split is not None:
             columns.append(self.split)
@@ -51,90 +52,107 @@ class Chosen:
         return [*columns, self.label]
 
     @property
-    def parting(self) -> slice:
-        """Where among the cells those of group and time are."""
+    def group_and_time(self) -> slice:
+        """The cells of group and time among those read."""
         begin = len(self.text) + (self.split is not None)
         return slice(begin, begin + len(self.group) + len(self.time))
 
 
 def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
-    """Whether a first line holds names of columns: one that was asked for, or one that is plain."""
+    """Return whether a first line holds column names: one that was asked for, or one with a known purpose."""
     wanted = set()
     for value in asked.values():
         if isinstance(value, str):
             wanted.update([value, *re.split(r"\s*[+,]\s*", value)])
     names = set(map(str.strip, cells))
-    known = {*map(_plain_name, names), *map(_last_word, names)}
-    return bool(names & wanted or known & PLAIN)
+    purposes = {*map(_simple_name, names), *map(_last_word, names)}
+    return bool(names & wanted or purposes & KNOWN)
 
 
-def choose_columns(table: Table, asked: Mapping[str, Any]) -> Chosen:
-    """The columns to read; DataError lists what there is and says how to name them."""
+def choose_columns(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
+    """Return the columns of a table of texts; DataError lists the columns and names the options that choose."""
     text, label = _text_and_label(table, asked)
-    if len({*text, label}) <= len(text):
-        raise DataError(f"{table.name}: the column {table.columns[label]!r} cannot be both text and label")
-    split = _place(table, "split", asked["split"])
+    if label in text:
+        raise DataError(f"the column {table.columns[label]!r} cannot be both text and label", culprit=table.name)
+    split = _column(table, "split", asked["split"])
     if split is None:
         split = _guess(table.columns, SPLIT, (*text, label))
-    texts = " and ".join(repr(table.columns[place]) for place in text)
-    told = f"text from {texts}, label from {table.columns[label]!r}"
-    if split is not None:
-        told += f", split from {table.columns[split]!r}"
-    group = _places(table, "group", asked.get("group"))
-    time = _places(table, "time", asked.get("time"))
-    return Chosen(text, label, split, _place(table, "id", asked["id"]), told, group, time)
+    texts = " and ".join(repr(table.columns[position]) for position in text)
+    summary = f"text from {texts}, {_summary(table, label, split)}"
+    return ColumnChoice(text, label, split, _column(table, "id", asked["id"]), summary, **_parting(table, asked))
 
 
-def choose_numbers(table: Table, asked: Mapping[str, Any]) -> Chosen:
-    """The columns of numbers, and the label's: those named, else all that nothing else is read from and that are not
-    to be left out."""
-    label = _place(table, "label", asked["label"])
+def choose_numbers(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
+    """Return the columns of a table of numbers.
+
+    Features are the columns named in `asked["features"]`, else all columns that have no other purpose and are not in
+    `asked["left_out"]`.
+    """
+    label = _column(table, "label", asked["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
     if label is None:
         flag = option("label", "COLUMN", table.name)
-        raise DataError(f"{table.name}: which column holds the label? {_listed(table)}; say it with {flag}")
-    split = _place(table, "split", asked.get("split"))
-    group = _places(table, "group", asked.get("group"))
-    time = _places(table, "time", asked.get("time"))
-    found = _place(table, "id", asked.get("id"))
-    if asked["features"] is None:
-        taken = (label, split, found, *group, *time)
-        left_out = asked.get("left_out", ())
-        features = [place for place, name in enumerate(table.columns) if place not in taken and name not in left_out]
-    else:
-        features = list(_features(table, asked["features"]))
-    if label in features:
-        raise DataError(f"{table.name}: the column {table.columns[label]!r} cannot be both feature and label")
-    if not features:
-        way = option("text", "COLUMN", table.name)
         raise DataError(
-            f"{table.name}: no column of numbers beside the label; {_listed(table)}; texts are read by {way}"
+            f"which column holds the label? {list_columns(table.columns)}",
+            culprit=table.name,
+            next_step=f"Set it with {flag}",
         )
-    told = f"label from {table.columns[label]!r}"
+    split, row_id = _column(table, "split", asked.get("split")), _column(table, "id", asked.get("id"))
+    parting = _parting(table, asked)
+    taken = (label, split, row_id, *parting["group"], *parting["time"])
+    features = tuple(_features(table, asked, taken))
+    _check_features(table, features, label)
+    return ColumnChoice(features, label, split, row_id, _summary(table, label, split), **parting)
+
+
+def _summary(table: Table, label: int, split: int | None) -> str:
+    summary = f"label from {table.columns[label]!r}"
     if split is not None:
-        told += f", split from {table.columns[split]!r}"
-    return Chosen(tuple(features), label, split, found, told, group, time)
+        summary += f", split from {table.columns[split]!r}"
+    return summary
 
 
-def _features(table: Table, asked: Any) -> Iterator[int]:
-    """The columns named as `'a, b'`."""
-    names = [asked]
-    if isinstance(asked, str) and asked not in table.columns:
-        names = asked.split(",")
+def _parting(table: Table, asked: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: find_columns(table.name, table.columns, asked.get(name), name) for name in ("group", "time")}
+
+
+def _features(table: Table, asked: Mapping[str, Any], taken: Sequence[int | None]) -> Iterator[int]:
+    """Yield the columns named as `'a, b'`, else those that are not taken."""
+    named = asked["features"]
+    if named is None:
+        left_out = asked.get("left_out", ())
+        for position, name in enumerate(table.columns):
+            if position not in taken and name not in left_out:
+                yield position
+        return
+    names = [named]
+    if isinstance(named, str) and named not in table.columns:
+        names = named.split(",")
     for name in names:
-        yield from _places(table, "features", name)
+        yield from find_columns(table.name, table.columns, name, "features")
+
+
+def _check_features(table: Table, features: Sequence[int], label: int) -> None:
+    if label in features:
+        raise DataError(f"the column {table.columns[label]!r} cannot be both feature and label", culprit=table.name)
+    if not features:
+        flag = option("text", "COLUMN", table.name)
+        raise DataError(
+            f"no column of numbers beside the label. {list_columns(table.columns)}",
+            culprit=table.name,
+            next_step=f"For a column of texts set {flag}",
+        )
 
 
 def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """As asked for, else as their names tell; of two columns the one is told by the other."""
-    label = _place(table, "label", asked["label"])
+    """Return the columns as set, else by their names; of two columns, one decides the other."""
+    label = _column(table, "label", asked["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
-    text = _places(table, "text", asked["text"])
+    text = find_columns(table.name, table.columns, asked["text"], "text")
     if not text:
-        taken = () if label is None else (label,)
-        guess = _guess(table.columns, TEXT, taken)
+        guess = _guess(table.columns, TEXT, () if label is None else (label,))
         text = () if guess is None else (guess,)
     if len(table.columns) == 2:
         if label is None and text:
@@ -146,70 +164,51 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
     return text, label
 
 
-def _guess(names: Sequence[str], plain: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
-    """The one column whose name makes it plain; of several the one that has the plainest name of all.
+def _guess(names: Sequence[str], known: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
+    """Return the only column with a known name; of several, the one with the first of the known names.
 
-    Where no name does, its last word may: "Job Title" is a title, "SOC code" a code.
+    If no name is known, the last word may be: "Job Title" is a title, "SOC code" a code.
     """
-    for read in (_plain_name, _last_word):
+    for simplify in (_simple_name, _last_word):
         found: dict[str, list[int]] = {}
-        for place, name in enumerate(names):
-            if place not in taken:
-                found.setdefault(read(name), []).append(place)
-        known = [place for name in plain for place in found.get(name, ())]
-        if len(known) == 1 or len(found.get(plain[0], ())) == 1:
-            return known[0]
-        if known:
+        for position, name in enumerate(names):
+            if position not in taken:
+                found.setdefault(simplify(name), []).append(position)
+        positions = [position for name in known for position in found.get(name, ())]
+        if len(positions) == 1 or len(found.get(known[0], ())) == 1:
+            return positions[0]
+        if positions:
             return None
     return None
 
 
-def _plain_name(name: str) -> str:
-    """A name in small letters, its words joined as in job_title: of "Job Title", "job-title" and "jobTitle"."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
-    return re.sub(r"[\W_]+", "_", parted).strip("_").lower()
+def _simple_name(name: str) -> str:
+    """Return a name in small letters, its words joined as in job_title: of "Job Title", "job-title", "jobTitle"."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
+    return re.sub(r"[\W_]+", "_", words).strip("_").lower()
 
 
 def _last_word(name: str) -> str:
-    """The last word of a name, unless it tells nothing there."""
-    word = _plain_name(name).rpartition("_")[2]
+    """Return the last word of a name; empty if it has no known purpose there."""
+    word = _simple_name(name).rpartition("_")[2]
     return "" if word in VAGUE else word
 
 
-def _places(table: Table, what: str, value: Any) -> tuple[int, ...]:
-    """One column, or several as 'title+body'."""
-    if value is None:
-        return ()
-    names = [value]
-    if isinstance(value, list | tuple):
-        names = list(value)
-    elif isinstance(value, str) and value not in table.columns:
-        names = value.split("+")
-    places = []
-    for name in names:
-        place = _place(table, what, name)
-        if place is not None:
-            places.append(place)
-    return tuple(places)
-
-
-def _place(table: Table, what: str, value: Any) -> int | None:
-    """A column by its name, or by its number from 1 on."""
-    if value is None:
+def _column(table: Table, purpose: str, wanted: Any) -> int | None:
+    """Return one column by its name, or by its number from 1."""
+    if wanted is None:
         return None
-    names = list(map(str.strip, table.columns))
-    if str(value).strip() in names:
-        return names.index(str(value).strip())
-    if isinstance(value, int) and 1 <= value <= len(names):
-        return value - 1
-    raise DataError(f"{table.name}: there is no column {value!r} for {what}; {_listed(table)}")
+    return find_columns(table.name, table.columns, [wanted], purpose)[0]
 
 
 def _undecided(table: Table, text: tuple[int, ...], label: int | None) -> DataError:
     if len(table.columns) == 1:
-        way = option("delimiter", ";", table.name)
-        expected = f"expected text and label; {way} sets the mark between columns"
-        return DataError(f"{table.name} has a single column, {table.columns[0]!r}: {expected}")
+        flag = option("delimiter", ";", table.name)
+        return DataError(
+            f"has a single column, {table.columns[0]!r}, expected text and label",
+            culprit=table.name,
+            next_step=f"Set the mark between columns with {flag}",
+        )
     unknown = []
     if not text:
         unknown.append("text")
@@ -219,13 +218,7 @@ def _undecided(table: Table, text: tuple[int, ...], label: int | None) -> DataEr
     is_delimited = table.kind.startswith(("CSV", "TSV"))
     doubt = ", and header=false if the first line holds no names" if is_delimited else ""
     return DataError(
-        f"{table.name}: which column holds the {' and which the '.join(unknown)}? {_listed(table)}; "
-        f"say it with {flags}{doubt}"
+        f"which column holds the {' and which the '.join(unknown)}? {list_columns(table.columns)}",
+        culprit=table.name,
+        next_step=f"Set it with {flags}{doubt}",
     )
-
-
-def _listed(table: Table) -> str:
-    shown = list(map(repr, table.columns[:20]))
-    if len(table.columns) > 20:
-        shown.append("...")
-    return f"columns: {', '.join(shown)}"

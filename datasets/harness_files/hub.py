@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face Hub, by its own client: `hf:NAME`, its splits and named classes, at a known commit."""
+"""Datasets of the Hugging Face Hub, by its own client: `hf:NAME`, its splits and named classes, at a known commit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 from harness import Dataset
 from harness.errors import DataError
-from harness_files.gathering import PARTS, Tables
+from harness.sdk.reading.tables import Cells, Table
 from harness_files.labels import check_missing
 from harness_files.numbers import read_numbers
 from harness_files.places import stamp_files
-from harness_files.rows import Cells, Table
+from harness_files.row_collector import PARTS, Tables
 from harness_files.table import Wanted, read_texts
 
 ROWS_AT_ONCE = 1000
@@ -39,7 +39,7 @@ def load_hf(
     missing: str = "error",
     min_df: int = 1,
 ) -> Dataset:
-    """The texts of the text columns; the label column's classes. docs/your-data.md tells every option."""
+    """The texts of the text columns; the label column's classes. See docs/how-to/your-data.md for the options."""
     check_missing(missing)
     hub = _open(path, config, split, revision, label)
     asked = {"text": text, "label": hub.label, "split": None, "id": id, "group": group, "time": time}
@@ -69,7 +69,7 @@ def load_hf_numbers(
 
 
 def stamp_hf(*, path: str, revision: str | None = None, taxonomy: str | None = None, **_: object) -> str:
-    """The commit that the name stands for now, asked of the Hub; and what tells the taxonomy's file."""
+    """Return the current commit of the name on the Hub, and the stamp of the taxonomy's file."""
     return f"{find_commit(path, revision)} {stamp_files(taxonomy=taxonomy)}"
 
 
@@ -81,7 +81,7 @@ def find_commit(name: str, revision: str | None) -> str:
     if revision is not None and _COMMIT.fullmatch(revision):
         return revision
     hub = _client("huggingface_hub")
-    missing = f"the Hub has no data set {name!r}, or it is private"
+    missing = f"the Hub has no dataset {name!r}, or it is private"
     try:
         return str(hub.HfApi().dataset_info(name, revision=revision, timeout=30).sha)
     except hub.errors.GatedRepoError:
@@ -98,7 +98,7 @@ def find_commit(name: str, revision: str | None) -> str:
             return kept
         raise DataError(
             f"{_page(name)} does not answer ({type(error).__name__}: {error})",
-            next_step="try again when there is a net; a mirror is told by HF_ENDPOINT",
+            next_step="try again when there is a net; HF_ENDPOINT names a mirror",
         ) from error
 
 
@@ -115,7 +115,7 @@ def _newest_kept(name: str) -> str:
 
 
 def _page(name: str) -> str:
-    """Where people look at a data set."""
+    """Return the web page of a dataset."""
     return f"{_client('huggingface_hub').constants.ENDPOINT}/datasets/{name}".rstrip("/")
 
 
@@ -131,7 +131,7 @@ def _client(module: str) -> Any:
 
 @dataclass(frozen=True)
 class _Hub:
-    """A data set as it was opened."""
+    """An opened dataset."""
 
     name: str
     revision: str
@@ -150,7 +150,7 @@ def _open(path: str, config: str | None, split: str | None, revision: str | None
         splits = client.load_dataset(path, chosen, revision=commit)
     except DataError:
         raise
-    except Exception as error:  # the client has a type for each, and what tells most is what it came from
+    except Exception as error:  # the client raises many types, and the cause is most informative
         cause = error.__cause__ or error
         raise DataError(
             f"the client of the Hub cannot read {path!r} ({type(cause).__name__}: {cause})",
@@ -167,7 +167,7 @@ def _open(path: str, config: str | None, split: str | None, revision: str | None
 
 
 def _choose_config(client: Any, path: str, config: str | None, commit: str) -> str:
-    """The configuration asked for, or the only one, or the one that its owner says is meant."""
+    """Return the configuration given, or the only one, or the default one of its owner."""
     known = client.get_dataset_config_names(path, revision=commit)
     if config is not None and config not in known:
         raise DataError(f"{path!r} has no configuration {config!r}", next_step=f"config= is one of {_listed(known)}")
@@ -176,7 +176,7 @@ def _choose_config(client: Any, path: str, config: str | None, commit: str) -> s
     if chosen is None:
         raise DataError(
             f"{path!r} has {len(known)} configurations",
-            next_step=f'say which, as in --data "hf:{path}(config={known[0]})": {_listed(known)}',
+            next_step=f'choose one, as in --data "hf:{path}(config={known[0]})": {_listed(known)}',
         )
     return str(chosen)
 
@@ -201,7 +201,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(name: str, parts: Sequence[str], splits: Mapping[str, Any]) -> Table:
-    """Splits of one data set as one table, one after the other."""
+    """Splits of one dataset as one table, one after the other."""
     features = splits[parts[0]].features
     columns = tuple(features)
     names = {place: _class_names(kind) for place, kind in enumerate(features.values())}
@@ -223,13 +223,13 @@ def _rows(split: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def _class_names(feature: Any) -> tuple[str, ...]:
-    """The names of the classes that a column's numbers, or the numbers in its lists, stand for; none for others."""
+    """Return the class names for the numbers of a column, or in its lists; none for other columns."""
     inner = getattr(feature, "feature", feature)
     return tuple(getattr(inner, "names", None) or ())
 
 
 def _named(cell: Any, names: Sequence[str] | None) -> Any:
-    """A cell whose numbers stand for classes, by their names; -1 is how the Hub writes that there is none."""
+    """Return a cell with class numbers replaced by names; -1 means no class on the Hub."""
     if names is None or cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, list):

@@ -1,4 +1,4 @@
-"""Labels as they are written, gathered row by row, to class positions and class names."""
+"""Collects labels row by row, and converts them to class positions and class names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from harness.errors import DataError
 
 MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null"])
-"""What programs write where a value is missing. "None" and "none" are not among them: both are names of classes."""
+"""Marks of missing values. "None" and "none" are not among them: both are names of classes."""
 
 
 def present(labels: Iterable[str]) -> list[str]:
@@ -22,7 +22,7 @@ def present(labels: Iterable[str]) -> list[str]:
 
 
 def without_label(where: str, numbers: Sequence[int], way: str, unit: str = "line") -> DataError:
-    """The error for rows without a label: it names the first ones, says how many there are and what can be done."""
+    """The error for rows without a label: with the first ones, their number, and the next step."""
     shown = ", ".join(map(str, numbers[:5]))
     place = f"{unit} {shown}"
     if len(numbers) > 1:
@@ -68,7 +68,7 @@ class LabelRows:
 
     @property
     def met_at(self) -> dict[str, str]:
-        """Where each class was first met."""
+        """The place of each class's first row."""
         return {name: self.met[number] for name, number in self.number.items()}
 
     def positions(self) -> Any:

@@ -14,11 +14,11 @@ from scipy.sparse import csr_array
 
 from harness import Dataset
 from harness.errors import DataError
+from harness.sdk.reading.tables import ReadOptions, as_text, is_list
 from harness_files.columns import choose_numbers
-from harness_files.gathering import Gathered, Row, Tables, as_text, is_list
 from harness_files.labels import check_missing
-from harness_files.places import find_parts, tell_splits
-from harness_files.rows import open_table
+from harness_files.places import tell_splits
+from harness_files.row_collector import Row, RowCollector, Tables, open_tables
 
 
 def load_numbers(
@@ -40,27 +40,26 @@ def load_numbers(
     """The columns named as `features=height,width`, else all that nothing else is read from; the label's classes."""
     check_missing(missing)
     asked = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}
-    options = {"delimiter": delimiter, "header": header, "encoding": encoding}
-    tables = [open_table(file, asked, **options) for file in find_parts(path, test)]  # type: ignore[arg-type]  # by name
+    tables = open_tables(path, test, asked, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
     return read_numbers(tables, path, asked, missing, separator)
 
 
 def read_numbers(
     tables: Tables, path: str, asked: Mapping[str, Any], missing: str, separator: str | None = None
 ) -> Dataset:
-    """The data set that tables of numbers and labels make."""
-    gathered = Gathered(missing, separator)
-    X = _matrix(gathered.read(tables, partial(choose_numbers, asked=asked)))
-    gathered.check(path, "row of numbers")
-    labels, splits = gathered.labels, gathered.splits()
-    found = f"{gathered.told}, {X.shape[1]:,} features, {len(labels.names):,} classes{tell_splits(splits)}"
+    """The dataset that tables of numbers and labels make."""
+    collected = RowCollector(missing, separator)
+    X = _matrix(collected.read(tables, partial(choose_numbers, asked=asked)))
+    collected.check(path, "row of numbers")
+    labels, splits = collected.labels, collected.splits()
+    found = f"{collected.told}, {X.shape[1]:,} features, {len(labels.names):,} classes{tell_splits(splits)}"
     return Dataset(
         X=X,
         y=labels.positions(),
         class_names=labels.names,
         splits=splits,
         found=found,
-        **gathered.parting(),
+        **collected.parting(),
     )
 
 
@@ -89,7 +88,7 @@ class _Cell:
     value: Any
     column: str
     values: Sequence[str] | None
-    """What the column may hold, where that is known: then each of these is a feature of its own."""
+    """The values of the column, if known: then each of them is a separate feature."""
 
     def numbers(self, where: str) -> Iterator[float]:
         """Its features: one, one for each value that it may have, or as many as it holds."""
@@ -108,7 +107,7 @@ class _Cell:
             number = math.nan
         if not math.isfinite(number):
             raise DataError(
-                f"{where}: the column {self.column!r} says {cell!r}: expected a number; choose columns with features="
+                f"{where}: the column {self.column!r} has {cell!r}: expected a number; choose columns with features="
             )
         return number
 

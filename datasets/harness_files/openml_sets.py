@@ -1,4 +1,4 @@
-"""Data sets of OpenML, by its own client: `openml:ID`, whose columns are numbers, values from a list, or texts.
+"""Datasets of OpenML, by its own client: `openml:ID`, whose columns are numbers, values from a list, or texts.
 
 The client fetches the ARFF file and compares it with the checksum that the server states. Reading it is left to
 liac-arff, which the client needs anyway: the client's own reading keeps a pickle beside the file and loads that.
@@ -15,14 +15,14 @@ from typing import Any
 
 from harness import Dataset
 from harness.errors import DataError
+from harness.sdk.reading.tables import Cells, Table
 from harness_files.labels import check_missing
 from harness_files.numbers import read_numbers
 from harness_files.places import stamp_files
-from harness_files.rows import Cells, Table
 from harness_files.table import Wanted, read_texts
 
 TEXT = "STRING"
-"""What the format calls a column of texts."""
+"""The format's name for a column of texts."""
 
 Attribute = tuple[str, str | list[str]]
 """A column's name, and its kind or the values that it may have."""
@@ -59,7 +59,7 @@ def load_openml_texts(
     missing: str = "error",
     min_df: int = 1,
 ) -> Dataset:
-    """The texts of the columns named; the target's classes. docs/your-data.md tells every option."""
+    """The texts of the columns named; the target's classes. See docs/how-to/your-data.md for the options."""
     check_missing(missing)
     given = _fetch(path)
     asked = {"text": text, "label": given.label(label), "split": None, "id": None, "group": group, "time": time}
@@ -68,7 +68,7 @@ def load_openml_texts(
 
 
 def stamp_openml(*, path: str | int, taxonomy: str | None = None, **_: object) -> str:
-    """A number is one version of one data set, for good; and what tells the taxonomy's file."""
+    """Return the number, which names one version of one dataset for ever, and the stamp of the taxonomy's file."""
     return f"{path} {stamp_files(taxonomy=taxonomy)}"
 
 
@@ -77,12 +77,12 @@ def stamp_openml(*, path: str | int, taxonomy: str | None = None, **_: object) -
 
 @dataclass(frozen=True)
 class _Given:
-    """A data set as the server describes it, and its file."""
+    """A dataset as the server describes it, and its file."""
 
     name: str
     file: Path
     targets: tuple[str, ...]
-    """The columns that are to be predicted, by what the server says."""
+    """The columns to predict, according to the server."""
     useless: tuple[str, ...]
     """Columns that are nothing to learn from: numbers of rows and the like."""
     revision: str
@@ -109,7 +109,7 @@ class _Given:
         if asked is None and len(self.targets) > 1:
             raise DataError(
                 f"{self.name} has several targets: {', '.join(self.targets)}",
-                next_step=f'say which, as in --data "{self.name}(label={self.targets[0]})"',
+                next_step=f'choose one, as in --data "{self.name}(label={self.targets[0]})"',
             )
         return asked if asked is not None else next(iter(self.targets), None)
 
@@ -122,7 +122,7 @@ class _Given:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[list[Attribute], Iterator[Any]]]:
-        """Names and kinds of its columns, and its rows: lists of cells, or of a sparse one the cells that are told."""
+        """Names and kinds of its columns, and its rows: lists of cells, or the present cells of a sparse row."""
         import arff  # noqa: PLC0415 (comes with the client)
 
         with self.file.open(encoding="utf-8") as stream:
@@ -141,15 +141,15 @@ def _cells(row: Any, wanted: Sequence[tuple[int, Any]]) -> list[Any]:
 
 
 def _unsaid(kind: str | list[str]) -> Any:
-    """What a cell of a sparse row holds that is not told: the format's zero, or the first value of the list."""
+    """Return the value of a missing cell in a sparse row: zero, or the first value of the list."""
     return kind[0] if isinstance(kind, list) else 0.0
 
 
 def _fetch(path: str | int) -> _Given:
-    """The file of a data set, from the client's cache or from the server, and what is said of it."""
+    """Return the file of a dataset, from the client's cache or the server, and its description."""
     if not str(path).isdecimal():
         raise DataError(
-            f"openml:{path}: expected the number of a data set, as in openml:61",
+            f"openml:{path}: expected the number of a dataset, as in openml:61",
             next_step="look it up at https://www.openml.org/search?type=data",
         )
     try:
@@ -170,21 +170,23 @@ def _fetch(path: str | int) -> _Given:
 
 
 def _asked(openml: Any, number: int) -> Any:
-    """What the client has of a data set, its file fetched and compared with the checksum."""
+    """Return the client's description of a dataset, with its file fetched and verified."""
     errors = openml.exceptions
     try:
         return openml.datasets.get_dataset(number, download_data=True)
     except errors.OpenMLHashException as error:
-        raise DataError(f"what arrived is not what the server states: {error}", next_step="try again") from error
+        raise DataError(
+            f"the downloaded file does not match the server's checksum: {error}", next_step="try again"
+        ) from error
     except (errors.OpenMLServerNoResult, errors.OpenMLPrivateDatasetError) as error:
         raise DataError(
-            f"OpenML has no data set {number}, or it is private ({error})",
+            f"OpenML has no dataset {number}, or it is private ({error})",
             next_step="look it up at https://www.openml.org/search?type=data",
         ) from error
     except (errors.OpenMLServerError, OSError) as error:
         raise DataError(
             f"{openml.config.server} does not answer ({error})",
-            next_step="try again when there is a net; another server is told by `server=` in the client's own config",
+            next_step="try again when there is a net; `server=` in the client's configuration names another server",
         ) from error
 
 

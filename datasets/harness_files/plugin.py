@@ -1,14 +1,14 @@
-"""What this plugin brings, by name only: nothing is imported or read here."""
+"""Registers the loaders of files by name; imports and reads nothing."""
 
 from __future__ import annotations
 
 from harness import DatasetSpec, hookimpl
 
-OWN = "as the owner of the file says"
-THEIRS = "as its page on the hub says"
+OWN = "by the owner of the file"
+THEIRS = "see its page on the hub"
 STAMP = "harness_files.places:stamp_files"
 TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".pq")
-"""How tables are called."""
+"""Endings of table files."""
 
 
 def _files(name: str, *, module: str, **more: object) -> DatasetSpec:
@@ -25,7 +25,7 @@ def _files(name: str, *, module: str, **more: object) -> DatasetSpec:
 
 
 def _hub(name: str, *, module: str, **more: object) -> DatasetSpec:
-    """What others keep, fetched by their own client."""
+    """Return the datasets of repositories, fetched by their clients."""
     kept_by = name.partition("-")[0]
     return DatasetSpec(
         name=name,
@@ -46,7 +46,7 @@ def harness_datasets() -> list[DatasetSpec]:
             opens=(*TEXTS, *PARQUET, "/"),
             summary="your CSV, TSV, JSON lines or Parquet: a column of text, a column of labels",
         ),
-        DatasetSpec(  # told by `features=` or by name: a table may hold texts as well as numbers
+        DatasetSpec(  # chosen by `features=` or by name, since a table may hold texts as well as numbers
             name="numbers",
             load="harness_files.numbers:load_numbers",
             stamp=STAMP,
@@ -113,8 +113,8 @@ def harness_datasets() -> list[DatasetSpec]:
             name="subsample",
             load="harness_files.subsample:load_subsample",
             wraps="dataset",
-            licence="that of the data set inside",
-            citation="that of the data set inside",
-            summary="some classes and examples of any data set, drawn by a seed: scaling curves",
+            licence="that of the dataset inside",
+            citation="that of the dataset inside",
+            summary="some classes and examples of any dataset, drawn by a seed: scaling curves",
         ),
     ]

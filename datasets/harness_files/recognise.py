@@ -1,11 +1,14 @@
-"""Which format a file or folder is in, by what it holds: asked where the ending does not tell."""
+"""Recognises the format of a file or folder by its content, if the ending is not enough."""
 
 from __future__ import annotations
 
 import re
+from io import BufferedReader, BytesIO
 from pathlib import Path
+from typing import Any, cast
 
 from harness.errors import HarnessError
+from harness.sdk.reading.lines import skip_mark
 from harness.sdk.reading.raw import open_raw
 from harness_files.columns import looks_like_names
 from harness_files.places import beside_each_other, files_below
@@ -16,18 +19,17 @@ _COUNTS = re.compile(rb"\d+\s+\d+\s+\d+\s*")
 
 
 def is_table(path: str) -> bool:
-    """Whether it begins like Parquet, like an object of JSON, or with names of columns."""
-    start = _start(path)
-    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if first.startswith((b"PAR1", b"{")):
+    """Return whether it begins like Parquet, like an object of JSON, or with names of columns."""
+    start = _start_text(path).lstrip()
+    if start.startswith(("PAR1", "{")):
         return True
-    line = first.partition(b"\n")[0].decode(errors="replace")
+    line = start.partition("\n")[0]
     cells = [cell.strip(' "\r') for cell in re.split(r"[,;|\t]", line)]
     return len(cells) > 1 and looks_like_names(cells, {})
 
 
 def is_svmlight(path: str) -> bool:
-    """Whether its first line that is no comment has labels and pairs, or pairs alone."""
+    """Return whether its first line that is no comment has labels and pairs, or pairs alone."""
     for line in _start(path).splitlines()[:100]:
         if line.strip() and not line.lstrip().startswith(b"#"):
             return bool(_PAIRS.match(line) or _BARE_PAIRS.match(line))
@@ -35,13 +37,13 @@ def is_svmlight(path: str) -> bool:
 
 
 def is_xmc(path: str) -> bool:
-    """Whether its first line is three counts, and pairs follow."""
+    """Return whether its first line is three counts, and pairs follow."""
     lines = _start(path).splitlines()
     return len(lines) > 1 and bool(_COUNTS.fullmatch(lines[0])) and b":" in b"".join(lines[1:20])
 
 
 def is_texts(path: str) -> bool:
-    """Whether it is a folder in which every file lies in a folder of its class."""
+    """Return whether it is a folder in which every file lies in a folder of its class."""
     folder = Path(path)
     if not folder.is_dir():
         return False
@@ -51,13 +53,20 @@ def is_texts(path: str) -> bool:
 
 
 def is_arrays(path: str) -> bool:
-    """Whether it is a zip archive that holds .npy files."""
+    """Return whether it is a zip archive that holds .npy files."""
     import zipfile  # noqa: PLC0415 (only this format needs it)
 
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
         return any(name.endswith(".npy") for name in archive.namelist())
+
+
+def _start_text(path: str) -> str:
+    """Return the first bytes of a file as text, in the encoding of its byte order mark, or UTF-8."""
+    with BufferedReader(cast(Any, BytesIO(_start(path)))) as stream:
+        codec = skip_mark(stream, path)
+        return stream.read().decode(codec, "replace")
 
 
 def _start(path: str) -> bytes:

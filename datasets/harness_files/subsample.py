@@ -1,8 +1,9 @@
-"""Some classes and examples of any data set, drawn by a seed. A smaller draw is a part of every larger one."""
+"""Some classes and examples of any dataset, drawn by a seed. A smaller draw is a part of every larger one."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Labels = Any
 def load_subsample(
     *, dataset: Dataset, classes: int | None = None, examples: int | None = None, seed: int = 0
 ) -> Dataset:
-    """`classes` classes, and of their rows `examples`, at least one of each class; columns stay as they are.
+    """`classes` classes, and of their rows `examples`, at least one of each class; columns do not change.
 
     The class tree is pruned to what is above the classes drawn; fixed splits keep the rows drawn.
     """
@@ -50,8 +51,18 @@ def load_subsample(
     texts = None if dataset.texts is None else Texts.of(dataset.texts)[rows]
     groups = {name: codes[rows] for name, codes in dataset.groups.items()}
     times = {name: codes[rows] for name, codes in dataset.times.items()}
-    tree = _pruned(dataset.taxonomy, chosen)
-    return Dataset(X, y, names, tree, splits, found, texts, dataset.counting, groups, times, dataset.revision)
+    return replace(
+        dataset,
+        X=X,
+        y=y,
+        class_names=names,
+        taxonomy=_pruned(dataset.taxonomy, chosen),
+        splits=splits,
+        found=found,
+        texts=texts,
+        groups=groups,
+        times=times,
+    )
 
 
 def _order(count: int, seed: int) -> Positions:
@@ -93,7 +104,7 @@ def _first_met(labels: Labels) -> Positions:
 
 
 def among(rows: Positions, part: Positions) -> Positions:
-    """Where the rows of a part stand among those kept; the others are left out."""
+    """Return the positions of a part's rows among those kept; the others are left out."""
     return np.searchsorted(rows, part[np.isin(part, rows)])
 
 

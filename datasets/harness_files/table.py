@@ -10,11 +10,11 @@ from typing import Any
 
 from harness import Dataset, Taxonomy
 from harness.sdk import Texts
+from harness.sdk.reading.tables import ReadOptions, join_texts
 from harness_files.columns import choose_columns
-from harness_files.gathering import Gathered, Tables, as_text
 from harness_files.labels import LabelRows, check_missing
-from harness_files.places import find_parts, tell_splits
-from harness_files.rows import count_words, open_table
+from harness_files.places import tell_splits
+from harness_files.row_collector import RowCollector, Tables, open_tables
 from harness_files.taxonomy import from_file, from_paths
 
 
@@ -37,18 +37,17 @@ def load_table(
     encoding: str | None = None,
     min_df: int = 1,
 ) -> Dataset:
-    """The texts of the text columns; the label column's classes. docs/your-data.md tells every option."""
+    """The texts of the text columns; the label column's classes. See docs/how-to/your-data.md for the options."""
     check_missing(missing)
     asked = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}
-    options = {"delimiter": delimiter, "header": header, "encoding": encoding}
-    tables = [open_table(file, asked, **options) for file in find_parts(path, test)]  # type: ignore[arg-type]  # by name
+    tables = open_tables(path, test, asked, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
     wanted = Wanted(path, asked, missing, separator, levels, taxonomy, encoding, min_df)
     return read_texts(tables, wanted)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of tables of texts, wherever they come from: docs/your-data.md tells what each option means."""
+    """Options for tables of texts; see docs/how-to/your-data.md."""
 
     path: str
     asked: Mapping[str, Any]
@@ -62,17 +61,17 @@ class Wanted:
 
 
 def read_texts(tables: Tables, wanted: Wanted) -> Dataset:
-    """The data set that tables of texts and labels make."""
-    gathered = Gathered(wanted.missing, wanted.separator)
-    rows = gathered.read(tables, partial(choose_columns, asked=wanted.asked))
-    texts = Texts.of(" ".join(map(as_text, row.cells)) for row in rows)
-    gathered.check(wanted.path, "text")
-    labels, splits = gathered.labels, gathered.splits()
+    """The dataset that tables of texts and labels make."""
+    collected = RowCollector(wanted.missing, wanted.separator)
+    rows = collected.read(tables, partial(choose_columns, asked=wanted.asked))
+    texts = Texts.of(join_texts(row.cells) for row in rows)
+    collected.check(wanted.path, "text")
+    labels, splits = collected.labels, collected.splits()
     tree = _taxonomy(labels, wanted.taxonomy, wanted.levels, wanted.encoding)
     depth = _why_no_tree(labels, wanted.levels)
     if tree is not None:
         depth = f" in a tree of depth {tree.depth}"
-    found = f"{gathered.told}, {len(labels.names):,} classes{depth}{tell_splits(splits)}"
+    found = f"{collected.told}, {len(labels.names):,} classes{depth}{tell_splits(splits)}"
     return Dataset(
         X=None,
         y=labels.positions(),
@@ -82,12 +81,18 @@ def read_texts(tables: Tables, wanted: Wanted) -> Dataset:
         found=found,
         texts=texts,
         counting=count_words(wanted.min_df),
-        **gathered.parting(),
+        table=collected.layout,
+        **collected.parting(),
     )
 
 
+def count_words(min_df: int) -> str:
+    """Return the representation that counts the words, in any script, that at least `min_df` texts have."""
+    return f"words(tokens='any', min_df={min_df}, weighting='raw')"
+
+
 def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding: str | None) -> Taxonomy | None:
-    """The tree of a file, or of labels that are paths: as told, or because every one of them has a slash inside."""
+    """The tree of a file, or of labels that are paths: as given, or because every label contains a slash."""
     names = labels.names
     if file is not None:
         return from_file(file, labels.met_at, names, encoding)
@@ -103,7 +108,7 @@ def _is_path(label: str) -> bool:
 
 
 def _why_no_tree(labels: LabelRows, levels: str | None) -> str:
-    """Where most labels are paths, the first one that is none: a stray label must not lose the tree unseen."""
+    """If most labels are paths, return a note on the first one that is none, since it prevents a tree."""
     others = list(itertools.filterfalse(_is_path, labels.number))
     if not others or levels is not None or 2 * len(others) > len(labels.number):
         return ""

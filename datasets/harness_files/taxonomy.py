@@ -9,18 +9,18 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from harness import Taxonomy
 from harness.errors import DataError
+from harness.sdk.outcomes import tree_from_parents
+from harness.sdk.reading.lines import read_text
 from harness.sdk.reading.raw import open_raw
-from harness_files.places import find_file, read_text
+from harness_files.places import find_file, option_of
 
 ROOT = ""
 """The name of the root where the file has none, or several nodes that have no parent."""
 
 Edges = Iterator[tuple[str, str, str]]
-"""Where it stands, parent, child."""
+"""Place, parent, child."""
 
 
 def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]) -> Taxonomy:
@@ -71,7 +71,7 @@ def _parents(path: str, encoding: str | None) -> tuple[dict[str, str], dict[str,
 
 def _edges(path: str, encoding: str | None) -> Edges:
     with open_raw(find_file(path)) as stream:
-        text = read_text(stream, path, encoding, dataset="NAME")
+        text = read_text(stream, path, encoding, option_of("NAME"))
     if text.lstrip()[:1] in ("{", "["):
         return _json_edges(path, text)
     lines = text.split("\n")
@@ -82,7 +82,7 @@ def _edges(path: str, encoding: str | None) -> Edges:
 
 
 def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
-    """Lines of parent and child; a first line that says which is which turns them round."""
+    """Lines of parent and child; a header may name them in the other order."""
     reader, first, second = csv.reader(lines, delimiter=separator, strict=True), 0, 1
     try:
         for row in reader:
@@ -178,9 +178,4 @@ def _tree(parent: Mapping[str, str], class_nodes: list[str]) -> Taxonomy:
     if len(tops) == 1 and tops[0] not in class_nodes:
         root = tops[0]
         nodes.pop(root)
-    number = {name: position for position, name in enumerate([root, *nodes])}
-    above = [-1]
-    for name in nodes:
-        above.append(number[parent.get(name, ROOT)])
-    placed = [number[node] for node in class_nodes]
-    return Taxonomy(np.array(above, dtype=np.int64), np.array(placed, dtype=np.int64), tuple(number))
+    return tree_from_parents(root, {name: parent.get(name, ROOT) for name in nodes}, class_nodes)

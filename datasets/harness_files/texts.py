@@ -11,10 +11,11 @@ import numpy as np
 from harness import Dataset
 from harness.errors import DataError
 from harness.sdk import Texts
+from harness.sdk.reading.lines import read_text
 from harness.sdk.reading.raw import open_raw
 from harness_files.labels import LabelRows
-from harness_files.places import PARTS, files_below, find_file, has_word, read_text, tell_splits
-from harness_files.rows import count_words
+from harness_files.places import PARTS, files_below, find_file, has_word, option_of, tell_splits
+from harness_files.table import count_words
 from harness_files.taxonomy import from_file, from_paths
 
 Folders = tuple[str, ...]
@@ -55,7 +56,7 @@ def _laid_out(path: str, folders: list[Folders]) -> tuple[list[Folders], dict[st
 
 
 def _are_parts(tops: set[str]) -> bool:
-    """Whether two folders are a train and a test folder, by their names."""
+    """Return whether two folders are a train and a test folder, by their names."""
     names = " ".join(tops)
     return len(tops) == 2 and all(has_word(names, word) for word in PARTS)
 
@@ -63,4 +64,4 @@ def _are_parts(tops: set[str]) -> bool:
 def _texts(files: list[Path], encoding: str | None, path: str) -> Iterator[str]:
     for file in files:
         with open_raw(file) as stream:
-            yield read_text(stream, str(file), encoding, path)
+            yield read_text(stream, str(file), encoding, option_of(path))

@@ -1,1 +1,1 @@
-"""Data sets made on the spot from a seed: quick, without a download, the same on every machine."""
+"""Datasets made on the spot from a seed: quick, without a download, the same on every machine."""

@@ -1,12 +1,12 @@
 """Made-up pages of a web directory, about as hard as a real one: a class tree, shared words, confused siblings.
 
-What makes `zipf` easy is missing here. The words of a class are words that others use too, frequent ones first; a page
-may say little of its class and much of the groups above it; and on some pages the words are those of a sibling, as
-where an editor filed a page one drawer beside its own. Every class has two rows at least, and the most frequent ones
-about a hundred times as many as the rarest.
+This is harder than `zipf`. The words of a class are words that others use too, frequent ones first; a page may have few
+words of its class and many of the groups above it; and on some pages the words are those of a sibling, as where an
+editor filed a page one drawer beside its own. Every class has two rows at least, and the most frequent ones about a
+hundred times as many as the rarest.
 
 Made block by block, and a node's words come from a hash, as in `zipf`. The same parameters give the same data on any
-machine; `draws` and `normals` say how.
+machine; see `draws` and `normals`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from harness_synthetic.draws import (
     LARGEST,
     Guide,
     Whole,
+    as_dataset,
     below,
     check_number,
     check_whole,
@@ -43,11 +44,11 @@ NAME = "directory"
 BLOCK_TOKENS = 4_000_000
 """About how many words are drawn at a time; it decides which bits make which word, so another number is other data."""
 CHUNK_TOKENS = 2**16
-"""How many words are made at a time, so that what is worked on stays in the processor's cache."""
+"""Words made at a time: few enough for the processor's cache."""
 OWN_WORDS = 40
-"""How many words a class calls its own; a group has twice as many as what is below it."""
+"""Own words of a class; a group has twice as many as each child."""
 BACKGROUND_SQUARES = 8
-"""How many squared normals make the share of the background; the more, the less pages differ in it."""
+"""Squared normals that make the share of the background; with more of them, pages differ less in it."""
 SPREAD = 0.866
 """Standard deviation of the binary logarithm of a page's length."""
 LONGEST = 8
@@ -59,7 +60,7 @@ class Vocabulary:
     """Which words there are: by how frequent they are, and by the nodes of the class tree that use them."""
 
     names: NDArray[np.int32]
-    """Features by rank: a feature's number says nothing of how frequent it is."""
+    """Features by rank: the number of a feature does not depend on its frequency."""
     background: Guide
     level_sizes: list[int]
 
@@ -97,7 +98,7 @@ def make_directory(
     depth: int = 3,
     seed: int = 0,
 ) -> Dataset:
-    """Pages of about `words` words; their lengths, and what they say of class and groups, differ much.
+    """Pages of about `words` words; their lengths, and their shares of class and group words, vary widely.
 
     A share of about `noise` of the words comes from a background that all pages share, the rest from the page's class
     and the groups that it is in; `depth` is that of the class tree. For a share `confused` of the pages the words of
@@ -116,14 +117,7 @@ def make_directory(
     parts = (slice(start, start + step) for start in range(0, rows, step))
     blocks = (_draw_rows(bits, shown[part], lengths[part], vocabulary, noise) for part in parts)
     X = stacked(blocks, (rows, features), int(lengths.sum()))
-    mean = X.nnz / rows
-    return Dataset(
-        X=X,
-        y=y.astype(np.intp),
-        class_names=tuple(f"class-{position}" for position in range(classes)),
-        taxonomy=class_tree(sizes),
-        found=f"{rows:,} rows of {mean:.0f} non-zeros, {features:,} features, {classes:,} classes; seed {seed}",
-    )
+    return as_dataset(X, y, classes, class_tree(sizes), seed)
 
 
 def _check(**given: int) -> None:
@@ -138,7 +132,7 @@ def _check(**given: int) -> None:
 
 
 def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> Whole:
-    """Each class twice, then by Zipf's law begun at a three-hundredth, so that no class is a large share."""
+    """Each class twice, then by Zipf's law begun at a three-hundredth, so no class is a large share."""
     every = np.arange(classes, dtype=np.uint64)
     sizes = np.cumsum(np.uint64(LARGEST) // (every + np.uint64(classes // 300 + 1)), dtype=np.uint64)
     drawn = np.concatenate([every, every, pick(raw(bits, rows - 2 * classes), sizes)])
@@ -185,7 +179,7 @@ def _draw_rows(
 
 
 def _draw_bounds(bits: np.random.PCG64, rows: int, depth: int, noise: float) -> list[Whole]:
-    """Where, of 2^53 chances, a row's words are no more of the background, then no more of each level but the last.
+    """Return the bounds, out of 2^53, between words of the background and of each level, by row.
 
     Shares of squared normals are Dirichlet's distribution: some pages hardly speak of their class, some of little else.
     """
@@ -216,7 +210,7 @@ def _paths(classes: Whole, sizes: list[int]) -> list[Whole]:
 
 
 def _levels_passed(source: Whole, bounds: list[Whole], row: NDArray[np.int64]) -> NDArray[np.int8]:
-    """How many of its row's bounds each word's chance has passed: 0 for the background, then levels from the top."""
+    """Return the number of bounds that each word has passed: 0 for the background, then levels from the top."""
     chance = source >> np.uint64(11)
     passed = np.zeros(chance.size, dtype=np.int8)
     for bound in bounds:

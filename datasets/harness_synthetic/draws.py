@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness import Taxonomy
+from harness import Dataset, Taxonomy
 from harness.errors import DataError
 
 Whole = NDArray[np.uint64]  # one type throughout: numpy makes float64 of uint64 beside int64
@@ -82,7 +82,7 @@ def guide(sums: Whole) -> Guide:
 
 
 def tally(items: Whole | NDArray[np.int32], lengths: NDArray[np.int64], width: int) -> csr_array:
-    """How often each item occurs in each row, where `items` holds the rows' items one after the other."""
+    """Return how often each item occurs in each row, where `items` holds the rows' items one after the other."""
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     ones = np.ones(items.size, dtype=np.int32)
     counts = csr_array((ones, items.ravel().astype(np.int32), ends), shape=(len(lengths), width))
@@ -105,7 +105,7 @@ def stacked(blocks: Iterable[csr_array], shape: tuple[int, int], most: int) -> c
 
 
 def level_sizes(classes: int, depth: int) -> list[int]:
-    """How many nodes the levels of a class tree have below its root, the last one the classes: classes^(j / depth)."""
+    """Return the number of nodes of each level below the root, classes^(j / depth); the last level is the classes."""
     return [_root(classes**level, depth) for level in range(1, depth + 1)]
 
 
@@ -136,8 +136,8 @@ def class_tree(sizes: list[int]) -> Taxonomy:
 
 
 def not_allowed(name: str, found: str, allowed: str) -> DataError:
-    """The error for parameters that a data set cannot be made with."""
-    return DataError(f"{found}; allowed: {allowed}", culprit=f"data set {name!r}")
+    """The error for parameters that a dataset cannot be made with."""
+    return DataError(f"{found}; allowed: {allowed}", culprit=f"dataset {name!r}")
 
 
 def check_whole(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[int, int]]) -> None:
@@ -154,3 +154,16 @@ def check_number(name: str, given: Mapping[str, float], limits: Mapping[str, tup
         value = given[parameter]
         if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
             raise not_allowed(name, f"{parameter}={value!r}", f"a number from {low:g} to {high:g}")
+
+
+def as_dataset(X: csr_array, y: Whole, classes: int, taxonomy: Taxonomy | None, seed: int) -> Dataset:
+    """Return made-up rows as a dataset, with a line about their size."""
+    rows, features = X.shape
+    mean = X.nnz / rows
+    return Dataset(
+        X=X,
+        y=y.astype(np.intp),
+        class_names=tuple(f"class-{position}" for position in range(classes)),
+        taxonomy=taxonomy,
+        found=f"{rows:,} rows of {mean:.0f} non-zeros, {features:,} features, {classes:,} classes; seed {seed}",
+    )

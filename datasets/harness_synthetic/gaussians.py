@@ -3,7 +3,7 @@
 Class means are drawn from a standard normal distribution, rows around them with standard deviation `noise`; what falls
 below zero becomes zero, which leaves about half of the values. With the default noise a linear learner makes next to no
 error, while a tree that splits the classes at random fails on most rows. The same parameters give the same data on any
-machine; `normals` says how.
+machine; see `normals`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The synthetic task of Cai and Hofmann: a complete class tree, a random weight vector at each node.
 
 A row x is a random direction; its class is the leaf whose path from the root has the largest sum of <w_z, x>. Rows
-whose best class leads the second best by no more than `rho` are drawn again. The sources at hand do not settle the
-generator: here the weights of level 1 have variance scale^2 / features, each further level has `decay` times that of
-the one above, and a thousand rows train. This was chosen because it comes near the published table, so agreement with
-the table is a fit and no confirmation.
+whose best class leads the second best by no more than `rho` are drawn again. The sources do not define the generator:
+here the weights of level 1 have variance scale^2 / features, each further level has `decay` times that of the one
+above, and a thousand rows train. This was chosen because it comes near the published table, so agreement with the table
+is a fit and no confirmation.
 
-The same parameters give the same data on any machine; `draws` and `normals` say how.
+The same parameters give the same data on any machine; see `draws` and `normals`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME = "hsvm-synthetic"
 MOST_CLASSES = 100_000
 BLOCK_SCORES = 2**22
 MOST_TRIES = 1000
-"""How many rows are drawn for one that is kept, before a margin counts as out of reach."""
+"""Rows drawn for each row kept, before a margin counts as out of reach."""
 
 
 def make_hsvm_synthetic(
@@ -70,7 +70,7 @@ def leaf_weights(bits: np.random.PCG64, children: int, depth: int, features: int
 
 
 def _draw_rows(bits: np.random.PCG64, weights: Reals, rho: float, rows: int) -> tuple[Reals, NDArray[np.intp]]:
-    """Rows on the grid, so that they fit float32 and their scores are exact, and the class of each."""
+    """Rows on the grid, so they fit float32 and their scores are exact, and the class of each."""
     block = max(1, min(rows, BLOCK_SCORES // len(weights)))
     kept: list[tuple[Reals, NDArray[np.intp]]] = []
     n_kept = n_drawn = 0
@@ -85,7 +85,7 @@ def _draw_rows(bits: np.random.PCG64, weights: Reals, rho: float, rows: int) -> 
             raise DataError(
                 f"rho={rho:g}: only {n_kept:,} of {n_drawn:,} rows have such a margin; "
                 "choose a smaller rho or a larger scale",
-                culprit=f"data set {NAME!r}",
+                culprit=f"dataset {NAME!r}",
             )
     X, y = (np.concatenate(columns)[:rows] for columns in zip(*kept, strict=True))
     return X, y

@@ -1,7 +1,7 @@
 """Normal draws that are the same on any machine.
 
 The logarithm of a maths library, or of numpy's own vector code, may differ in its last bit from one processor to the
-next. Addition, subtraction, multiplication, division and square root do not: IEEE 754 says how each is rounded. So
+next. Addition, subtraction, multiplication, division and square root do not: IEEE 754 defines the rounding of each. So
 nothing else is used here, one numpy operation after the other, which no compiler fuses. Sums that a library may take in
 any order (dot products) are kept exact by `on_grid`.
 """

@@ -1,4 +1,4 @@
-"""Registers the synthetic data sets, and an experiment on them, by name; makes nothing."""
+"""Registers the synthetic datasets, and an experiment on them, by name; makes nothing."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from harness import DatasetSpec, ExperimentSpec, hookimpl
 
 @hookimpl
 def harness_datasets() -> Iterable[DatasetSpec]:
-    """The synthetic data sets."""
+    """The synthetic datasets."""
     return [
         DatasetSpec(
             name="topics",
@@ -60,7 +60,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
 
 @hookimpl
 def harness_experiments() -> Iterable[ExperimentSpec]:
-    """What takes data of any size."""
+    """Datasets of any size."""
     return [
         ExperimentSpec(
             name="scaling",

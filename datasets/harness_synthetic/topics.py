@@ -1,6 +1,6 @@
 """Made-up texts for quick runs and tests: Zipf class sizes, Zipf words, classes in groups, one label a row or several.
 
-The same parameters give the same data on any machine; `draws` says how.
+The same parameters give the same data on any machine; see `draws`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness_synthetic.draws import (
 )
 
 TOPIC_WORDS = 64
-"""How many words a class, or a group of classes, calls its own; topics share words by chance."""
+"""Own words of a class, or of a group of classes; topics share words by chance."""
 
 
 def make_topics(
@@ -41,7 +41,7 @@ def make_topics(
     seed: int = 0,
 ) -> Dataset:
     """Rows of `words` words each: a share `noise` from a background that all share, of the rest a quarter from a
-    class of the row and three quarters from that class's group, so that telling a class from its siblings is harder
+    class of the row and three quarters from that class's group, so telling a class from its siblings is harder
     than telling groups apart. With `labels` above 1 a row has 1 to `labels` classes and `y` is an indicator.
     """
     _check(rows=rows, classes=classes, features=features, words=words, noise=noise, labels=labels, seed=seed)

@@ -1,7 +1,7 @@
 """Made-up texts of any size, for speed and scaling: Zipf classes, Zipf words, long rows, classes in a tree.
 
-Made block by block, so that a million rows fit in memory; a class's words come from a hash and need no table, so that
-a hundred thousand classes do. The same parameters give the same data on any machine; `draws` says how.
+Made block by block, so a million rows fit in memory; a class's words come from a hash and need no table, so
+a hundred thousand classes do. The same parameters give the same data on any machine; see `draws`.
 """
 
 from __future__ import annotations
@@ -10,32 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness import Dataset
-from harness_synthetic.draws import (
-    LARGEST,
-    Guide,
-    Whole,
-    below,
-    check_number,
-    check_whole,
-    class_tree,
-    guide,
-    hashed,
-    level_sizes,
-    not_allowed,
-    pick,
-    raw,
-    share,
-    stacked,
-    tally,
-    zipf_sums,
-)
+from harness_synthetic import draws
 
 BLOCK_TOKENS = 4_000_000
-"""How many words are drawn at a time; it decides which bits make which word, so another number is other data."""
+"""Words drawn at a time; it decides which bits make which word, so another number is other data."""
 CHUNK_TOKENS = 2**16
-"""How many words are made at a time, so that what is worked on stays in the processor's cache."""
+"""Words made at a time: few enough for the processor's cache."""
 OWN_WORDS = 512
-"""How many words a class, or a group of classes, calls its own; by their hash, so some are shared by chance."""
+"""Own words of a class, or of a group of classes, by their hash; some are shared by chance."""
 
 
 def make_zipf(
@@ -55,56 +37,53 @@ def make_zipf(
     sizes and word frequencies follow Zipf's law, and every class has a row.
     """
     given = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth, "seed": seed}
-    counts = dict.fromkeys(("rows", "features", "words"), (1, LARGEST))
-    check_whole("zipf", given, {**counts, "classes": (2, LARGEST), "depth": (1, 8), "seed": (0, 2**32 - 1)})
-    check_number("zipf", {"noise": noise}, {"noise": (0, 1)})
+    counts = dict.fromkeys(("rows", "features", "words"), (1, draws.LARGEST))
+    draws.check_whole("zipf", given, {**counts, "classes": (2, draws.LARGEST), "depth": (1, 8), "seed": (0, 2**32 - 1)})
+    draws.check_number("zipf", {"noise": noise}, {"noise": (0, 1)})
     if rows < classes:
-        raise not_allowed("zipf", f"rows={rows}", f"at least one for each of the {classes} classes")
+        raise draws.not_allowed("zipf", f"rows={rows}", f"at least one for each of the {classes} classes")
     bits = np.random.PCG64(seed)
-    sizes = level_sizes(classes, depth)
+    sizes = draws.level_sizes(classes, depth)
     y = _draw_classes(bits, rows, classes)
     step = max(1, BLOCK_TOKENS // words)
-    common = guide(zipf_sums(features))
+    common = draws.guide(draws.zipf_sums(features))
     blocks = (_draw_rows(bits, y[i : i + step], sizes, common, words, noise) for i in range(0, rows, step))
-    X = stacked(blocks, (rows, features), rows * (words + words // 5))
-    mean = X.nnz / rows
-    return Dataset(
-        X=X,
-        y=y.astype(np.intp),
-        class_names=tuple(f"class-{position}" for position in range(classes)),
-        taxonomy=class_tree(sizes) if depth > 1 else None,
-        found=f"{rows:,} rows of {mean:.0f} non-zeros, {features:,} features, {classes:,} classes; seed {seed}",
-    )
+    X = draws.stacked(blocks, (rows, features), rows * (words + words // 5))
+    return draws.as_dataset(X, y, classes, draws.class_tree(sizes) if depth > 1 else None, seed)
 
 
-def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> Whole:
+def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> draws.Whole:
     every = np.arange(classes, dtype=np.uint64)
-    drawn = np.concatenate([every, pick(raw(bits, rows - classes), zipf_sums(classes))])
-    return drawn[np.argsort(raw(bits, rows), kind="stable")]
+    drawn = np.concatenate([every, draws.pick(draws.raw(bits, rows - classes), draws.zipf_sums(classes))])
+    return drawn[np.argsort(draws.raw(bits, rows), kind="stable")]
 
 
 def _draw_rows(
-    bits: np.random.PCG64, y: Whole, sizes: list[int], common_words: Guide, words: int, noise: float
+    bits: np.random.PCG64, y: draws.Whole, sizes: list[int], common_words: draws.Guide, words: int, noise: float
 ) -> csr_array:
     features = len(common_words.sums)
-    lengths = (below(raw(bits, len(y)), 2 * (words // 5) + 1) + np.uint64(words - words // 5)).astype(np.int64)
+    fifth = words // 5
+    drawn = draws.below(draws.raw(bits, len(y)), 2 * fifth + 1)
+    lengths = (drawn + np.uint64(words - fifth)).astype(np.int64)
     total = int(lengths.sum())
     token_class = np.repeat(y.astype(np.uint32), lengths)
-    chance, own, background = raw(bits, total), raw(bits, total), raw(bits, total)
-    own_sums = zipf_sums(OWN_WORDS)
+    chance, own, background = draws.raw(bits, total), draws.raw(bits, total), draws.raw(bits, total)
+    own_sums = draws.zipf_sums(OWN_WORDS)
     tokens = np.empty(total, dtype=np.int32)
     for start in range(0, total, CHUNK_TOKENS):
         part = slice(start, start + CHUNK_TOKENS)
-        common = share(chance[part], noise)
+        common = draws.share(chance[part], noise)
         tokens[part][common] = common_words.pick(background[part][common])
         told = ~common
         topic = _topics(token_class[part][told].astype(np.uint64), chance[part][told], sizes)
-        tokens[part][told] = hashed(topic * np.uint64(OWN_WORDS) + pick(own[part][told], own_sums), features)
-    return tally(tokens, lengths, features)
+        tokens[part][told] = draws.hashed(
+            topic * np.uint64(OWN_WORDS) + draws.pick(own[part][told], own_sums), features
+        )
+    return draws.tally(tokens, lengths, features)
 
 
-def _topics(member: Whole, chance: Whole, sizes: list[int]) -> Whole:
-    """Whose word it is: the class's own or, up to the root, that of a group; by lower bits than `share` looks at.
+def _topics(member: draws.Whole, chance: draws.Whole, sizes: list[int]) -> draws.Whole:
+    """Return the owner of each word: the class, or a group above it, by lower bits than `share` uses.
 
     Topics are the nodes below the root, level by level. Node i of a level is in group i modulo the size of the level
     above.

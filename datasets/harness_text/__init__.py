@@ -1,1 +1,1 @@
-"""Data sets of text, as term counts: diagnoses, newsgroups, newswire, novels, web pages, patents, laws, requests."""
+"""Datasets of text, as term counts: diagnoses, newsgroups, newswire, novels, web pages, patents, laws, requests."""

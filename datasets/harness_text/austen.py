@@ -3,13 +3,14 @@
 Words are lower-cased runs of letters, with at most one apostrophe inside. The features of a word are the three words
 before and the three after it, each with its position, and the nine conjunctions of two or three of them that stand next
 to each other, the word itself passed over: five pairs and four triples. They do not reach across the ends of a novel.
-Features that occur once in the training rows tell nothing; each trial leaves them out unless `singletons` is set.
+Features that occur once in the training rows carry no information; each trial leaves them out unless `singletons` is
+set.
 
-Texts come by file, packed or not, or from Project Gutenberg, whose words before and after a text are left out. What is
-counted there changes as the texts are revised; the figures of this project are of 724,859 words, 14,072 different ones,
-the paper has 749 thousand and 17.4 thousand.
+Texts come by file, packed or not, or from Project Gutenberg, whose words before and after a text are left out. The
+counts change as the texts are revised; the figures of this project are of 724,859 words, 14,072 different ones, the
+paper has 749 thousand and 17.4 thousand.
 
-The paper says "their conjunctions", about 15 features in all. Of the readings that give 15, this one leaves 11.2 a word
+The paper has "their conjunctions", about 15 features in all. Of the readings that give 15, this one leaves 11.2 a word
 without singletons, as a reference implementation that meets the published accuracy has; pairs across leave 12.0.
 """
 
@@ -32,7 +33,7 @@ RAW = RawFiles(
     wanted=re.compile(r"(?:^|/)([^/]+)\.txt$"),
 )
 REACH = 3
-"""How many words either side are looked at."""
+"""Words of context on either side."""
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _BEGIN = re.compile(r"\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK.*?\*\*\*", re.DOTALL)
 _END = re.compile(r"\*\*\*\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK")

@@ -1,4 +1,4 @@
-"""What the loaders share: class trees, labels and fixed splits, out of what the files say."""
+"""Helpers of the loaders: class trees, labels, fixed splits, and the names of word counts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from harness import Taxonomy
 from harness.errors import DataError
+from harness.sdk.outcomes import tree_from_parents
 
 PARTS = ("train", "validation", "test")
 Label = TypeVar("Label")
@@ -27,14 +28,9 @@ def tree_of_paths(root: str, paths: Sequence[ClassPath]) -> Taxonomy:
     below_root: set[ClassPath] = set()
     for path in paths:
         below_root.update(path[:depth] for depth in range(1, len(path) + 1))
-    number: dict[ClassPath, int] = {(): 0}
-    parent, node_names = [-1], [root]
-    for path in sorted(below_root, key=_level_and_name):
-        number[path] = len(number)
-        parent.append(number[path[:-1]])
-        node_names.append(path[-1])
-    class_node = [number[path] for path in paths]
-    return Taxonomy(np.array(parent, dtype=np.int64), np.array(class_node, dtype=np.int64), tuple(node_names))
+    nodes = sorted(below_root, key=_level_and_name)
+    parents = {path: path[:-1] for path in nodes}
+    return tree_from_parents(root, parents, paths, [path[-1] for path in nodes])
 
 
 def _level_and_name(path: ClassPath) -> tuple[int, ClassPath]:
@@ -50,7 +46,7 @@ def path_to(node: str, parent: Mapping[str, str], *, root: str, dataset: str, fi
             trouble = "has no parent" if above is None else "is its own ancestor"
             raise DataError(
                 f"{file}: {path[-1]!r}, above {node!r}, {trouble}: expected every node to reach {root!r}",
-                culprit=f"data set {dataset!r}",
+                culprit=f"dataset {dataset!r}",
             )
         path.append(above)
         above = parent.get(above)
@@ -108,11 +104,28 @@ def check_choice(dataset: str, name: str, value: object, allowed: Sequence[objec
     """DataError for a parameter that has none of the values it may have."""
     if value not in allowed:
         expected = ", ".join(map(str, allowed))
-        raise DataError(f"{name} is {value!r}, expected one of {expected}", culprit=f"data set {dataset!r}")
+        raise DataError(f"{name} is {value!r}, expected one of {expected}", culprit=f"dataset {dataset!r}")
 
 
 def beside(found: int, described: int) -> str:
-    """A count, and what the data set's own description says where that differs."""
+    """Return a count, and that of the dataset's description if it differs."""
     if found == described:
         return f"{found:,}"
     return f"{found:,} (described as {described:,})"
+
+
+def counted_words(tokens: str, *, english: bool = True, min_df: int = 1) -> str:
+    """The representation that counts words of a kind, with or without English stop words and rare words.
+
+    `tokens` is a kind that `words` knows, or a regular expression.
+    """
+    params = {"tokens": tokens}
+    if english:
+        params["stop_words"] = "english"
+    if min_df > 1:
+        return f"words({_written(params)}, min_df={min_df}, weighting='raw')"
+    return f"words({_written(params)}, weighting='raw')"
+
+
+def _written(params: dict[str, str]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items())

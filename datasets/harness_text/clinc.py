@@ -13,8 +13,7 @@ from typing import Any
 
 from harness import Dataset
 from harness.sdk.reading.raw import RawFiles
-from harness_text.classes import beside, laid_end_to_end, part_splits, positions, tree_of_paths
-from harness_text.counting import counted_words
+from harness_text.classes import beside, counted_words, laid_end_to_end, part_splits, positions, tree_of_paths
 
 RAW = RawFiles(
     dataset="clinc150",

@@ -1,7 +1,7 @@
 """EUR-Lex with 4k labels: laws of the European Union to EuroVoc descriptors, several a law.
 
 The features are the 5,000 of the Extreme Classification Repository, already weighted by tf-idf there, so the values are
-taken as they are. Format: a line "rows features labels", then a line a law, "label,label,... feature:value ...".
+not changed. Format: a line "rows features labels", then a line a law, "label,label,... feature:value ...".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness import Dataset
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import read_xmc
 from harness_text.classes import beside, indicator, laid_end_to_end, part_splits
-from harness_text.sparse_parts import stacked
+from harness_text.sparse_files import stacked
 
 RAW = RawFiles(
     dataset="eurlex4k",

@@ -1,11 +1,14 @@
 """ICD-10-CM: diagnosis terms, their three-character categories, and the tree of chapters and sections above them.
 
-The terms come from the tabular list that the distribution `simple-icd-10-cm` carries. That package's own module is not
-imported: doing so builds an object for every code and takes seconds.
+The terms come from the tabular list that the distribution `simple-icd-10-cm` contains. That package's own module is not
+imported: doing so builds an object for every code and takes seconds. Other releases contain other terms, so the parsed
+data is checked against the fingerprint of one release: numbers do not depend on the day of installation.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -17,20 +20,24 @@ import numpy as np
 
 from harness import Dataset, Taxonomy
 from harness.errors import DataError, MissingData
-from harness_text.counting import counted_words
+from harness_text.classes import counted_words
 
 DISTRIBUTION = "simple-icd-10-cm"
 PACKAGE = "simple_icd_10_cm"
-CULPRIT = "data set 'icd10cm'"
-"""What errors here are about."""
-KNOWN = "1.2 to 1.5"
-"""The releases of the distribution whose file this reader has met."""
+CULPRIT = "dataset 'icd10cm'"
+"""The dataset that errors name."""
+RELEASE = "1.5.0"
+"""The release of the distribution whose data all published numbers are measured on."""
+FINGERPRINT = "0ccb50bfd4596b38"
+"""`fingerprint_of` the tabular list of that release."""
 
 
 def load_icd10cm() -> Dataset:
     """Every term of the tabular list as a row, in the order of the file; the classes are the categories."""
     path = locate()
     listed = read_tabular_list(path)
+    if fingerprint_of(listed) != FINGERPRINT:
+        raise _other_data(path, listed)
     return Dataset(
         X=None,
         y=np.array(listed.term_class, dtype=np.intp),
@@ -77,7 +84,7 @@ def _version() -> str:
 
 @dataclass
 class TabularList:
-    """What the file says, as it is read: terms, categories, and the tree, whose parents come before their children."""
+    """Content of the file: terms, categories, and the tree, whose parents come before their children."""
 
     terms: list[str] = field(default_factory=list)
     term_class: list[int] = field(default_factory=list)
@@ -118,6 +125,14 @@ def read_tabular_list(path: Path) -> TabularList:
     return listed
 
 
+def fingerprint_of(listed: TabularList) -> str:
+    """Return a digest of all rows, classes and nodes of a tabular list."""
+    digest = hashlib.sha256()
+    for part in (listed.terms, listed.term_class, listed.codes, listed.class_node, listed.parent, listed.node_names):
+        digest.update(json.dumps(part).encode())
+    return digest.hexdigest()[:16]
+
+
 def _read_chapter(chapter: ElementTree.Element, root: int, listed: TabularList) -> None:
     chapter_node = listed.add_node(_text(chapter, "desc"), root)
     listed.n_chapters += 1
@@ -144,7 +159,7 @@ def _read_category(category: ElementTree.Element, section_node: int, listed: Tab
 
 
 def _terms(diagnosis: ElementTree.Element) -> Iterator[str]:
-    """What one diagnosis is called: its description, then the terms it is said to include."""
+    """Return the terms of one diagnosis: its description, then its inclusion terms."""
     yield _text(diagnosis, "desc")
     for note in diagnosis.iterfind("inclusionTerm/note"):
         yield _text(note, ".")
@@ -166,7 +181,7 @@ def _text(element: ElementTree.Element, tag: str) -> str:
 
 
 def _not_installed() -> MissingData:
-    command = f"pip install {DISTRIBUTION}"
+    command = f"pip install {DISTRIBUTION}=={RELEASE}"
     return MissingData(
         f"the distribution {DISTRIBUTION}, which carries the data, is not installed in this environment",
         culprit=CULPRIT,
@@ -175,10 +190,18 @@ def _not_installed() -> MissingData:
     )
 
 
+def _other_data(path: Path, listed: TabularList) -> DataError:
+    return DataError(
+        f"{DISTRIBUTION} {_version()} is installed, whose {path.name} contains other data ({listed.summary}); "
+        f"expected the data of release {RELEASE}",
+        culprit=CULPRIT,
+        next_step=f"`pip install --force-reinstall {DISTRIBUTION}=={RELEASE}`",
+    )
+
+
 def _unknown_shape(path: Path, reason: str) -> DataError:
     return DataError(
         f"{path} is not in a shape this reader knows: {reason}",
         culprit=CULPRIT,
-        next_step=f"install a release of {DISTRIBUTION} that it knows ({KNOWN}) or, if the file is damaged, "
-        "install it again",
+        next_step=f"`pip install --force-reinstall {DISTRIBUTION}=={RELEASE}`",
     )

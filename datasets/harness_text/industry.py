@@ -5,7 +5,7 @@ them, for branches ("...industry"), in these a file a page. A page's text is wha
 server sent, scripts, comments and tags are left out. Tokens are lower-cased runs of at least two letters, without
 scikit-learn's English stop words and without tokens of fewer than `min_df` pages (2: tokens of one page tell nothing).
 
-The same pages in LIBSVM's form, with its own terms and no names, are the data set `sector`.
+The same pages in LIBSVM's form, with its own terms and no names, are the dataset `sector`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from harness import Dataset
 from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness_text.classes import positions, tree_of_paths
-from harness_text.counting import counted_words
+from harness_text.classes import counted_words, positions, tree_of_paths
 
 RAW = RawFiles(
     dataset="industry",
@@ -68,6 +67,6 @@ def branch_of(folder: str) -> str:
 
 
 def text_of_page(content: bytes) -> str:
-    """A page without what the server and the mark-up say."""
+    """Return a page without the server's header and without mark-up."""
     text = content.decode("latin-1").replace("\r\n", "\n")
     return html.unescape(_MARK_UP.sub(" ", _HEADERS.sub("", text)))

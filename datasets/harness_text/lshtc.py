@@ -1,13 +1,13 @@
 """LSHTC1, the first PASCAL challenge of large-scale hierarchical text classification: web pages of the Open Directory.
 
-Two releases, each a data set: `lshtc1-dryrun` (1,139 classes) and `lshtc1` (the large one, 12,294 classes). Each comes
+Two releases, each a dataset: `lshtc1-dryrun` (1,139 classes) and `lshtc1` (the large one, 12,294 classes). Each comes
 with the class tree, cat_hier.txt, a line a class with the path from a top of the directory down to it, and with folders
 whose names begin with Task1 (pages as crawled) and Task2 (train and validate on the directory's short descriptions,
 test on crawled pages), in these train.txt, validation.txt and test.txt: lines "class feature:count ...".
 
 Feature 0 is not a term and is dropped; features are stemmed terms without their names, numbered far apart, so those
 that never occur are dropped as well. Splits are named by the parts there are: "train-test", "train-validation",
-"validation-test" and, with all three, "trainvalidation-test". Where the training part of task 1 is missing,
+"validation-test" and, with all three, "trainvalidation-test". If the training part of task 1 is missing,
 "validation-test" trains on the validation part. A part with the class 0 throughout, as the challenge gave out its test
 pages, has no labels to test against and is left out.
 
@@ -32,7 +32,7 @@ from harness_text.classes import (
     positions,
     tree_of_paths,
 )
-from harness_text.sparse_parts import single_labels, stacked
+from harness_text.sparse_files import single_labels, stacked
 
 TASKS = (1, 2)
 UNLABELLED = "0"
@@ -96,7 +96,7 @@ def _load(release: Release, source: str | None, task: int) -> Dataset:
 def _labelled(
     release: Release, parts: dict[str, SparseText], paths: dict[str, ClassPath]
 ) -> tuple[dict[str, list[str]], str]:
-    """The labels of the parts that have any, in the order of the release, and what is told of all parts."""
+    """The labels of the parts that have any, in the order of the release, and a note on all parts."""
     labels: dict[str, list[str]] = {}
     sizes, absent, unlabelled = [], [], []
     for part, described in release.sizes.items():
@@ -131,11 +131,11 @@ def _read(release: Release, source: str | None, task: int) -> tuple[dict[str, Cl
 
 
 def _check_release(release: Release, n_classes: int) -> None:
-    """The two releases are in the same form: tell a user who gives one for the other."""
+    """The two releases are in the same form: an error names the other one."""
     for other in (DRY_RUN, LARGE):
         if other is not release and other.n_classes == n_classes:
             raise release.raw.error(
-                f"a tree of {n_classes:,} classes is that of the data set {other.raw.dataset!r}",
+                f"a tree of {n_classes:,} classes is that of the dataset {other.raw.dataset!r}",
                 f"`harness data import {other.raw.dataset} FILE...`",
             )
 

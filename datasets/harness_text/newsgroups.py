@@ -19,19 +19,22 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import re
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from io import BytesIO
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 
 from harness import Dataset, Taxonomy
+from harness.errors import DataError
 from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness_text.classes import beside, check_choice, positions, tree_of_paths
-from harness_text.counting import counted_words
-from harness_text.sklearn_cache import read_cache
+from harness_text.classes import beside, check_choice, counted_words, positions, tree_of_paths
 
 RAW = RawFiles(
     dataset="newsgroups",
@@ -41,7 +44,7 @@ RAW = RawFiles(
     archive="20news-bydate.tar.gz",
 )
 SCIKIT_LEARN = "scikit-learn"
-"""The `source` that stands for scikit-learn's own cache."""
+"""The `source` that means scikit-learn's own cache."""
 CACHE_FILE = "20news-bydate_py3.pkz"
 STRIP_OR_KEEP = ("strip", "keep")
 TOKENS = {"words": "letters", "alphanumeric": "alphanumeric", "scikit-learn": r"\w\w+"}
@@ -146,7 +149,7 @@ def text_of_message(text: str, headers: str, footers: str, quotes: str) -> str:
 
 
 def _without_footer(text: str) -> str:
-    """What comes before the last line that is empty or all dashes; the whole where that would leave nothing."""
+    """Return the text before the last line that is empty or all dashes; all of it if nothing would be left."""
     lines = text.strip().split("\n")
     for number in range(len(lines) - 1, 0, -1):
         if not lines[number].strip().strip("-"):
@@ -159,3 +162,47 @@ def tree_of(groups: list[str], taxonomy: str = "first-word") -> Taxonomy:
     subjects = _SUBJECTS if taxonomy == "subject" else {}
     tops = [subjects.get(group, group.partition(".")[0]) for group in groups]
     return tree_of_paths("newsgroups", list(zip(tops, groups, strict=True)))
+
+
+# -- scikit-learn's copy: a zlib-packed pickle -----------------------------------------------------------------------
+#
+# A pickle can run anything when it is read, and this one may come from anywhere. Only the few names that scikit-learn's
+# own file holds are let through. None of them does more than build an array or a mapping.
+
+MOST_BYTES = 2**29
+_ALLOWED = {
+    *(("sklearn.utils", "Bunch"), ("sklearn.utils._bunch", "Bunch"), ("sklearn.datasets.base", "Bunch")),
+    *(("numpy", "ndarray"), ("numpy", "dtype")),
+    *(("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct")),
+    *(("numpy.core.numeric", "_frombuffer"), ("numpy._core.numeric", "_frombuffer")),
+    ("_codecs", "encode"),
+}
+
+
+class _Careful(pickle.Unpickler):
+    """Refuses every name but those of scikit-learn's own file."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise pickle.UnpicklingError(f"it holds {module}.{name}, which scikit-learn's copy does not")
+        return super().find_class(module, name)
+
+
+def read_cache(content: bytes, *, name: str) -> Iterator[tuple[bool, str, str, str]]:
+    """Of each message: whether it is of the test part, its group, its file name, its text."""
+    try:
+        unpacker = zlib.decompressobj()
+        pickled = unpacker.decompress(content, MOST_BYTES)
+        if not unpacker.eof:
+            raise ValueError(f"it is torn, or unpacks to more than {MOST_BYTES:,} bytes")
+        kept = _Careful(BytesIO(pickled)).load()
+        for part in ("train", "test"):
+            bunch = kept[part]
+            for text, label, file in zip(bunch["data"], bunch["target"], bunch["filenames"], strict=True):
+                yield part == "test", str(bunch["target_names"][label]), PurePath(str(file)).name, str(text)
+    except Exception as error:  # a pickle that is none can fail in every way there is
+        raise DataError(
+            f"{name} cannot be read ({type(error).__name__}: {error})",
+            culprit="dataset 'newsgroups'",
+            next_step="expected the file 20news-bydate_py3.pkz that sklearn.datasets.fetch_20newsgroups keeps",
+        ) from error

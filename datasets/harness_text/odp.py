@@ -18,7 +18,7 @@ from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight
 from harness_text.classes import ClassPath, laid_end_to_end, part_splits, positions, tree_of_paths
 from harness_text.lshtc import read_paths
-from harness_text.sparse_parts import by_number, single_labels, stacked
+from harness_text.sparse_files import by_number, single_labels, stacked
 
 RAW = RawFiles(
     dataset="odp",
@@ -80,7 +80,7 @@ def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPat
 
 
 class _FromVowpalWabbit:
-    """A stream of Vowpal Wabbit's lines, given out as LIBSVM's, line by line, so that errors keep their numbers."""
+    """A stream of Vowpal Wabbit's lines, given out as LIBSVM's, line by line, so errors keep their numbers."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream

@@ -1,6 +1,6 @@
-"""Registers the text data sets by name; reads nothing.
+"""Registers the text datasets by name; reads nothing.
 
-Facts are counts that everybody who has the data finds with the default parameters: those of the papers or of the data's
+Facts are counts of the data with default parameters: those of the papers or of the data's
 keepers, or measured on the data itself. Hashes are those that scikit-learn vouches for, or that two parties agree on.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from harness import DatasetSpec, RawFile, hookimpl
 
 _FIGSHARE = "https://ndownloader.figshare.com/files"
-"""Where scikit-learn keeps its copies."""
+"""Folder of scikit-learn's copies."""
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/sector"
 _CLINC = "https://raw.githubusercontent.com/clinc/oos-eval/master/data"
 _LEWIS = "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a"
@@ -27,7 +27,7 @@ _KDD_2008 = "O. Madani and J. Huang: On updates that constrain the features' con
 
 @hookimpl
 def harness_datasets() -> Iterable[DatasetSpec]:
-    """The text data sets."""
+    """The text datasets."""
     return [*_texts(), *_newswire(), *_web_pages(), *_dictionaries()]
 
 
@@ -56,7 +56,7 @@ def _texts() -> Iterable[DatasetSpec]:
         name="austen",
         load="harness_text.austen:load_austen",
         stamp="harness_text.austen:RAW.stamp",
-        summary="every word of Jane Austen's six novels, to be told from the three words either side",
+        summary="every word of Jane Austen's six novels, predicted from the three words on either side",
         representation="binary",
         version=2,
         licence="public domain; the texts of Project Gutenberg under its own licence",

@@ -1,7 +1,7 @@
 """RCV1-v2: newswire stories of Reuters (1996 and 1997) to topics, several a story, with the tree of topics.
 
 The vectors are those of LYRL2004: stemmed terms, weighted by tf-idf with weights of the training part, scaled to length
-one; they are taken as they are. `part="train"` (the default, what KDD 2008 draws its ten splits from) is the 23,149
+one; they are not changed. `part="train"` (the default, what KDD 2008 draws its ten splits from) is the 23,149
 stories of the chronological training part, `part="all"` adds the 781,265 of the test part and brings the split
 "lyrl2004". `labels="lowest"` keeps of a story's topics only those with none of its other topics below them, which is
 KDD 2008's rule; "all" keeps the topics as assigned, with those above them.
@@ -19,7 +19,7 @@ from harness import Dataset
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, read_svmlight
 from harness_text.classes import ClassPath, beside, check_choice, indicator, path_to, tree_of_paths
-from harness_text.sparse_parts import single_labels, stacked
+from harness_text.sparse_files import single_labels, stacked
 
 RAW = RawFiles(
     dataset="rcv1",

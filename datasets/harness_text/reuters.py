@@ -25,8 +25,7 @@ import numpy as np
 from harness import Dataset
 from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness_text.classes import check_choice, indicator, positions
-from harness_text.counting import counted_words
+from harness_text.classes import check_choice, counted_words, indicator, positions
 
 RAW = RawFiles(
     dataset="reuters21578",
@@ -46,7 +45,7 @@ _CONTROL = re.compile(r"&#\d+;")
 
 @dataclass(frozen=True)
 class Story:
-    """A document of the collection, as far as it is used here."""
+    """The parts of a document that are used."""
 
     topics: frozenset[str]
     part: str | None
@@ -154,7 +153,7 @@ def read_stories(name: str, text: str) -> Iterator[Story]:
 
 
 class _Broken(Exception):
-    """What a document lacks."""
+    """Return the missing parts of a document."""
 
 
 def _story(document: str) -> Story:
@@ -164,7 +163,7 @@ def _story(document: str) -> Story:
     if not closing:
         raise _Broken(f"has no {_CLOSING}")
     if "LEWISSPLIT" not in attributes or "TOPICS" not in attributes:
-        raise _Broken("does not say LEWISSPLIT and TOPICS")
+        raise _Broken("has no LEWISSPLIT and TOPICS")
     topics, text = _TOPICS.search(content), _TEXT.search(content)
     if topics is None:
         raise _Broken("has no TOPICS element")

@@ -1,8 +1,8 @@
 """Industry sector in LIBSVM's form: 9,619 web pages to 105 classes, as the LOMtree paper uses it.
 
-Terms and their weights are those of Rennie and Rifkin's preparation as LIBSVM's page passes it on; they are taken as
-they are (the `.scale` files, where given instead, have rows of length one). Classes have numbers only, so there is no
-tree; `industry` reads the pages themselves, with names and tree.
+Terms and their weights are those of Rennie and Rifkin's preparation as LIBSVM's page passes it on; they are not changed
+(the `.scale` files, where given instead, have rows of length one). Classes have numbers only, so there is no tree;
+`industry` reads the pages themselves, with names and tree.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness import Dataset
 from harness.sdk.reading.raw import RawFiles
 from harness.sdk.reading.sparse_text import SparseText, read_svmlight
 from harness_text.classes import beside, laid_end_to_end, part_splits, positions
-from harness_text.sparse_parts import by_number, single_labels, stacked
+from harness_text.sparse_files import by_number, single_labels, stacked
 
 RAW = RawFiles(
     dataset="sector",

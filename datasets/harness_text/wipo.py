@@ -1,6 +1,6 @@
 """WIPO-alpha: English patent applications to main groups of the International Patent Classification (IPC).
 
-Takes the collection as the World Intellectual Property Organization gives it out: folders "train" and "test", below
+Reads the collection of the World Intellectual Property Organization: folders "train" and "test", below
 them an XML file an application (archives of these are read as they are):
 
     <record ...>
@@ -12,7 +12,7 @@ them an XML file an application (archives of these are read as they are):
     </record>
 
 The class is the main group of the main code; the tree above it is section, class, subclass. `section` is one letter,
-A to H, each a problem of its own as in Cai and Hofmann (2004), or "all". `text` says what is read, any of title,
+A to H, each a separate problem as in Cai and Hofmann (2004), or "all". `text` names the parts to read, any of title,
 abstract, claims, description, separated by commas; title and claims are what that paper indexes. Tokens are lower-cased
 runs of at least two letters without scikit-learn's English stop words; the paper's own tokens are not known in detail.
 """
@@ -29,8 +29,7 @@ from xml.etree import ElementTree
 from harness import Dataset
 from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles
-from harness_text.classes import ClassPath, beside, check_choice, part_splits, positions, tree_of_paths
-from harness_text.counting import counted_words
+from harness_text.classes import ClassPath, beside, check_choice, counted_words, part_splits, positions, tree_of_paths
 
 RAW = RawFiles(
     dataset="wipo-alpha",
@@ -49,7 +48,7 @@ _CODE = re.compile(r"([A-H])(\d\d)([A-Z])(?:(\d{3})\d{2,6}|\s*(\d{1,4})\s*/\s*\d
 
 @dataclass(frozen=True, order=True)
 class Application:
-    """A patent application, as far as it is used here; applications sort as the rows do, the training part first."""
+    """The parts of a patent application that are used; applications sort as the rows do, the training part first."""
 
     tested: bool
     file: str

@@ -22,8 +22,7 @@ from typing import IO
 from harness import Dataset
 from harness.sdk import Texts
 from harness.sdk.reading.raw import RawFiles, open_raw, tar_members
-from harness_text.classes import beside, path_to, positions, tree_of_paths
-from harness_text.counting import counted_words
+from harness_text.classes import beside, counted_words, path_to, positions, tree_of_paths
 
 RAW = RawFiles(
     dataset="wordnet",
@@ -40,7 +39,7 @@ _AR_MAGIC = b"!<arch>\n"
 
 @dataclass(frozen=True)
 class Synset:
-    """A line of data.noun, as far as it is used here."""
+    """The parts of a line of data.noun that are used."""
 
     number: str
     word: str

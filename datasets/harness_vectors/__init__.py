@@ -1,1 +1,1 @@
-"""Data sets of plain feature vectors: digits, spoken and printed letters, pictures."""
+"""Datasets of plain feature vectors: digits, spoken and printed letters, pictures."""

@@ -23,7 +23,7 @@ from harness.errors import DataError
 from harness.sdk.reading.raw import RawFiles
 
 NEEDED = (
-    "isolet.zip from the UCI Machine Learning Repository (data set 54), or the folder with isolet1+2+3+4.data and "
+    "isolet.zip from the UCI Machine Learning Repository (dataset 54), or the folder with isolet1+2+3+4.data and "
     "isolet5.data, or with Isolet1.mat to Isolet5.mat (variables fea and gnd)"
 )
 RAW = RawFiles(
@@ -101,7 +101,7 @@ def _plain(name: str, content: bytes) -> bytes:
         with subprocess.Popen(command, stdin=packed, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as gzip:
             assert gzip.stdout is not None
             plain = gzip.stdout.read(MOST_BYTES + 1)
-            gzip.stdout.close()  # a gzip with more to say ends here
+            gzip.stdout.close()  # a gzip file with more data ends here
     if len(plain) > MOST_BYTES or gzip.returncode != 0:
         raise RAW.error(f"{name} cannot be unpacked with gzip, or unpacks to more than {MOST_BYTES:,} bytes")
     return plain

@@ -1,7 +1,7 @@
 """Letter: printed capital letters in 16 measurements, in LIBSVM's scaled form or as the UCI repository has them.
 
 LIBSVM's form gives the split "libsvm" (letter.scale trains, letter.scale.t tests). For UCI's the donor's own test gives
-"uci": the first 16,000 rows train, the rest test. LIBSVM's class numbers are kept as they are written.
+"uci": the first 16,000 rows train, the rest test. LIBSVM's class numbers are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness_vectors.libsvm import Part, joined, numbered, read_part
 
 NEEDED = (
     "letter.scale and letter.scale.t from the LIBSVM data page, or letter-recognition.data (or the zip with it) "
-    "from the UCI Machine Learning Repository (data set 59)"
+    "from the UCI Machine Learning Repository (dataset 59)"
 )
 RAW = RawFiles(
     dataset="letter",
@@ -29,7 +29,7 @@ RAW = RawFiles(
 )
 FEATURES = 16
 UCI_TRAIN = 16_000
-"""How many rows the donor trained on."""
+"""Training rows of the donor."""
 
 
 def load_letter(*, source: str | None = None) -> Dataset:

@@ -1,4 +1,4 @@
-"""What the data sets in LIBSVM form share: rows of `class feature:value ...`, features numbered from 1."""
+"""Helpers of the datasets in LIBSVM form: rows of `class feature:value ...`, features numbered from 1."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read_part(raw: RawFiles, name: str, stream: IO[bytes]) -> Part:
 
 
 def joined(raw: RawFiles, parts: Iterable[Part], features: int | None = None) -> Part:
-    """All rows one after the other, feature 1 in column 0; as wide as told, or as the largest feature."""
+    """All rows one after the other, feature 1 in column 0; as wide as given, or as the largest feature."""
     rows, classes = zip(*parts, strict=True)
     width = max(1, *(X.shape[1] for X in rows)) - 1
     if features is not None and width > features:

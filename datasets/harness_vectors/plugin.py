@@ -1,4 +1,4 @@
-"""Registers the data sets of feature vectors by name; reads nothing."""
+"""Registers the datasets of feature vectors by name; reads nothing."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ _UCI = "https://archive.ics.uci.edu/static/public"
 
 @hookimpl
 def harness_datasets() -> Iterable[DatasetSpec]:
-    """The data sets of feature vectors."""
+    """The datasets of feature vectors."""
     return [
         DatasetSpec(
             name="digits",
@@ -32,7 +32,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             citation="R. Cole, M. Fanty: ISOLET, UCI Machine Learning Repository, 1991, "
             "https://doi.org/10.24432/C51G69",
             files=(RawFile(name="isolet.zip", urls=(f"{_UCI}/54/isolet.zip",)),),
-            obtain="isolet.zip from the UCI Machine Learning Repository (data set 54), or its files "
+            obtain="isolet.zip from the UCI Machine Learning Repository (dataset 54), or its files "
             "isolet1+2+3+4.data and isolet5.data, or Isolet1.mat to Isolet5.mat with the variables fea and gnd",
             facts={"rows": 7_797, "features": 617, "classes": 26},
         ),
@@ -61,7 +61,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
             "https://doi.org/10.24432/C5ZP40; scaled: the LIBSVM data page",
             files=tuple(RawFile(name=name, urls=(f"{_LIBSVM}/{name}",)) for name in ("letter.scale", "letter.scale.t")),
             obtain="letter.scale and letter.scale.t from the LIBSVM data page (multi-class), or "
-            "letter-recognition.data (or the zip with it) from the UCI Machine Learning Repository (data set 59)",
+            "letter-recognition.data (or the zip with it) from the UCI Machine Learning Repository (dataset 59)",
             facts={"rows": 20_000, "features": 16, "classes": 26},
         ),
         DatasetSpec(

@@ -1,6 +1,6 @@
 """Learners built round any other: committees, sparsified ones, trained in batches, with rare classes seen more often.
 
-The classes are loaded when they are asked for; until then this package costs nothing.
+A class is imported when its name is first used. This keeps listing fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batches: rows go to a learner some at a time, so that more of them than memory holds can train it."""
+"""Batches: train a learner on some rows at a time, for data that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from numpy.typing import ArrayLike
 
 from harness import AfterPass
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
-from harness.sdk.wrapping import seeds
-from harness_committee.wrapped import OneInside, learns_in_batches, seeded
+from harness.sdk.classifier import Matrix
+from harness.sdk.wrappers import seeds
+from harness_committee.wrapper import OneInside, learns_in_batches, seeded
 
 
 class Batches(OneInside):
     """A learner that trains by its `partial_fit`, so many rows at a time, in the order that they come in.
 
-    Only a batch is ever copied. Where rows lie in a file that is mapped, as the host's do, no more than a batch of them
-    has to be in memory.
+    Only a batch is ever copied. If the rows are memory-mapped, as those of the host are, only one batch has to be in
+    memory.
 
     When to use
     -----------
@@ -26,10 +26,24 @@ class Batches(OneInside):
 
     Parameters
     ----------
-    learner : any learner with `partial_fit`; scikit-learn's perceptron where none is given.
-    rows : how many rows a batch has; the last one may have fewer.
-    passes : times that training goes through all batches, in the same order.
-    random_state : seed of the learner inside where that one has none of its own.
+    learner : estimator, default=None
+        Any learner with `partial_fit`. None means scikit-learn's Perceptron.
+    rows : int, default=100000
+        Number of rows of a batch. The last batch may have fewer.
+    passes : int, default=1
+        Number of passes over all batches, in the same order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the learner inside, unless it has a seed already.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import Perceptron
+    >>> from harness_committee import Batches
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Batches(Perceptron(), random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(

@@ -8,15 +8,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
-from harness.sdk.labels import as_labels
-from harness.sdk.wrapping import positions_by, seeds
-from harness_committee.votes import best_of, count_votes, lift_winner
-from harness_committee.wrapped import Wrapper, learns_in_batches, seeded, tells_passes
+from harness.sdk.classifier import Matrix, SearchScores, as_labels
+from harness.sdk.wrappers import positions_by, rank_scores, seeds
+from harness_committee.wrapper import Wrapper, learns_in_batches, seeded, tells_passes
 
 VOTES = ("majority", "minfreq")
 
@@ -25,7 +24,7 @@ def _members_learn_in_batches(committee: Committee) -> bool:
     return committee.passes is None and learns_in_batches(committee)
 
 
-class Committee(Wrapper):
+class Committee(SearchScores, Wrapper):
     """Each model votes for the class it ranks first; one that ranks none does not vote.
 
     Ranks behind the first follow the number of votes, then the sum of 1/rank over the models.
@@ -40,21 +39,38 @@ class Committee(Wrapper):
 
     Parameters
     ----------
-    learner : any learner; scikit-learn's perceptron where none is given.
-    members : how many are trained, each with a seed of its own.
-    passes : after which passes a member is taken as a model: 7, "5:7" for 5, 6 and 7, or a list. None: as trained. The
-        learner inside must tell its passes and have a parameter `passes`, which is set to the last one.
-    vote : "majority" the class with the most votes, the lowest position on ties; "minfreq" among the classes voted for
-        the one with the fewest training rows, then the most votes, then the lowest position.
-    random_state : seed of the members' seeds.
+    members : int, default=4
+        Number of members, each with another seed.
+    passes : int, str, list of int or None, default=None
+        Passes after which a copy of a member becomes a model: 7, "5:7" for 5, 6 and 7, or a list. None takes the
+        trained member only. The learner inside must call `after_pass` and have a parameter `passes`, which is set to
+        the last one.
+    vote : {"majority", "minfreq"}, default="majority"
+        "majority" chooses the class with the most votes, the lowest position on ties. "minfreq" chooses among the
+        classes with a vote the one with the fewest training rows, then the most votes, then the lowest position.
+    random_state : int, RandomState instance or None, default=None
+        Seed from which the seeds of the members are drawn.
 
     Attributes
     ----------
-    classes_, class_counts_ : the classes, in the order of their positions, and how many rows of each were met.
-    seeds_, batches_ : the members' seeds, and how many batches they have learned.
-    models_ : the members, fitted, those of one seed side by side.
-    index_size_ : the non-zero weights of all of them; there where each tells its own.
-    n_features_in_ : the number of features.
+    classes_, class_counts_ : ndarray of shape (n_classes,)
+        The classes, in the order of their positions, and how many rows of each were met.
+    seeds_, batches_ : ndarray, int
+        The members' seeds, and how many batches they have learned.
+    models_ : list of estimators
+        The members, fitted, those of one seed side by side.
+    index_size_ : int
+        The non-zero weights of all of them; present if each model has it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import Perceptron
+    >>> from harness_committee import Committee
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Committee(Perceptron(), random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     class_counts_: NDArray[np.int64]
@@ -91,7 +107,7 @@ class Committee(Wrapper):
 
     @available_if(_members_learn_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Let each member go once through a batch, in an order of its own, since that is what members differ by.
+        """Let each member go once through a batch. Each uses another order, since members differ by nothing else.
 
         Not there where models are taken after passes: a batch has only one.
         """
@@ -133,15 +149,27 @@ class Committee(Wrapper):
     # -- asking
 
     def _known(self, X: Matrix) -> Matrix:
-        """X as it is, dense or sparse, since the members may want either."""
+        """Return X without conversion, since members may need dense or sparse rows."""
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", dtype=self.values, reset=False)
 
     def _rank(self, X: Matrix, k: int) -> NDArray[np.int32]:
+        return rank_scores(self._tally(X, k), k)
+
+    def _score_pairs(self, rows: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the votes for each class, and for those without a vote how high the members rank them."""
+        tally = self._tally(rows, ranks.shape[1])
+        numbers = np.broadcast_to(np.arange(ranks.shape[0])[:, np.newaxis], ranks.shape)
+        return np.asarray(tally[numbers.ravel(), np.maximum(ranks, 0).ravel()]).reshape(ranks.shape).astype(np.float64)
+
+    def _tally(self, X: Matrix, k: int) -> Any:
+        """Return what each class has of votes and standing, rows x classes."""
         ranks = np.stack([positions_by(model, X, k) for model in self.models_])
         votes, standing = count_votes(ranks, len(self.classes_))
         rarity = self.class_counts_ if self.vote == "minfreq" else np.zeros_like(self.class_counts_)
-        return best_of(lift_winner(votes, standing, rarity), k)
+        lifted = lift_winner(votes, standing, rarity)
+        lifted.sum_duplicates()
+        return lifted
 
     # -- files
 
@@ -177,11 +205,11 @@ def _is_pass(number: Any) -> bool:
 
 
 def train_member(learner: Any, taken: list[int], X: Matrix, y: NDArray[Any]) -> list[Any]:
-    """The models that one member makes: as it is after each of the passes that are taken, or once trained."""
+    """Return the models of one member: copies after each of the given passes, or the trained learner alone."""
     if not taken:
         return [learner.fit(X, y)]
     if "passes" not in learner.get_params(deep=False) or not tells_passes(learner):
-        raise ValueError(f"passes={taken}: {type(learner).__name__} does not tell its passes; leave passes out")
+        raise ValueError(f"passes={taken}: {type(learner).__name__} does not call after_pass; leave passes out")
     learner.set_params(passes=taken[-1])
     models: list[Any] = []
 
@@ -191,3 +219,27 @@ def train_member(learner: Any, taken: list[int], X: Matrix, y: NDArray[Any]) -> 
 
     learner.fit(X, y, after_pass=after_pass)
     return [*models, learner]
+
+
+def count_votes(ranks: NDArray[np.int32], n_classes: int) -> tuple[csr_array, csr_array]:
+    """Rows x classes: how many models rank a class first; and the same with the sum of 1/rank as a fraction behind."""
+    models, n_rows, _ = ranks.shape
+    model, row, place = np.nonzero(ranks >= 0)
+    classes = ranks[model, row, place]
+    shape = (n_rows, n_classes)
+    votes = csr_array(coo_array(((place == 0).astype(np.float64), (row, classes)), shape=shape))
+    # Votes are whole numbers, and the sum of 1/rank over all models stays below 1 once divided.
+    support = csr_array(coo_array((1.0 / ((place + 1.0) * (models + 1)), (row, classes)), shape=shape))
+    return votes, csr_array(votes + support)
+
+
+def lift_winner(votes: csr_array, standing: csr_array, rarity: NDArray[np.int64]) -> csr_array:
+    """The standing with the winner of each row ahead: lowest `rarity`, then most votes, then lowest position."""
+    cast = coo_array(votes)
+    voted = cast.data > 0
+    row, classes, number = cast.row[voted], cast.col[voted], cast.data[voted]
+    order = np.lexsort((classes, -number, rarity[classes], row))
+    winners = order[np.unique(row[order], return_index=True)[1]]
+    above = standing.max() + 1 if standing.nnz else 1.0
+    lifted = coo_array((np.full(winners.size, above), (row[winners], classes[winners])), shape=standing.shape)
+    return csr_array(standing + lifted)

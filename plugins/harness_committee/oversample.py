@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 
 from harness import AfterPass
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
-from harness.sdk.wrapping import seeds
-from harness_committee.wrapped import OneInside, seeded
+from harness.sdk.classifier import Matrix
+from harness.sdk.wrappers import seeds
+from harness_committee.wrapper import OneInside, seeded
 
 
 class Oversample(OneInside):
@@ -28,9 +28,20 @@ class Oversample(OneInside):
 
     Parameters
     ----------
-    learner : any learner; scikit-learn's perceptron where none is given.
-    least : a class with fewer rows gets copies of its own, drawn with replacement, once before training.
-    random_state : seed of the draws, and of the learner inside where that one has none of its own.
+    least : int, default=10
+        A class with fewer rows gets copies of them, drawn with replacement once before training.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws, and of the learner inside unless it has a seed already.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import Perceptron
+    >>> from harness_committee import Oversample
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Oversample(Perceptron(), random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -55,7 +66,7 @@ class Oversample(OneInside):
 
 
 def _say_nothing(number: int) -> None:
-    """What is called after a pass where nobody asked."""
+    """Do nothing after a pass."""
 
 
 def drawn_rows(y: NDArray[Any], least: int, seed: int) -> NDArray[np.intp]:

@@ -16,6 +16,7 @@ def harness_learners() -> Iterable[LearnerSpec]:
             summary="members with other seeds, taken after some passes; they vote",
             preload=("harness_committee.committee",),
             wraps="learner",
+            tune={"members": [2, 4, 6, 8]},
         ),
         LearnerSpec(
             name="sparsify",
@@ -24,6 +25,7 @@ def harness_learners() -> Iterable[LearnerSpec]:
             summary="only the largest share of the weights is kept, at the end or after each pass",
             preload=("harness_committee.sparsify",),
             wraps="learner",
+            tune={"share": [0.1, 0.3, 0.5, 0.7]},
         ),
         LearnerSpec(
             name="oversample",
@@ -32,6 +34,7 @@ def harness_learners() -> Iterable[LearnerSpec]:
             summary="rows of rare classes are drawn again until each class has enough",
             preload=("harness_committee.oversample",),
             wraps="learner",
+            tune={"least": [5, 10, 20, 40]},
         ),
         LearnerSpec(
             name="batches",
@@ -40,5 +43,6 @@ def harness_learners() -> Iterable[LearnerSpec]:
             summary="training by partial_fit, so many rows at a time: for more rows than memory holds",
             preload=("harness_committee.batches",),
             wraps="learner",
+            tune={"passes": [1, 2, 5, 10]},
         ),
     ]

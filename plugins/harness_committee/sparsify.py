@@ -10,9 +10,9 @@ from sklearn.utils.metaestimators import available_if
 
 from harness import AfterPass
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
-from harness.sdk.wrapping import seeds
-from harness_committee.wrapped import OneInside, learns_in_batches, seeded
+from harness.sdk.classifier import Matrix
+from harness.sdk.wrappers import seeds
+from harness_committee.wrapper import OneInside, learns_in_batches, seeded
 
 WHEN = ("end", "pass")
 
@@ -30,12 +30,26 @@ class Sparsify(OneInside):
 
     Parameters
     ----------
-    learner : any learner with `coef_`, whose smallest coefficients become 0, or with a method `keep_largest(share)`, as
-        the online learners have; scikit-learn's perceptron where none is given.
-    share : how much of the weights is kept, counted over the whole index.
-    when : "end" once, after training; "pass" after each pass, so that later passes make up for what was lost. After
-        each batch either way.
-    random_state : seed of the learner inside, where that one has none of its own.
+    learner : estimator, default=None
+        Any learner with `coef_`, whose smallest coefficients become 0, or with a method `keep_largest(share)`, as the
+        online learners have. None means scikit-learn's Perceptron.
+    share : float, default=0.3
+        Share of the weights that is kept, over the whole index.
+    when : {"end", "pass"}, default="end"
+        "end" drops weights once after training, "pass" after each pass, so later passes can make up for the loss.
+        Batches drop weights in both cases.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the learner inside, unless it has a seed already.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import Perceptron
+    >>> from harness_committee import Sparsify
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Sparsify(Perceptron(), random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Learners that let each feature keep an index of the classes it speaks for: `from harness_index import OOZ`.
 
-A learner's module is imported when its name is first asked for, so that listing the plugin stays fast.
+A learner's module is imported when its name is first used. This keeps listing fast.
 """
 
 from __future__ import annotations

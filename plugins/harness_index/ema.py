@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.sdk import OnlineClassifier, rules
+from harness.sdk import rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.touched import empty_space
-from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
+from harness_index.kernels.edge_updates import SMALLEST
 from harness_index.kernels.ema import EMAStep, update_ema
-from harness_index.kernels.upkeep import SMALLEST
+from harness_index.learner import IndexLearner, Keep
 
 
-class EMA(OnlineClassifier):
+class EMA(IndexLearner):
     """Exponential moving averages over a sparse index (Madani and Huang, KDD 2008).
 
-    Where the lead of the true class y over the best other class is below the margin, each feature of the instance
+    If the lead of the true class y over the best other class is below the margin, each feature of the instance
     weakens all its edges, W[f, c] *= 1 - beta x_f^2, and strengthens the one to y, W[f, y] += beta x_f: a gradient step
     of (T_c - x_f W[f, c])^2. Features with x_f <= 0 are ignored. Only classes that a feature of the row knows are
     ranked. With an indicator matrix for y, the edges are weakened once, and those true classes gain that still lack the
     margin.
 
-    The defaults are chosen on validation parts (docs/defaults.md). KDD 2008 has beta=0.6, delta=7, passes=30 for 20
+    The defaults are chosen on validation sets (results/defaults). KDD 2008 has beta=0.6, delta=7, passes=30 for 20
     newsgroups, 0.1, 1, 5 for Reuters-21578 and 0.1, 0.1, 20 for Austen.
 
     When to use
@@ -37,26 +35,24 @@ class EMA(OnlineClassifier):
 
     Parameters
     ----------
-    beta : learning rate, above 0 and at most 1.
-    delta : margin, the lead below which an instance teaches something; inf for always.
-    passes : times that training goes through the data, in a fresh random order each time.
-    d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
-    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; the weight of the
-        others is lost.
-    w_min : weights that fall below this are dropped; None for min(0.005, beta / 5).
-    random_state : seed of the orders; equal seeds give equal bits.
+    beta : float, default=0.05
+        Learning rate, above 0 and at most 1.
+    delta : float, default=0.1
+        Margin: a row with a smaller lead causes an update. inf means always.
+    w_min : float or None, default=None
+        Smaller weights are dropped. None means min(0.005, beta / 5).
 
-    Attributes
-    ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    index_size_, index_bytes_ : weights above 0, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from harness_index import EMA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> learner = EMA(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 1])
     """
-
-    ignores_not_positive: ClassVar[bool] = True
-    ranks_untouched: ClassVar[bool] = False
-    takes_several: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -81,13 +77,8 @@ class EMA(OnlineClassifier):
         return {
             "beta": (rules.positive(self.beta)[0] and self.beta <= 1, "a number above 0 and at most 1"),
             "delta": rules.positive_or_inf(self.delta),
-            "d": rules.optional(self.d, rules.count(self.d)),
-            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.optional(self.w_min, rules.not_negative(self.w_min)),
         }
-
-    def _degree(self) -> int:
-        return self.d or 0
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         w_min = min(0.005, self.beta / 5) if self.w_min is None else self.w_min
@@ -95,7 +86,7 @@ class EMA(OnlineClassifier):
             margin=float(self.delta),
             rate=float(self.beta),
             least=max(SMALLEST, float(w_min)),
-            degree=scored_edges(self.d),
-            stored=stored_edges(self.d, self.keep),
+            degree=self._scored_edges(),
+            stored=self._stored_edges(),
         )
         return update_ema(self.rows_, instances, labels, order, empty_space(self.classes_.size), step)

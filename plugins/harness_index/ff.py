@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.sdk import OnlineClassifier, rules
+from harness.sdk import rules
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.touched import empty_space
-from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
 from harness_index.kernels.ff import FFStep, update_ff
+from harness_index.learner import IndexLearner, Keep
 
 COUNTS = ("value", "boolean")
 
 
-class FF(OnlineClassifier):
+class FF(IndexLearner):
     """Feature focus over a sparse index (Madani, Connor and Greiner, JMLR 2009; with a margin in KDD 2008).
 
-    Where the lead of the true class y over the best other class is at most the margin, each feature of the instance
+    If the lead of the true class y over the best other class is at most the margin, each feature of the instance
     counts: n[f, y] += x_f, N[f] += x_f. It votes for each class with n[f, c] / N[f]. Features with x_f <= 0 are
     ignored. Only classes that a feature of the row knows are ranked. With an indicator matrix for y, each true class
     counts that leads the best false one by at most the margin.
 
-    The defaults are chosen on validation parts (docs/defaults.md). KDD 2008 has delta=0.5 and one pass for its small
+    The defaults are chosen on validation sets (results/defaults). KDD 2008 has delta=0.5 and one pass for its small
     sets, delta=0.1 for RCV1 and 0 for Austen, and no warm-up.
 
     When to use
@@ -39,29 +39,40 @@ class FF(OnlineClassifier):
 
     Parameters
     ----------
-    delta : margin, the lead up to which an instance teaches something; inf for always.
-    passes : times that training goes through the data, in a fresh random order each time.
-    d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
-    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; what the others
-        counted stays in the total.
-    w_min : shares that fall below this are dropped; what they counted stays in the total.
-    warm : a feature met fewer times than this, in the first pass and in batches, votes with met / warm of its weight.
-    counts : "value" counts x_f, "boolean" 1.
-    random_state : seed of the orders; equal seeds give equal bits.
+    delta : float, default=0.05
+        Margin: a row with at most this lead causes an update. inf means always.
+    keep : {"all", "scored"}, default="all"
+        Edges of a feature kept after an update: all, or only the d heaviest ones that are scored. The total keeps the
+        counts of dropped edges.
+    w_min : float, default=0.01
+        Smaller shares are dropped. The total keeps their counts.
+    warm : int, default=10
+        A feature that occurred fewer times, in the first pass and in batches, votes with occurrences / warm of its
+        weight.
+    counts : {"value", "boolean"}, default="value"
+        "value" counts x_f, "boolean" counts 1.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the counts n.
-    totals_ : N, by feature.
-    met_ : how many instances each feature was met in.
-    index_size_, index_bytes_ : counts above 0, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the counts n.
+    totals_ : ndarray of shape (n_features,)
+        N, by feature.
+    met_ : ndarray of shape (n_features,)
+        Number of instances with each feature.
+    index_size_, index_bytes_ : int
+        Number of counts above 0, and bytes of the index.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_index import FF
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = FF(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 8])
     """
 
-    ignores_not_positive: ClassVar[bool] = True
-    ranks_untouched: ClassVar[bool] = False
-    takes_several: ClassVar[bool] = True
     totals_: NDArray[np.float64]
     met_: NDArray[np.uint32]
 
@@ -89,8 +100,6 @@ class FF(OnlineClassifier):
     def _rules(self) -> dict[str, rules.Rule]:
         return {
             "delta": rules.not_negative_or_inf(self.delta),
-            "d": rules.optional(self.d, rules.count(self.d)),
-            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.share(self.w_min),
             "warm": rules.count(self.warm, least=0),
             "counts": rules.one_of(self.counts, COUNTS),
@@ -99,11 +108,8 @@ class FF(OnlineClassifier):
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
         return {"totals_": np.zeros(n_features), "met_": np.zeros(n_features, np.uint32)}
 
-    def _degree(self) -> int:
-        return self.d or 0
-
     def _factors(self) -> NDArray[np.float64]:
-        """What turns counts into votes, feature by feature."""
+        """Return the factor of each feature that turns its counts into votes."""
         known = np.minimum(1.0, self.met_ / self.warm) if self.warm else 1.0
         return np.divide(known, self.totals_, out=np.zeros_like(self.totals_), where=self.totals_ > 0)
 
@@ -117,8 +123,8 @@ class FF(OnlineClassifier):
             least=float(self.w_min),
             warm=int(self.warm),
             by_value=self.counts == "value",
-            degree=scored_edges(self.d),
-            stored=stored_edges(self.d, self.keep),
+            degree=self._scored_edges(),
+            stored=self._stored_edges(),
             meets=number == 1,
         )
         votes = np.empty(int(np.diff(instances.indptr).max(initial=0)))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.sdk import OnlineClassifier, rules
+from harness.sdk import rules
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.touched import empty_space
-from harness_index.degree import KEPT, Keep, scored_edges, stored_edges
 from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, update_ooz
+from harness_index.learner import IndexLearner, Keep
 
 OOZ_VARIANTS = ("2010", "2008")
 SOURCES = ("one", "labels")
@@ -19,7 +19,7 @@ DROPPED = ("lost", "given")
 READINGS = {"shared": SHARED, "level": LEVEL, "exact": EXACT}
 
 
-class OOZ(OnlineClassifier):
+class OOZ(IndexLearner):
     """Online weight shifting over a sparse index (Madani and Huang, KDD 2008, and for LSHTC, 2010).
 
     An instance x of class y whose lead over the best other class lacks z > 0 to the margin moves weight in each of its
@@ -28,7 +28,7 @@ class OOZ(OnlineClassifier):
     exceed its budget. Only classes that a feature of the row knows are ranked. With an indicator matrix for y, the best
     scoring of the true classes gains; all of them alike where none has a score.
 
-    The defaults are chosen on validation parts (docs/defaults.md). The 2010 reports have beta=0.1, delta=0.5, d=25,
+    The defaults are chosen on validation sets (results/defaults). The 2010 reports have beta=0.1, delta=0.5, d=25,
     passes=20 in their table 1, and beta=0.001, delta=0.005 for the challenge; KDD 2008 has, with variant="2008" and
     d=25, beta=0.02, delta=0.4, passes=15 for 20 newsgroups, 0.01, 0.2, 8 for Reuters-21578 and 0.1, 0.1, 2 for Austen.
 
@@ -44,41 +44,53 @@ class OOZ(OnlineClassifier):
 
     Parameters
     ----------
-    beta : learning rate, the most that a score moves by in one update.
-    delta : margin, the lead below which an instance teaches something.
-    passes : times that training goes through the data, in a fresh random order each time.
-    d : degree limit: only the d heaviest edges of a feature are scored, in training too; None for all.
-    keep : what of a row is stored after an update: "all", or what is "scored", the d heaviest edges; the weight of the
-        others is lost.
-    w_min : weights that fall to this or below are dropped.
-    k : how many rivals may lose in one update.
-    variant : "2010" takes from rivals first, then from the free source; "2008" the other way round.
-    deduct : how the loss is spread over rivals: "shared" as printed, "level" as in the example of KDD 2008, "exact" so
-        that they end up even.
-    lower_rate : whether an update stops short where the margin is almost met.
-    remove_after : the pass after which free sources are emptied; None for never.
-    budget : what the free source of a feature holds at first.
-    shift : whether rivals lose at all; False leaves the free source alone to give.
-    third_source : whether, where rivals and free source give too little, the other false classes that a feature knows
-        give the rest, each in proportion to its weight.
-    sources : "one" free source a feature, or as many as a row has "labels": k labels may draw on k of them.
-    dropped : what becomes of the weight of edges that fall to w_min: "lost", or "given" to the true class.
-    random_state : seed of the orders; equal seeds give equal bits.
+    beta : float, default=0.003
+        Learning rate: the maximum change of a score in one update.
+    delta : float, default=0.002
+        Margin: a row with a smaller lead causes an update.
+    w_min : float, default=0.0
+        Weights up to this value are dropped.
+    k : int, default=15
+        Maximum number of rivals that lose weight in one update.
+    variant : {"2010", "2008"}, default="2010"
+        "2010" takes weight from rivals first, then from the free source; "2008" the other way round.
+    deduct : {"shared", "level", "exact"}, default="shared"
+        Distribution of the loss over rivals: "shared" as printed, "level" as in the example of KDD 2008, "exact" makes
+        their scores equal.
+    lower_rate : bool, default=True
+        If True, an update is smaller when the margin is almost met.
+    remove_after : int or None, default=None
+        Number of the pass after which free sources are emptied. None means never.
+    budget : float, default=1.0
+        Initial weight in the free source of a feature.
+    shift : bool, default=True
+        If False, rivals lose nothing, and only the free source gives weight.
+    third_source : bool, default=False
+        If True, other false classes of a feature give the rest in proportion to their weights, when rivals and free
+        source give too little.
+    sources : {"one", "labels"}, default="one"
+        "one" free source for each feature, or one for each of the "labels" of a row.
+    dropped : {"lost", "given"}, default="lost"
+        Weight of edges dropped by w_min: "lost", or "given" to the true class.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    free_ : what the free source of each feature still holds; below 0 is what was taken from the sources of further
+    free_ : ndarray of shape (n_features,)
+        Remaining weight in the free source of each feature. Below 0 is the weight taken from the sources of further
         labels.
-    source_ : 0 once `remove_after` has emptied the free sources: what those of new features hold.
-    index_size_, index_bytes_ : weights above 0, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    source_ : float
+        Weight in the free sources of new features; 0 after `remove_after` has emptied them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_index import OOZ
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = OOZ(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
-    ignores_not_positive: ClassVar[bool] = True
-    ranks_untouched: ClassVar[bool] = False
-    takes_several: ClassVar[bool] = True
     free_: NDArray[np.float64]
 
     def __init__(
@@ -124,8 +136,6 @@ class OOZ(OnlineClassifier):
         return {
             "beta": rules.positive(self.beta),
             "delta": rules.positive(self.delta),
-            "d": rules.optional(self.d, rules.count(self.d)),
-            "keep": rules.one_of(self.keep, KEPT),
             "w_min": rules.not_negative(self.w_min),
             "k": rules.count(self.k),
             "variant": rules.one_of(self.variant, OOZ_VARIANTS),
@@ -142,9 +152,6 @@ class OOZ(OnlineClassifier):
     def _arrays(self, n_features: int, n_classes: int) -> dict[str, NDArray[Any]]:
         return {"free_": np.full(n_features, getattr(self, "source_", float(self.budget)))}
 
-    def _degree(self) -> int:
-        return self.d or 0
-
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
         if self.remove_after is not None and number > self.remove_after:
             self.free_[:] = self.source_ = 0.0
@@ -154,7 +161,7 @@ class OOZ(OnlineClassifier):
         return update_ooz(self.rows_, self.free_, instances, labels, order, space, losses, chosen, self._step())
 
     def _source_of_a_label(self) -> float:
-        """What the free source of each further label of a row holds."""
+        """Return the content of the free source of each further label of a row."""
         if self.sources == "one":
             return 0.0
         return getattr(self, "source_", float(self.budget))  # which is 0 once they are emptied
@@ -167,8 +174,8 @@ class OOZ(OnlineClassifier):
             free_first=self.variant == "2008",
             reading=READINGS[self.deduct],
             least=float(np.nextafter(self.w_min, np.inf)),
-            degree=scored_edges(self.d),
-            stored=stored_edges(self.d, self.keep),
+            degree=self._scored_edges(),
+            stored=self._stored_edges(),
             extra=self._source_of_a_label(),
             third_source=bool(self.third_source),
             transfers=self.dropped == "given",

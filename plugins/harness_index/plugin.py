@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: no learner is imported here."""
+"""Registers the learners of this plugin by name; imports none of them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_index.ooz",),
             paper_params={"beta": 0.1, "delta": 0.5, "d": 25, "passes": 20},
+            tune={"beta": [0.003, 0.1], "delta": [0.002, 0.5]},
         ),
         LearnerSpec(
             name="ema",
@@ -25,6 +26,7 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_index.ema",),
             paper_params={"beta": 0.6, "delta": 7.0, "d": 25, "passes": 30},
+            tune={"beta": [0.05, 0.3], "delta": [0.1, 0.5]},
         ),
         LearnerSpec(
             name="ff",
@@ -34,5 +36,6 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_index.ff",),
             paper_params={"delta": 0.5, "d": 25, "warm": 0, "passes": 1},
+            tune={"delta": [0.0, 0.05, 0.1, 0.5]},
         ),
     ]

@@ -1,4 +1,4 @@
-"""What a machine can decide alone: rows in the order of their confidence, and whether confidence says what is right.
+"""Metrics of confidence: the share of rows that can be decided automatically, and calibration.
 
 `automatic` and `aurc` need an order alone, and take the gap between the scores of the first two classes: nothing is
 fitted. `ece` needs a share, which the trial calibrates on training rows that it held out.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from harness import Outcome
-from harness.sdk.selective import RiskCurve, gaps_of, risk_curve
+from harness.sdk.outcomes import RiskCurve, gaps_of, risk_curve
 from harness_metrics.truth import compare
 
 
@@ -21,7 +21,7 @@ def automatic(outcome: Outcome, *, accuracy: float = 0.95) -> float | None:
     curve = _curve(outcome)
     if curve is None:
         return None
-    right_enough = 1 - curve.risk >= accuracy - 1e-12  # 19 of 20 are 0.95, whatever the last bit says
+    right_enough = 1 - curve.risk >= accuracy - 1e-12  # 19 of 20 are 0.95, despite rounding
     return float(curve.coverage[curve.is_threshold & right_enough].max(initial=0.0))
 
 

@@ -1,4 +1,4 @@
-"""What a trial cost: time, memory, size of the index. None where the trial could not tell."""
+"""Cost of a trial: time, memory, size of the index. None if the trial did not measure it."""
 
 from __future__ import annotations
 

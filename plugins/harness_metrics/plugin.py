@@ -203,7 +203,8 @@ COST = [
     _cost(
         name="index",
         compute="harness_metrics.cost:index",
-        title="|I|",
+        title="index size",
+        symbol="|I|",
         summary="stored non-zero weights",
         unit="count",
     ),
@@ -218,14 +219,15 @@ COST = [
     _cost(
         name="edges",
         compute="harness_metrics.cost:edges",
-        title="e",
+        title="edges read",
+        symbol="e",
         summary="edges read per active feature while naming one class",
         unit="count",
     ),
     _cost(
         name="rank_edges",
         compute="harness_metrics.cost:rank_edges",
-        title="e, ranking",
+        title="edges read, ranking",
         summary="edges read per active feature while ranking",
         unit="count",
         shown=False,
@@ -271,5 +273,5 @@ CONFIDENCE = [
 
 @hookimpl
 def harness_metrics() -> Iterable[MetricSpec]:
-    """How well, in the class tree too and on rare classes, how sure, then at what cost."""
+    """Return metrics of accuracy, also in the class tree and on rare classes, then of confidence, then of cost."""
     return [*RANKING, *TREE, *TAIL, *CONFIDENCE, *COST]

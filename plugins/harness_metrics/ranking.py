@@ -1,4 +1,4 @@
-"""How well the true class is ranked: R_k, accuracy, the mean reciprocal rank, and macro F1 in its two definitions."""
+"""Metrics of rankings: R_k, accuracy, the mean reciprocal rank, and macro F1 in its two definitions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def macro_f1(outcome: Outcome) -> float | None:
     if counts is None:
         return None
     hits, predicted, actual = counts
-    # 2 TP / (TP + FP + TP + FN); a class of the truth has actual > 0, so that nothing is divided by zero.
+    # 2 TP / (TP + FP + TP + FN); a class of the truth has actual > 0, so nothing is divided by zero.
     return float((2 * hits / (predicted + actual)).mean())
 
 

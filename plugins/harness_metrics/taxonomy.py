@@ -1,4 +1,4 @@
-"""How far off in the class tree: the tree loss of Cai and Hofmann, tree-induced error, accuracy by parent and level.
+"""Metrics along the class tree: the tree loss of Cai and Hofmann, tree-induced error, accuracy by parent and level.
 
 A prediction is the first-ranked class. Of several true classes the nearest one counts. Without a taxonomy: None.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness import Outcome
-from harness.sdk.class_tree import Nodes, class_paths, nodes_at_level
+from harness.sdk.outcomes import Nodes, class_paths, nodes_at_level
 from harness_metrics.truth import first_ranked, true_pairs
 
 
@@ -19,7 +19,7 @@ def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> floa
     """The mean cost of the nodes on just one of the two paths from the root to the true and to the predicted class.
 
     `costs` is the cost of a node: a number, or a list by level from below the root, whose last entry goes on below.
-    Where nothing is predicted every node on the true path is wrong twice, as for a prediction equally deep elsewhere.
+    Without a prediction every node on the true path counts twice, as for an equally deep prediction elsewhere.
     """
     return _mean_loss(outcome, costs)
 
@@ -36,7 +36,7 @@ def parent_accuracy(outcome: Outcome) -> float | None:
         return None
     above = np.asarray(taxonomy.parent)[np.asarray(taxonomy.class_node)]
     root = int(np.flatnonzero(np.asarray(taxonomy.parent) < 0)[0])
-    if ((above == root) | (above < 0)).all():  # then every class has the one parent, and the figure says nothing
+    if ((above == root) | (above < 0)).all():  # all classes have one parent, so the figure is meaningless
         return None
     return _share_alike(outcome, above)
 
@@ -44,7 +44,7 @@ def parent_accuracy(outcome: Outcome) -> float | None:
 def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
     """The share of rows whose predicted class lies below the same node of this level as a true one.
 
-    Level 1 is just below the root. A class above the level stands for itself. None beyond the tree's depth.
+    Level 1 is just below the root. A class above the level is its own node. None beyond the tree's depth.
     """
     if outcome.taxonomy is None:
         return None

@@ -1,4 +1,4 @@
-"""What the metrics share: which rows have a true class, which ranked classes are true, and (row, true class) pairs."""
+"""Helpers of the metrics: rows with a true class, ranked classes that are true, and (row, true class) pairs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = NDArray[np.int64]
 def best_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Which rows have a true class, and the rank of its best-ranked one, infinite where none is among the first k.
 
-    Where it is known that scores tie, a class has the worst rank that they allow; other true classes do not count
+    If scores are known to tie, a class has the worst rank among them; other true classes do not count
     against it.
     """
     rows = np.arange(len(outcome.ranks))
@@ -34,7 +34,7 @@ def compare(outcome: Outcome, ranks: NDArray[np.int32]) -> tuple[NDArray[np.bool
     truth = outcome.truth
     if isinstance(truth, np.ndarray):
         return truth >= 0, ranks == truth[:, np.newaxis]
-    # A (row, class) pair becomes one number, so that membership is a set question and no dense matrix is needed.
+    # A (row, class) pair becomes one number, so membership is a set question and no dense matrix is needed.
     rows, classes = truth.nonzero()
     labelled = np.zeros(len(ranks), dtype=np.bool_)
     labelled[rows] = True

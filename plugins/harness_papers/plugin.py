@@ -9,7 +9,7 @@ FLAT = "flat techniques 2010 (Madani and Huang)"
 LOM = "LOMtree, NIPS 2015 (Choromanska and Langford)"
 HSVM = "hierarchical SVM, CIKM 2004 (Cai and Hofmann)"
 EXPERIMENTS = {
-    "kdd2008-table1": f"{KDD}, table 1: flat learners on six data sets",
+    "kdd2008-table1": f"{KDD}, table 1: flat learners on six datasets",
     "kdd2008-table2": f"{KDD}, table 2: OOZ without one of its parts",
     "kdd2008-figure6": f"{KDD}, figure 6: R1 by pass",
     "kdd2008-figure7": f"{KDD}, figure 7: EMA's learning rate",
@@ -37,7 +37,7 @@ EXPERIMENTS = {
     "dryrun-class-tree": "SVMs and perceptrons without and with the class tree, on the LSHTC challenge's dry run",
     "pa-variants": "PA, PA-I and PA-II",
     "winnow-variants": "Winnow with one rate and two, by value, balanced, beside the perceptron",
-    "field": "every learner at hand, ours and other tools', on every data set at hand, within eight hours",
+    "field": "every available learner, built-in and external, on every available dataset, within eight hours",
     "pa-steps": "the printed step of PA-II against the exact one",
 }
 PUBLISHED = {
@@ -49,7 +49,7 @@ PUBLISHED = {
     "hsvm2004-synthetic",
     "hsvm2004-wipo",
 }
-"""Those with a file of published numbers; the others are figures, or were published in words, which their files say."""
+"""Experiments with a file of published numbers. The others reproduce figures or statements; see their files."""
 
 MEASURED = {"field"}
 """Those whose results are packed along, for `harness suggest`: written by benchmarks/field.py."""

@@ -1,1 +1,1 @@
-"""Learners of other tools, so that they meet ours by the same clock: one file each, imported by their trials alone."""
+"""Wrappers of other tools, one file each. Only trials import them."""

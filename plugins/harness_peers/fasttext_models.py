@@ -1,4 +1,8 @@
-"""fastText: a linear model over averaged vectors of words, from texts where there are any, else from feature ids."""
+"""fastText: a linear model over averaged vectors of words, from texts where there are any, else from feature ids.
+
+Staged, not timed: writing the rows to a file. Timed as training: reading that file, its vocabulary and learning. Timed
+as prediction: writing rows as lines, and `predict`.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +15,21 @@ import fasttext
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_is_fitted, check_X_y
 
+from harness.sdk.classifier import has_several, position_labels
 from harness.sdk.kernels.instances import Labels
-from harness.sdk.labels import as_labels, name_labels
 from harness.sdk.threads import allowed_threads
 from harness_peers.peer import RankingPeer, Staged, bytes_saved, ranks_of, rows_of
 
 LABEL = "__label__"
 _PUNCTUATION = re.compile(r"([.!?,'/()])")
-"""What its tutorial sets apart from words."""
+"""Punctuation that its tutorial separates from words."""
 
 
 @dataclass(frozen=True)
 class _File:
-    """Training lines in a file that is there as long as this is."""
+    """Training lines in a temporary file, which exists as long as this object."""
 
     place: Any
 
@@ -36,7 +41,7 @@ class _File:
 class Softmax(RankingPeer):
     """fastText's supervised model, with a softmax over all classes.
 
-    Texts are put into lower case, with punctuation set apart, as its tutorial does it. Where data has no texts,
+    Texts are put into lower case, with punctuation set apart, as its tutorial does it. If data has no texts,
     a row's words are the numbers of its features; values are not seen.
 
     When to use
@@ -49,18 +54,28 @@ class Softmax(RankingPeer):
 
     Parameters
     ----------
-    lr : the first step's length.
-    dim : length of a word's vector.
-    epoch : passes over the texts.
-    minCount : how often a word must occur.
-    minn : letters of the shortest piece of a word; 0 for whole words only.
-    maxn : letters of the longest piece.
-    wordNgrams : words of the longest phrase.
-    bucket : how many vectors pieces and phrases share.
-    random_state : its seed; with several threads two fits differ all the same.
+    lr : float, default=0.1
+        Initial learning rate.
+    dim : int, default=100
+        Length of a word vector.
+    epoch : int, default=5
+        Number of passes over the texts.
+    minCount : int, default=1
+        Minimum number of occurrences of a word.
+    minn : int, default=0
+        Length of the shortest character n-gram, 0 for whole words only.
+    maxn : int, default=0
+        Length of the longest character n-gram.
+    wordNgrams : int, default=1
+        Number of words in the longest phrase.
+    bucket : int, default=2000000
+        Number of vectors that n-grams and phrases share.
+    random_state : int or None, default=None
+        Seed. With several threads two fits still differ.
     """
 
     loss: ClassVar[str] = "softmax"
+    pickled_as_files: ClassVar[str] = "model_"
     model_: Any
 
     def __init__(
@@ -88,8 +103,9 @@ class Softmax(RankingPeer):
 
     def stage(self, X: Any, y: Any) -> Staged:
         """The training rows as lines of a file, which is all that fastText reads."""
-        starts, names, classes = name_labels(y if hasattr(y, "tocsr") else np.asarray(y))
-        labels = as_labels(starts, names, classes)
+        if not _are_texts(X):
+            X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float32, multi_output=has_several(y), estimator=self)
+        labels, classes = position_labels(y)
         file = tempfile.NamedTemporaryFile("w", prefix="fasttext-", encoding="utf-8")  # noqa: SIM115  # `_File` keeps it
         for line, start, stop in zip(_lines_of(X), labels.indptr[:-1], labels.indptr[1:], strict=True):
             marks = [f"{LABEL}{position}" for position in labels.indices[start:stop]]
@@ -108,10 +124,21 @@ class Softmax(RankingPeer):
             rows.path, loss=self.loss, thread=allowed_threads(), seed=seed or 0, verbose=0, **settings
         )
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        found, _ = self.model_.predict(_lines_of(X), k=k)
+    def _rank(self, rows: list[str], k: int) -> NDArray[np.int32]:
+        found, _ = self.model_.predict(rows, k=k)
         return ranks_of([[int(name[len(LABEL) :]) for name in names] for names in found], k)
+
+    def _known(self, X: Any) -> list[str]:
+        check_is_fitted(self)
+        if _are_texts(X):
+            return _lines_of(X)
+        return _lines_of(super()._known(X))
+
+    def _save_model(self, path: str) -> None:
+        self.model_.save_model(path)
+
+    def _load_model(self, path: str) -> Any:
+        return fasttext.load_model(path)
 
     @property
     def index_bytes_(self) -> int:
@@ -122,7 +149,7 @@ class Softmax(RankingPeer):
 class HierarchicalSoftmax(Softmax):
     """fastText's supervised model, with its hierarchical softmax: a Huffman tree over the classes.
 
-    Texts are put into lower case, with punctuation set apart, as its tutorial does it. Where data has no texts,
+    Texts are put into lower case, with punctuation set apart, as its tutorial does it. If data has no texts,
     a row's words are the numbers of its features; values are not seen.
 
     When to use
@@ -132,26 +159,18 @@ class HierarchicalSoftmax(Softmax):
     References
     ----------
     Joulin, Grave, Bojanowski, Mikolov, Bag of tricks for efficient text classification, EACL 2017.
-
-    Parameters
-    ----------
-    lr : the first step's length.
-    dim : length of a word's vector.
-    epoch : passes over the texts.
-    minCount : how often a word must occur.
-    minn : letters of the shortest piece of a word; 0 for whole words only.
-    maxn : letters of the longest piece.
-    wordNgrams : words of the longest phrase.
-    bucket : how many vectors pieces and phrases share.
-    random_state : its seed; with several threads two fits differ all the same.
     """
 
     loss = "hs"
 
 
+def _are_texts(X: Any) -> bool:
+    return not issparse(X) and np.asarray(X).dtype == object
+
+
 def _lines_of(X: Any) -> list[str]:
     """Each row as a line: its text, or the numbers of its features."""
-    if not issparse(X) and np.asarray(X).dtype == object:
+    if _are_texts(X):
         return [" ".join(_PUNCTUATION.sub(r" \1 ", text.lower()).split()) for text in X]
     rows = rows_of(X)
     words = np.char.add("f", rows.indices.astype(str)).tolist()

@@ -1,4 +1,8 @@
-"""HiClass: a classifier at each parent node of the data's own class tree."""
+"""HiClass: a classifier at each parent node of the data's own class tree.
+
+Timed as training: paths of the classes and learning; there is nothing to stage. Timed as prediction: `predict`, and
+reading the class off the path.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,9 @@ import numpy as np
 from hiclass import LocalClassifierPerParentNode
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from harness.contract import Taxonomy
+from harness import Taxonomy
 from harness.sdk.threads import allowed_threads
 from harness_peers.peer import rows_of
 
@@ -31,8 +36,10 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     Parameters
     ----------
-    local_classifier : a scikit-learn classifier; None for its LogisticRegression.
-    replace_classifiers : whether a node with one child needs no classifier.
+    local_classifier : estimator, default=None
+        Classifier of each node. None means scikit-learn's LogisticRegression.
+    replace_classifiers : bool, default=True
+        If True, a node with one child has no classifier.
     """
 
     model_: Any
@@ -44,20 +51,23 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
     def fit(self, X: Any, y: Any, *, taxonomy: Taxonomy) -> Self:
         """Train the classifiers of all nodes with training rows below them."""
-        self.classes_, position = np.unique(np.asarray(y), return_inverse=True)
+        rows, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
+        self.classes_, position = np.unique(y, return_inverse=True)
         paths = paths_to(self.classes_, taxonomy)
         self.model_ = LocalClassifierPerParentNode(
             local_classifier=self.local_classifier,
             replace_classifiers=self.replace_classifiers,
             n_jobs=allowed_threads(),
         )
-        self.model_.fit(rows_of(X), paths[position])
+        self.model_.fit(rows_of(rows), paths[position])
         self._leaves = {path[path != ""][-1]: place for place, path in enumerate(paths)}
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
-        found = np.asarray(self.model_.predict(rows_of(X))).reshape(-1, self._depth)
+        check_is_fitted(self)
+        rows = rows_of(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
+        found = np.asarray(self.model_.predict(rows)).reshape(-1, self._depth)
         ends = [path[path != ""][-1] for path in found]
         return self.classes_[[self._leaves[end] for end in ends]]
 
@@ -74,7 +84,7 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 def paths_to(classes: NDArray[Any], taxonomy: Taxonomy) -> NDArray[Any]:
     """For each class the nodes from below the root down to it, by name, "" behind the last.
 
-    A class at an inner node gets a leaf of its own below it: what has children is never an answer.
+    A class at an inner node gets a leaf below it, since a node with children is never predicted.
     """
     has_children = np.zeros(taxonomy.parent.size, dtype=bool)
     has_children[taxonomy.parent[taxonomy.parent >= 0]] = True

@@ -1,4 +1,8 @@
-"""LibMultiLabel's linear part: a tree over the labels, and a linear model for each label."""
+"""LibMultiLabel's linear part: a tree over the labels, and a linear model for each label.
+
+Staged, not timed: rows in 64 bits and the matrix of labels. Timed as training: clustering the labels and learning.
+Timed as prediction: scores of all labels, and their order in those of all classes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from scipy.sparse import csr_array, csr_matrix, issparse
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import ScoringPeer, rows_of, seed_c
+from harness_peers.peer import ScoringPeer, seed_c
 
 
 @dataclass(frozen=True)
@@ -31,15 +35,32 @@ class _Rows:
 
 
 class _LibMultiLabel(ScoringPeer):
-    """Linear models of LibMultiLabel's, which LIBLINEAR trains."""
+    """Linear models of LibMultiLabel's, which LIBLINEAR trains.
+
+    Parameters
+    ----------
+    s : int, default=1
+        LIBLINEAR's solver (-s), 0 to 7.
+    c : float, default=1.0
+        Weight of the training errors (-c).
+    e : float, default=0.1
+        Tolerance of the stopping rule (-e).
+    B : float, default=1.0
+        Value of an added constant feature (-B). 0 or below means none.
+    random_state : int or None, default=None
+        Seed of LIBLINEAR's order of rows.
+    """
 
     model_: Any
-    s: int
-    c: float
-    e: float
-    B: float
 
-    random_state: int | None
+    def __init__(
+        self, *, s: int = 1, c: float = 1.0, e: float = 0.1, B: float = 1.0, random_state: int | None = None
+    ) -> None:
+        self.s = s
+        self.c = c
+        self.e = e
+        self.B = B
+        self.random_state = random_state
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
         # A label of no row has no place among the clusters, and its own reader of files knows of none.
@@ -50,12 +71,12 @@ class _LibMultiLabel(ScoringPeer):
 
     @property
     def _options(self) -> str:
-        """What LIBLINEAR would be told on a command line."""
+        """Return LIBLINEAR's command line options."""
         bias = f" -B {self.B!r}" if self.B > 0 else ""  # it would learn from one below 0, and answer without it
         return f"-s {self.s} -c {self.c!r} -e {self.e!r}{bias} -q"
 
     def _train(self, rows: _Rows) -> None:
-        self._known = rows.known
+        self._met = rows.known
         seed_c(self.random_state)
         with _as_told():
             self.model_ = self._learn(rows.indicator, rows.features)
@@ -67,7 +88,7 @@ class _LibMultiLabel(ScoringPeer):
     def _spread(self, scores: Any) -> NDArray[np.float64]:
         """Scores of the labels that were met in training, as those of all classes."""
         everywhere = np.full((scores.shape[0], self.classes_.size), -np.inf)
-        everywhere[:, self._known] = scores
+        everywhere[:, self._met] = scores
         return everywhere
 
 
@@ -81,31 +102,14 @@ class OneVersusRest(_LibMultiLabel):
     References
     ----------
     Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
-
-    Parameters
-    ----------
-    s : LIBLINEAR's solver (-s), 0 to 7.
-    c : weight of the training errors (-c).
-    e : how near to the optimum it stops (-e).
-    B : the value of a feature that every row has, 1 as in its examples; 0 or below for none (-B).
-    random_state : seed of LIBLINEAR's order of rows.
     """
-
-    def __init__(
-        self, *, s: int = 1, c: float = 1.0, e: float = 0.1, B: float = 1.0, random_state: int | None = None
-    ) -> None:
-        self.s = s
-        self.c = c
-        self.e = e
-        self.B = B
-        self.random_state = random_state
 
     def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
         return linear.train_1vsrest(indicator, features, options=self._options, verbose=False)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes; below all others for a class of no training row."""
-        return self._spread(self.model_.predict_values(csr_matrix(rows_of(X))))
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return the scores; below all others for a class of no training row."""
+        return self._spread(self.model_.predict_values(csr_matrix(rows)))
 
     @property
     def index_bytes_(self) -> int:
@@ -127,14 +131,14 @@ class Tree(_LibMultiLabel):
 
     Parameters
     ----------
-    K : children of a node at most.
-    dmax : the depth at most.
-    beam_width : nodes that a row follows at once.
-    s : LIBLINEAR's solver (-s), 0 to 7.
-    c : weight of the training errors (-c).
-    e : how near to the optimum it stops (-e).
-    B : the value of a feature that every row has, 1 as in its examples; 0 or below for none (-B).
-    random_state : seed of the clusters, and of LIBLINEAR's order of rows.
+    K : int, default=100
+        Maximum number of children of a node.
+    dmax : int, default=10
+        Maximum depth.
+    beam_width : int, default=10
+        Width of the beam.
+    random_state : int or None, default=None
+        Seed of the clusters, and of LIBLINEAR's order of rows.
     """
 
     def __init__(
@@ -152,23 +156,16 @@ class Tree(_LibMultiLabel):
         self.K = K
         self.dmax = dmax
         self.beam_width = beam_width
-        self.s = s
-        self.c = c
-        self.e = e
-        self.B = B
-        self.random_state = random_state
+        super().__init__(s=s, c=c, e=e, B=B, random_state=random_state)
 
     def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
         np.random.seed(self.random_state)  # the chance that its clusters are drawn from
         settings = {"options": self._options, "K": self.K, "dmax": self.dmax}
         return tree.train_tree(indicator, features, **settings, verbose=False)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes; 0 for those that no path led to, below that for a class of no training row."""
-        rows = csr_matrix(rows_of(X))
-        if rows.shape[0] == 0:  # it stacks its answers row by row, and has none to stack
-            return np.empty((0, self.classes_.size))
-        return self._spread(self.model_.predict_values(rows, beam_width=self.beam_width))
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return the scores; 0 for classes that no path led to, below that for a class of no training row."""
+        return self._spread(self.model_.predict_values(csr_matrix(rows), beam_width=self.beam_width))
 
     @property
     def index_bytes_(self) -> int:
@@ -181,7 +178,7 @@ class Tree(_LibMultiLabel):
 
 @contextlib.contextmanager
 def _as_told() -> Iterator[None]:
-    """As many threads as are allowed, where it would ask the machine and nobody else, and no word on the terminal."""
+    """Run LibMultiLabel on the allowed number of threads instead of all cores, without output on the terminal."""
     threads = allowed_threads()
     clusterers = {name: partial(getattr(tree, name), n_threads=threads) for name in ("LloydKmeans", "ElkanKmeans")}
     machine = SimpleNamespace(cpu_count=lambda logical: threads)

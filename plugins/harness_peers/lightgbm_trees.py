@@ -1,4 +1,8 @@
-"""LightGBM: gradient boosting, a tree for each class in each round."""
+"""LightGBM: gradient boosting, a tree for each class in each round.
+
+Staged, not timed: the rows as a matrix. Timed as training: sorting values into bins, and learning. Timed as prediction:
+the probabilities of all classes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import ScoringPeer, rows_of
+from harness_peers.peer import ScoringPeer
 
 
 class LightGBM(ScoringPeer):
@@ -27,15 +31,24 @@ class LightGBM(ScoringPeer):
 
     Parameters
     ----------
-    num_iterations : rounds.
-    learning_rate : how much a round counts.
-    num_leaves : leaves of a tree at most.
-    max_depth : the depth at most; -1 for no limit.
-    min_data_in_leaf : rows of a leaf at least.
-    max_bin : steps that the values of a feature are rounded to.
-    feature_fraction : the share of features that a tree may use.
-    lambda_l2 : weight of the penalty.
-    random_state : its seed.
+    num_iterations : int, default=100
+        Number of rounds.
+    learning_rate : float, default=0.1
+        Weight of a round.
+    num_leaves : int, default=31
+        Maximum number of leaves of a tree.
+    max_depth : int, default=-1
+        Maximum depth. -1 means no limit.
+    min_data_in_leaf : int, default=20
+        Minimum number of rows of a leaf.
+    max_bin : int, default=255
+        Number of bins for the values of a feature.
+    feature_fraction : float, default=1.0
+        Share of features that a tree may use.
+    lambda_l2 : float, default=0.0
+        Weight of the penalty.
+    random_state : int or None, default=None
+        Seed.
     """
 
     booster_: Any
@@ -79,9 +92,9 @@ class LightGBM(ScoringPeer):
         }
         self.booster_ = lightgbm.train(settings, rows)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes: the probability of each."""
-        scores = self.booster_.predict(csr_matrix(rows_of(X)), num_threads=allowed_threads())
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return the probability of each class."""
+        scores = self.booster_.predict(csr_matrix(rows), num_threads=allowed_threads())
         return np.asarray(scores, dtype=np.float64)
 
     @property

@@ -1,4 +1,8 @@
-"""LIBLINEAR by its own Python package: one-versus-rest machines, and Crammer and Singer's."""
+"""LIBLINEAR by its own Python package: one-versus-rest machines, and Crammer and Singer's.
+
+Staged, not timed: the rows as LIBLINEAR's own structure. Timed as training: learning, and copying the weights. Timed as
+prediction: one product of matrices.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,23 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
-from harness_peers.peer import ScoringPeer, rows_of, seed_c
+from harness_peers.peer import ScoringPeer, seed_c
 
 
 class _Liblinear(ScoringPeer):
-    """Linear weights by one of LIBLINEAR's solvers; rows are scored as a product of matrices."""
+    """Linear weights by one of LIBLINEAR's solvers; rows are scored as a product of matrices.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the training errors (-c).
+    eps : float, default=0.1
+        Tolerance of the stopping rule (-e).
+    bias : float, default=-1.0
+        Value of an added constant feature (-B). Below 0 means none.
+    random_state : int or None, default=None
+        Seed of the order of rows.
+    """
 
     solver: ClassVar[int]
     coef_: NDArray[np.float64]
@@ -44,9 +60,9 @@ class _Liblinear(ScoringPeer):
         self.coef_ = np.zeros((self.classes_.size, n_inputs), order="F")
         self.coef_[[int(label) for label in model.label[: model.nr_class]]] = weights
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes: what LIBLINEAR's own predict computes, as one product of matrices."""
-        scores: NDArray[np.float64] = rows_of(X) @ self.coef_[:, : self.n_features_in_].T
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return what LIBLINEAR's own predict computes, as one product of matrices."""
+        scores: NDArray[np.float64] = rows @ self.coef_[:, : self.n_features_in_].T
         return scores + self.bias * self.coef_[:, -1] if self.bias >= 0 else scores
 
 
@@ -60,13 +76,6 @@ class L2SVC(_Liblinear):
     References
     ----------
     Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
-
-    Parameters
-    ----------
-    C : weight of the training errors (-c).
-    eps : how near to the optimum it stops (-e).
-    bias : the value of a feature that every row has; below 0 for none (-B).
-    random_state : seed of the order of rows.
     """
 
     solver = 1
@@ -83,13 +92,6 @@ class CrammerSinger(_Liblinear):
     ----------
     Crammer, Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2,
     2001.
-
-    Parameters
-    ----------
-    C : weight of the training errors (-c).
-    eps : how near to the optimum it stops (-e).
-    bias : the value of a feature that every row has; below 0 for none (-B).
-    random_state : seed of the order of rows.
     """
 
     solver = 4

@@ -1,4 +1,8 @@
-"""napkinXC: probabilistic label trees, hierarchical softmax, and a linear classifier for each class."""
+"""napkinXC: probabilistic label trees, hierarchical softmax, and a linear classifier for each class.
+
+Staged, not timed: the rows as a matrix and the labels as lists. Timed as training: learning, with the files that
+napkinXC writes meanwhile, and loading them for prediction. Timed as prediction: `predict`.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,57 @@ from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import RankingPeer, bytes_in, ranks_of, rows_of, seed_c
+from harness_peers.peer import RankingPeer, bytes_in, ranks_of, seed_c
 
 
 class _NapkinXC(RankingPeer):
-    """A model of napkinXC's, which it writes to a folder while it learns and then reads back to answer."""
+    """A model of napkinXC's, which it writes to a folder while it learns and then reads back to answer.
+
+    Parameters
+    ----------
+    norm : bool, default=True
+        If True, rows are scaled to length 1 first.
+    bias : float, default=1.0
+        Value of an added constant feature.
+    optimizer : str, default="liblinear"
+        Optimiser: liblinear, sgd or adagrad.
+    loss : str, default="log"
+        Loss: log, squaredHinge, unLog or another loss of napkinXC.
+    weights_threshold : float, default=0.1
+        Smaller weights are dropped.
+    liblinear_c : float, default=10.0
+        Weight of the training errors.
+    liblinear_eps : float, default=0.1
+        Tolerance of a classifier's stopping rule.
+    random_state : int or None, default=None
+        Seed.
+    """
 
     model: ClassVar[Any]
     model_: Any
     index_bytes_: int
     """The bytes of the model as napkinXC writes it."""
+
+    def __init__(
+        self,
+        *,
+        norm: bool = True,
+        bias: float = 1.0,
+        optimizer: str = "liblinear",
+        loss: str = "log",
+        weights_threshold: float = 0.1,
+        liblinear_c: float = 10.0,
+        liblinear_eps: float = 0.1,
+        random_state: int | None = None,
+    ) -> None:
+        self.norm = norm
+        self.bias = bias
+        self.optimizer = optimizer
+        self.loss = loss
+        self.weights_threshold = weights_threshold
+        self.liblinear_c = liblinear_c
+        self.liblinear_eps = liblinear_eps
+        self.random_state = random_state
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
         bounds = zip(labels.indptr[:-1], labels.indptr[1:], strict=True)
@@ -38,13 +83,60 @@ class _NapkinXC(RankingPeer):
             self.model_.load()
             self.index_bytes_ = bytes_in(folder)
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        found = self.model_.predict(csr_matrix(rows_of(X)), top_k=min(k, self.classes_.size))
+    def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
+        found = self.model_.predict(csr_matrix(rows), top_k=min(k, self.classes_.size))
         return ranks_of(found, k)
 
 
-class PLT(_NapkinXC):
+class _Tree(_NapkinXC):
+    """A tree over the labels.
+
+    Parameters
+    ----------
+    tree_type : str, default="hierarchicalKmeans"
+        Kind of tree: hierarchicalKmeans, balancedInOrder, balancedRandom, completeKaryInOrder, completeKaryRandom or
+        huffman.
+    arity : int, default=2
+        Number of children of a node.
+    max_leaves : int, default=100
+        Maximum number of labels below a node of the last layer but one.
+    ensemble : int, default=1
+        Number of trees, whose predictions are averaged.
+    """
+
+    def __init__(
+        self,
+        *,
+        tree_type: str = "hierarchicalKmeans",
+        arity: int = 2,
+        max_leaves: int = 100,
+        norm: bool = True,
+        bias: float = 1.0,
+        optimizer: str = "liblinear",
+        loss: str = "log",
+        weights_threshold: float = 0.1,
+        liblinear_c: float = 10.0,
+        liblinear_eps: float = 0.1,
+        ensemble: int = 1,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(
+            norm=norm,
+            bias=bias,
+            optimizer=optimizer,
+            loss=loss,
+            weights_threshold=weights_threshold,
+            liblinear_c=liblinear_c,
+            liblinear_eps=liblinear_eps,
+            random_state=random_state,
+        )
+        self.tree_type = tree_type
+        self.arity = arity
+        self.max_leaves = max_leaves
+        self.ensemble = ensemble
+
+
+class PLT(_Tree):
     """napkinXC's PLT: a tree over the labels, and at each node the chance that a label below it is the row's.
 
     When to use
@@ -58,21 +150,10 @@ class PLT(_NapkinXC):
 
     Parameters
     ----------
-    tree_type : hierarchicalKmeans, balancedInOrder, balancedRandom, completeKaryInOrder, completeKaryRandom or
-        huffman.
-    arity : children of a node.
-    max_leaves : labels below a node of the last layer but one at most.
-    norm : whether rows are brought to length 1 first.
-    bias : the value of a feature that every row has.
-    optimizer : liblinear, sgd or adagrad.
-    loss : log, squaredHinge, unLog or another of its own.
-    weights_threshold : weights below it are dropped.
-    liblinear_c : weight of the training errors.
-    liblinear_eps : how near to the optimum a classifier stops.
-    tree_search_type : exact, or beam for the most likely paths only.
-    beam_search_width : how many paths these are.
-    ensemble : trees whose answers are averaged.
-    random_state : its seed.
+    tree_search_type : str, default="exact"
+        Search: exact, or beam for the most likely paths only.
+    beam_search_width : int, default=10
+        Width of the beam.
     """
 
     model = models.PLT
@@ -95,23 +176,25 @@ class PLT(_NapkinXC):
         ensemble: int = 1,
         random_state: int | None = None,
     ) -> None:
-        self.tree_type = tree_type
-        self.arity = arity
-        self.max_leaves = max_leaves
-        self.norm = norm
-        self.bias = bias
-        self.optimizer = optimizer
-        self.loss = loss
-        self.weights_threshold = weights_threshold
-        self.liblinear_c = liblinear_c
-        self.liblinear_eps = liblinear_eps
+        super().__init__(
+            tree_type=tree_type,
+            arity=arity,
+            max_leaves=max_leaves,
+            norm=norm,
+            bias=bias,
+            optimizer=optimizer,
+            loss=loss,
+            weights_threshold=weights_threshold,
+            liblinear_c=liblinear_c,
+            liblinear_eps=liblinear_eps,
+            ensemble=ensemble,
+            random_state=random_state,
+        )
         self.tree_search_type = tree_search_type
         self.beam_search_width = beam_search_width
-        self.ensemble = ensemble
-        self.random_state = random_state
 
 
-class HSM(_NapkinXC):
+class HSM(_Tree):
     """napkinXC's HSM: hierarchical softmax, a tree over the classes with a choice at each node.
 
     When to use
@@ -121,54 +204,9 @@ class HSM(_NapkinXC):
     References
     ----------
     Morin, Bengio, Hierarchical probabilistic neural network language model, AISTATS 2005.
-
-    Parameters
-    ----------
-    tree_type : hierarchicalKmeans, balancedInOrder, balancedRandom, completeKaryInOrder, completeKaryRandom or
-        huffman.
-    arity : children of a node.
-    max_leaves : labels below a node of the last layer but one at most.
-    norm : whether rows are brought to length 1 first.
-    bias : the value of a feature that every row has.
-    optimizer : liblinear, sgd or adagrad.
-    loss : log, squaredHinge, unLog or another of its own.
-    weights_threshold : weights below it are dropped.
-    liblinear_c : weight of the training errors.
-    liblinear_eps : how near to the optimum a classifier stops.
-    ensemble : trees whose answers are averaged.
-    random_state : its seed.
     """
 
     model = models.HSM
-
-    def __init__(
-        self,
-        *,
-        tree_type: str = "hierarchicalKmeans",
-        arity: int = 2,
-        max_leaves: int = 100,
-        norm: bool = True,
-        bias: float = 1.0,
-        optimizer: str = "liblinear",
-        loss: str = "log",
-        weights_threshold: float = 0.1,
-        liblinear_c: float = 10.0,
-        liblinear_eps: float = 0.1,
-        ensemble: int = 1,
-        random_state: int | None = None,
-    ) -> None:
-        self.tree_type = tree_type
-        self.arity = arity
-        self.max_leaves = max_leaves
-        self.norm = norm
-        self.bias = bias
-        self.optimizer = optimizer
-        self.loss = loss
-        self.weights_threshold = weights_threshold
-        self.liblinear_c = liblinear_c
-        self.liblinear_eps = liblinear_eps
-        self.ensemble = ensemble
-        self.random_state = random_state
 
 
 class OneVersusRest(_NapkinXC):
@@ -182,38 +220,6 @@ class OneVersusRest(_NapkinXC):
     ----------
     Jasinska-Kobus, Wydmuch, Dembczynski, Kuznetsov, Busa-Fekete, Probabilistic label trees for extreme
     multi-label classification, arXiv 2009.11218, 2020.
-
-    Parameters
-    ----------
-    norm : whether rows are brought to length 1 first.
-    bias : the value of a feature that every row has.
-    optimizer : liblinear, sgd or adagrad.
-    loss : log, squaredHinge, unLog or another of its own.
-    weights_threshold : weights below it are dropped.
-    liblinear_c : weight of the training errors.
-    liblinear_eps : how near to the optimum a classifier stops.
-    random_state : its seed.
     """
 
     model = models.OVR
-
-    def __init__(
-        self,
-        *,
-        norm: bool = True,
-        bias: float = 1.0,
-        optimizer: str = "liblinear",
-        loss: str = "log",
-        weights_threshold: float = 0.1,
-        liblinear_c: float = 10.0,
-        liblinear_eps: float = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.norm = norm
-        self.bias = bias
-        self.optimizer = optimizer
-        self.loss = loss
-        self.weights_threshold = weights_threshold
-        self.liblinear_c = liblinear_c
-        self.liblinear_eps = liblinear_eps
-        self.random_state = random_state

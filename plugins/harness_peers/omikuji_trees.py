@@ -1,10 +1,14 @@
-"""Omikuji: forests of label trees, as Parabel and Bonsai build them."""
+"""Omikuji: forests of label trees, as Parabel and Bonsai build them.
+
+Staged, not timed: writing the rows to a file and loading them with Omikuji. Timed as training: learning. Timed as
+prediction: a call of Omikuji for each row.
+"""
 
 from __future__ import annotations
 
 import io
 import tempfile
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import omikuji
@@ -15,7 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import RankingPeer, bytes_saved, rows_of
+from harness_peers.peer import RankingPeer, bytes_saved
 
 
 class Parabel(RankingPeer):
@@ -32,20 +36,33 @@ class Parabel(RankingPeer):
 
     Parameters
     ----------
-    n_trees : trees in the forest.
-    max_depth : the depth at most.
-    min_branch_size : labels below which a node is a leaf.
-    cluster_k : children of a node.
-    cluster_balanced : whether they have as many labels each.
-    collapse_every_n_layers : layers that are made one; 0 for none.
-    centroid_threshold : weights of label centroids below it are dropped.
-    linear_eps : how near to the optimum a classifier stops.
-    linear_c : weight of the training errors.
-    linear_weight_threshold : weights below it are dropped.
-    linear_max_iter : passes of a classifier at most.
-    beam_size : paths that a row follows at once.
+    n_trees : int, default=3
+        Number of trees.
+    max_depth : int, default=20
+        Maximum depth.
+    min_branch_size : int, default=100
+        A node with fewer labels is a leaf.
+    cluster_k : int, default=2
+        Number of children of a node.
+    cluster_balanced : bool, default=True
+        If True, children have the same number of labels.
+    collapse_every_n_layers : int, default=0
+        Number of layers collapsed into one, 0 for none.
+    centroid_threshold : float, default=0.0
+        Smaller weights of label centroids are dropped.
+    linear_eps : float, default=0.1
+        Tolerance of a classifier's stopping rule.
+    linear_c : float, default=1.0
+        Weight of the training errors.
+    linear_weight_threshold : float, default=0.1
+        Smaller weights are dropped.
+    linear_max_iter : int, default=20
+        Maximum number of passes of a classifier.
+    beam_size : int, default=10
+        Width of the beam.
     """
 
+    pickled_as_files: ClassVar[str] = "model_"
     model_: Any
 
     def __init__(
@@ -84,7 +101,7 @@ class Parabel(RankingPeer):
         dump_svmlight_file(rows, indicator, lines, multilabel=True)
         with tempfile.NamedTemporaryFile(prefix="omikuji-") as file:
             file.write(f"{rows.shape[0]} {rows.shape[1]} {n_classes}\n".encode())
-            file.write(lines.getvalue().replace(b" \n", b"\n"))  # how it wants a row without features
+            file.write(lines.getvalue().replace(b" \n", b"\n"))  # Omikuji's form of a row without features
             file.flush()
             path = ffi.new("char[]", file.name.encode())
             loaded = lib.load_omikuji_data_set(path, _threads().ptr)
@@ -103,9 +120,7 @@ class Parabel(RankingPeer):
             raise ValueError("Omikuji cannot train with these parameters")
         self.model_ = omikuji.Model(trained, threads)
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        rows = rows_of(X)
+    def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
         indices, values = rows.indices.astype(np.uint32), rows.data
         ranks = np.full((rows.shape[0], k), -1, np.int32)
         found, scores = np.zeros(k, np.uint32), np.zeros(k, np.float32)
@@ -118,6 +133,14 @@ class Parabel(RankingPeer):
             n_found = lib.omikuji_predict(model, beam, stop - start, features, weights, k, *places, pool)
             ranks[row, :n_found] = found[:n_found]
         return ranks
+
+    def _save_model(self, path: str) -> None:
+        self.model_.save(path)
+
+    def _load_model(self, path: str) -> Any:
+        model = omikuji.Model.load(path)
+        model._thread_pool = _threads()
+        return model
 
     @property
     def index_bytes_(self) -> int:
@@ -136,21 +159,6 @@ class Bonsai(Parabel):
     ----------
     Khandagale, Xiao, Babbar, Bonsai: diverse and shallow trees for extreme multi-label classification,
     Machine Learning 109, 2020.
-
-    Parameters
-    ----------
-    n_trees : trees in the forest.
-    max_depth : the depth at most.
-    min_branch_size : labels below which a node is a leaf.
-    cluster_k : children of a node.
-    cluster_balanced : whether they have as many labels each.
-    collapse_every_n_layers : layers that are made one; 0 for none.
-    centroid_threshold : weights of label centroids below it are dropped.
-    linear_eps : how near to the optimum a classifier stops.
-    linear_c : weight of the training errors.
-    linear_weight_threshold : weights below it are dropped.
-    linear_max_iter : passes of a classifier at most.
-    beam_size : paths that a row follows at once.
     """
 
     def __init__(

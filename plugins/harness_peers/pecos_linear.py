@@ -1,4 +1,8 @@
-"""PECOS: a tree of label clusters with linear rankers, and the same without a tree."""
+"""PECOS: a tree of label clusters with linear rankers, and the same without a tree.
+
+Staged, not timed: the rows and labels as matrices. Timed as training: clustering the labels, learning, and saving and
+loading the model, since only a loaded model predicts at full speed. Timed as prediction: `predict`.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,49 @@ from scipy.sparse import csc_matrix, csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import RankingPeer, bytes_in, rows_of
+from harness.sdk.wrappers import rank_scores
+from harness_peers.peer import RankingPeer, bytes_in
 
 
 class _Pecos(RankingPeer):
-    """A linear model of PECOS's, over a chain of clusters or none."""
+    """A linear model of PECOS's, over a chain of clusters or none.
+
+    Parameters
+    ----------
+    Cp : float, default=1.0
+        Weight of errors on rows of a label.
+    Cn : float, default=1.0
+        Weight of errors on the other rows.
+    bias : float, default=1.0
+        Value of an added constant feature.
+    threshold : float, default=0.1
+        Smaller weights are dropped.
+    max_iter : int, default=100
+        Maximum number of passes of a linear model.
+    eps : float, default=0.1
+        Tolerance of the stopping rule.
+    """
 
     model_: Any
     index_bytes_: int
     """Of the model as PECOS writes it."""
-    Cp: float
-    Cn: float
-    bias: float
-    threshold: float
-    max_iter: int
-    eps: float
+
+    def __init__(
+        self,
+        *,
+        Cp: float = 1.0,
+        Cn: float = 1.0,
+        bias: float = 1.0,
+        threshold: float = 0.1,
+        max_iter: int = 100,
+        eps: float = 0.1,
+    ) -> None:
+        self.Cp = Cp
+        self.Cn = Cn
+        self.bias = bias
+        self.threshold = threshold
+        self.max_iter = max_iter
+        self.eps = eps
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
         shape = (rows.shape[0], n_classes)
@@ -48,7 +80,7 @@ class _Pecos(RankingPeer):
             eps=self.eps,
             threads=allowed_threads(),
         )
-        # What it gives after training answers several times slower than the same model opened for answers alone.
+        # The trained model predicts several times slower than the same model loaded for prediction only.
         with tempfile.TemporaryDirectory() as folder:
             trained.save(folder)
             self.index_bytes_ = bytes_in(folder)
@@ -59,14 +91,12 @@ class _Pecos(RankingPeer):
         return None
 
     def _beam(self, k: int) -> int:
-        """How many clusters a row follows at once."""
+        """Return how many clusters a row follows at once."""
         return k
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
-        rows = csr_matrix(rows_of(X))
-        found = self.model_.predict(rows, only_topk=k, beam_size=self._beam(k), threads=allowed_threads())
-        return _best_of(csr_array(found), k)
+    def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
+        found = self.model_.predict(csr_matrix(rows), only_topk=k, beam_size=self._beam(k), threads=allowed_threads())
+        return rank_scores(csr_array(found), k)
 
 
 class XRLinear(_Pecos):
@@ -83,17 +113,16 @@ class XRLinear(_Pecos):
 
     Parameters
     ----------
-    nr_splits : children of a node.
-    max_leaf_size : labels of a leaf at most.
-    kmeans_max_iter : passes of the clustering at most.
-    Cp : weight of errors on rows of a label.
-    Cn : weight of errors on the other rows.
-    bias : the value of a feature that every row has.
-    threshold : weights below it are dropped.
-    max_iter : passes of a linear model at most.
-    eps : how near to the optimum it stops.
-    beam_size : nodes that a row follows at once.
-    random_state : seed of the clustering.
+    nr_splits : int, default=16
+        Number of children of a node.
+    max_leaf_size : int, default=100
+        Maximum number of labels of a leaf.
+    kmeans_max_iter : int, default=20
+        Maximum number of passes of the clustering.
+    beam_size : int, default=10
+        Width of the beam.
+    random_state : int or None, default=None
+        Seed of the clustering.
     """
 
     def __init__(
@@ -114,12 +143,7 @@ class XRLinear(_Pecos):
         self.nr_splits = nr_splits
         self.max_leaf_size = max_leaf_size
         self.kmeans_max_iter = kmeans_max_iter
-        self.Cp = Cp
-        self.Cn = Cn
-        self.bias = bias
-        self.threshold = threshold
-        self.max_iter = max_iter
-        self.eps = eps
+        super().__init__(Cp=Cp, Cn=Cn, bias=bias, threshold=threshold, max_iter=max_iter, eps=eps)
         self.beam_size = beam_size
         self.random_state = random_state
 
@@ -149,41 +173,4 @@ class OneVersusRest(_Pecos):
     ----------
     Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
     2022.
-
-    Parameters
-    ----------
-    Cp : weight of errors on rows of a label.
-    Cn : weight of errors on the other rows.
-    bias : the value of a feature that every row has.
-    threshold : weights below it are dropped.
-    max_iter : passes of a linear model at most.
-    eps : how near to the optimum it stops.
     """
-
-    def __init__(
-        self,
-        *,
-        Cp: float = 1.0,
-        Cn: float = 1.0,
-        bias: float = 1.0,
-        threshold: float = 0.1,
-        max_iter: int = 100,
-        eps: float = 0.1,
-    ) -> None:
-        self.Cp = Cp
-        self.Cn = Cn
-        self.bias = bias
-        self.threshold = threshold
-        self.max_iter = max_iter
-        self.eps = eps
-
-
-def _best_of(scores: csr_array, k: int) -> NDArray[np.int32]:
-    """The k classes of highest score of each row, the lowest position on ties, -1 pads."""
-    row = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
-    order = np.lexsort((scores.indices, -scores.data, row))
-    place = np.arange(row.size) - scores.indptr[row]
-    ranks = np.full((scores.shape[0], k), -1, np.int32)
-    kept = place < k
-    ranks[row[kept], place[kept]] = scores.indices[order][kept]
-    return ranks

@@ -1,4 +1,8 @@
-"""What the wrappers of other tools share: rows and labels as arrays, a staged form of them, a class from a ranking."""
+"""Base classes of the wrappers: rows and labels as arrays, staged training data, predictions from rankings.
+
+`stage` converts training rows to the form that a tool takes. A trial records its time apart from training. `fit` then
+times training alone. Test rows are converted on the clock of prediction, since every caller of the tool must do that.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,26 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
+from harness.sdk.classifier import has_several, position_labels
 from harness.sdk.kernels.instances import Labels, canonical_rows
-from harness.sdk.labels import as_labels, name_labels
 
 MOST_SCORES = 4_000_000
-"""Held at once."""
+"""Scores in memory at once."""
+MODEL = "model"
+"""Name of the tool's file or folder in a temporary folder."""
+FILES = "files of the model"
+"""Key of the content of the tool's files in a pickled wrapper."""
 
 
 @dataclass(frozen=True)
@@ -32,61 +44,140 @@ class Staged:
 
 
 class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """A tool that learns from a form of its own: it supplies `_convert`, `_train` and `predict`."""
+    """A wrapper of another tool, which checks input as scikit-learn does before the tool sees it.
+
+    A wrapper implements `_convert` and `_train`, and what `RankingPeer` or `ScoringPeer` ask for. If pickle cannot hold
+    the tool's model, the wrapper names the attribute in `pickled_as_files`, and implements `_save_model` and
+    `_load_model`: the model then travels as the tool's own files.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes by position.
+    n_features_in_ : int
+        Number of features in training; absent for texts.
+    """
+
+    pickled_as_files: ClassVar[str] = ""
+    """The attribute that holds the tool's model, if pickle cannot; empty if it can."""
 
     classes_: NDArray[Any]
     n_features_in_: int
 
     @abstractmethod
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        """The rows and their labels, by position, as the tool takes them."""
+        """Return the rows and their labels, by position, as the tool takes them."""
 
     @abstractmethod
     def _train(self, rows: Any) -> None:
-        """Learn from what `_convert` gave."""
+        """Learn from what `_convert` returned."""
+
+    def _save_model(self, path: str) -> None:
+        """Write the tool's model to this path, as a file or a folder."""
+        raise NotImplementedError
+
+    def _load_model(self, path: str) -> Any:
+        """Return the tool's model from this path."""
+        raise NotImplementedError
+
+    # -- training
 
     def stage(self, X: Any, y: Any) -> Staged:
-        """The training rows as the tool takes them; nothing is learned yet."""
-        rows = rows_of(X)
-        starts, names, classes = name_labels(y if hasattr(y, "tocsr") else np.asarray(y))
-        labels = as_labels(starts, names, classes)
-        return Staged(classes, rows.shape[1], self._convert(rows, labels, classes.size))
+        """Return the training rows as the tool takes them; nothing is learned yet.
+
+        Raises
+        ------
+        ValueError
+            If X or y is empty, has NaN or infinity, or if their lengths differ.
+        """
+        several = has_several(y)
+        rows, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float32, multi_output=several, estimator=self)
+        if not several:
+            check_classification_targets(y)
+        labels, classes = position_labels(y)
+        return Staged(classes, rows.shape[1], self._convert(rows_of(rows), labels, classes.size))
 
     def fit(self, X: Any, y: Any, *, staged: Staged | None = None) -> Self:
         """Learn from the rows, or from what `stage` made of them."""
         ready = self.stage(X, y) if staged is None else staged
-        self.classes_, self.n_features_in_ = ready.classes, ready.n_features
+        if ready.n_features:
+            validate_data(self, X, reset=True, skip_check_array=True)  # their number and names
+            self.n_features_in_ = ready.n_features
+        self.classes_ = ready.classes
         self._train(ready.rows)
         return self
 
+    # -- prediction
+
+    def _known(self, X: Any) -> Any:
+        """Return the rows of X, which must have the features of training."""
+        check_is_fitted(self)
+        return rows_of(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # -- files
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if self.pickled_as_files in state:
+            del state[self.pickled_as_files]
+            with tempfile.TemporaryDirectory() as folder:
+                self._save_model(os.path.join(folder, MODEL))
+                state[FILES] = {str(path.relative_to(folder)): path.read_bytes() for path in files_below(folder)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        files = state.pop(FILES, None)
+        super().__setstate__(state)
+        if files is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in files.items():
+                    path = Path(folder, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(content)
+                setattr(self, self.pickled_as_files, self._load_model(os.path.join(folder, MODEL)))
+
 
 class RankingPeer(Peer):
-    """A tool that gives the best classes of a row."""
+    """A tool that returns the best classes of a row. A wrapper implements `_rank`."""
 
     @abstractmethod
+    def _rank(self, rows: Any, k: int) -> NDArray[np.int32]:
+        """Return the positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+
     def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+        """Return the positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+        return self._rank(self._known(X), k)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The best class of each row; that of position 0 where the tool ranks none."""
+        """Return the best class of each row; that of position 0 where the tool ranks none."""
         best = self.rank(X, 1)[:, 0]
         return self.classes_[np.maximum(best, 0)]
 
 
 class ScoringPeer(Peer):
-    """A tool that scores every class, of which the host makes a ranking."""
+    """A tool that scores every class, of which the host makes a ranking. A wrapper implements `_score`."""
 
     @abstractmethod
+    def _score(self, rows: csr_array) -> NDArray[Any]:
+        """Return the scores, rows x classes."""
+
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """Rows x classes."""
+        """Return the scores, rows x classes; for two classes, the lead of the second."""
+        scores = self._score(self._known(X))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of highest score of each row."""
-        rows = rows_of(X)
+        """Return the class of highest score of each row."""
+        rows = self._known(X)
         step = max(1, MOST_SCORES // self.classes_.size)
         best = [np.empty(0, np.int64)]
         for start in range(0, rows.shape[0], step):
-            best.append(self.decision_function(rows[start : start + step]).argmax(axis=1))
+            best.append(self._score(rows[start : start + step]).argmax(axis=1))
         return self.classes_[np.concatenate(best)]
 
 
@@ -105,7 +196,7 @@ def ranks_of(found: Sequence[Sequence[int]], k: int) -> NDArray[np.int32]:
 
 
 def seed_c(random_state: int | None) -> None:
-    """Seed the chance that code in C shares, which LIBLINEAR draws from, whoever has it inside."""
+    """Seed the random numbers of C, which LIBLINEAR uses in every tool that contains it."""
     if random_state is not None:
         ctypes.CDLL(None).srand(ctypes.c_uint(random_state))
 
@@ -118,8 +209,10 @@ def bytes_saved(save: Callable[[str], object]) -> int:
 
 
 def bytes_in(folder: str) -> int:
-    """The bytes of all files below a folder."""
-    n_bytes = 0
-    for place, _, files in os.walk(folder):
-        n_bytes += sum(os.path.getsize(os.path.join(place, file)) for file in files)
-    return n_bytes
+    """Return the bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in files_below(folder))
+
+
+def files_below(folder: str) -> list[Path]:
+    """Return all files below a folder."""
+    return [path for path in sorted(Path(folder).rglob("*")) if path.is_file()]

@@ -1,11 +1,10 @@
-"""What this plugin brings, by name only: nothing of another tool is imported here, nor anywhere in the host."""
+"""Registers the wrappers of other tools by name. The tools are imported by trials only."""
 
 from __future__ import annotations
 
-from harness import LearnerSpec, hookimpl
-from harness.contract import Ability
+from harness import Ability, LearnerSpec, hookimpl
 
-FASTTEXT = ("fasttext-wheel==0.9.2",)  # 0.9.3 learns from memory that nobody has set, unless it has ten threads
+FASTTEXT = ("fasttext-wheel==0.9.2",)  # 0.9.3 reads uninitialised memory unless it has ten threads
 HICLASS = ("hiclass>=5",)
 LIBLINEAR = ("liblinear-official>=2.43",)
 LIBMULTILABEL = ("libmultilabel>=0.10",)
@@ -23,62 +22,7 @@ TEXTS_TOO: frozenset[Ability] = frozenset({"multilabel", "text"})
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
     several_tools = [*_fasttext(), *_libmultilabel(), *_napkinxc(), *_omikuji(), *_pecos(), *_vowpal()]
-    return [*_presets(), *_liblinear(), *_boosting(), _hiclass(), *several_tools, _transformer()]
-
-
-def _presets() -> list[LearnerSpec]:
-    presets = "harness_peers.presets"
-    return [
-        LearnerSpec(
-            name="linear-svc",
-            load=f"{presets}:LinearSVC",
-            kind="flat",
-            summary="scikit-learn's LinearSVC: a support vector machine for each class",
-        ),
-        LearnerSpec(
-            name="sgd-hinge",
-            load=f"{presets}:SGDHinge",
-            kind="flat",
-            summary="scikit-learn's SGDClassifier, hinge loss",
-        ),
-        LearnerSpec(
-            name="sgd-log",
-            load=f"{presets}:SGDLog",
-            kind="flat",
-            summary="scikit-learn's SGDClassifier, logistic loss",
-        ),
-        LearnerSpec(
-            name="complement-nb",
-            load=f"{presets}:ComplementNB",
-            kind="flat",
-            summary="scikit-learn's ComplementNB: naive Bayes for uneven classes",
-            needs=frozenset({"nonnegative"}),
-        ),
-        LearnerSpec(
-            name="logistic",
-            load=f"{presets}:Logistic",
-            kind="flat",
-            summary="scikit-learn's LogisticRegression: one softmax over all classes",
-        ),
-        LearnerSpec(
-            name="centroid",
-            load=f"{presets}:Centroid",
-            kind="flat",
-            summary="scikit-learn's NearestCentroid: the class whose mean is nearest",
-        ),
-        LearnerSpec(
-            name="knn",
-            load=f"{presets}:KNN",
-            kind="flat",
-            summary="scikit-learn's KNeighborsClassifier, by cosine",
-        ),
-        LearnerSpec(
-            name="dummy",
-            load=f"{presets}:Dummy",
-            kind="other",
-            summary="scikit-learn's DummyClassifier: classes by how frequent they are",
-        ),
-    ]
+    return [*_liblinear(), *_boosting(), _hiclass(), *several_tools, _transformer()]
 
 
 def _liblinear() -> list[LearnerSpec]:
@@ -89,6 +33,7 @@ def _liblinear() -> list[LearnerSpec]:
             kind="flat",
             summary="LIBLINEAR: L2-loss support vector machines, one against the rest",
             environment=LIBLINEAR,
+            tune={"C": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="liblinear-cs",
@@ -96,6 +41,7 @@ def _liblinear() -> list[LearnerSpec]:
             kind="flat",
             summary="LIBLINEAR: the multi-class machine of Crammer and Singer",
             environment=LIBLINEAR,
+            tune={"C": [0.3, 1.0, 3.0, 10.0]},
         ),
     ]
 
@@ -110,6 +56,7 @@ def _omikuji() -> list[LearnerSpec]:
             supports=SEVERAL,
             deterministic=False,
             environment=OMIKUJI,
+            tune={"linear_c": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="omikuji-bonsai",
@@ -119,6 +66,7 @@ def _omikuji() -> list[LearnerSpec]:
             supports=SEVERAL,
             deterministic=False,
             environment=OMIKUJI,
+            tune={"linear_c": [0.3, 1.0, 3.0, 10.0]},
         ),
     ]
 
@@ -132,6 +80,7 @@ def _pecos() -> list[LearnerSpec]:
             summary="PECOS's XR-Linear: a tree of label clusters with linear rankers",
             supports=SEVERAL,
             environment=PECOS,
+            tune={"Cp": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="pecos-ovr",
@@ -140,6 +89,7 @@ def _pecos() -> list[LearnerSpec]:
             summary="PECOS without a tree: a linear model for each label",
             supports=SEVERAL,
             environment=PECOS,
+            tune={"Cp": [0.3, 1.0, 3.0, 10.0]},
         ),
     ]
 
@@ -152,6 +102,7 @@ def _vowpal() -> list[LearnerSpec]:
             kind="flat",
             summary="Vowpal Wabbit's one against all",
             environment=VOWPAL,
+            tune={"passes": [1, 10], "learning_rate": [0.5, 2.0]},
         ),
         LearnerSpec(
             name="vw-log-multi",
@@ -159,6 +110,7 @@ def _vowpal() -> list[LearnerSpec]:
             kind="tree",
             summary="Vowpal Wabbit's online tree of logarithmic depth",
             environment=VOWPAL,
+            tune={"passes": [1, 10], "learning_rate": [0.5, 2.0]},
         ),
         LearnerSpec(
             name="vw-recall-tree",
@@ -166,6 +118,7 @@ def _vowpal() -> list[LearnerSpec]:
             kind="tree",
             summary="Vowpal Wabbit's recall tree: a few candidates by a tree",
             environment=VOWPAL,
+            tune={"passes": [1, 10], "learning_rate": [0.5, 2.0]},
         ),
         LearnerSpec(
             name="vw-plt",
@@ -174,6 +127,7 @@ def _vowpal() -> list[LearnerSpec]:
             summary="Vowpal Wabbit's probabilistic label tree",
             supports=SEVERAL,
             environment=VOWPAL,
+            tune={"passes": [1, 10], "learning_rate": [0.5, 2.0]},
         ),
     ]
 
@@ -187,6 +141,7 @@ def _napkinxc() -> list[LearnerSpec]:
             summary="napkinXC's probabilistic label tree",
             supports=SEVERAL,
             environment=NAPKINXC,
+            tune={"liblinear_c": [1.0, 3.0, 10.0, 30.0]},
         ),
         LearnerSpec(
             name="napkinxc-hsm",
@@ -194,6 +149,7 @@ def _napkinxc() -> list[LearnerSpec]:
             kind="tree",
             summary="napkinXC's hierarchical softmax",
             environment=NAPKINXC,
+            tune={"liblinear_c": [1.0, 3.0, 10.0, 30.0]},
         ),
         LearnerSpec(
             name="napkinxc-ovr",
@@ -201,6 +157,7 @@ def _napkinxc() -> list[LearnerSpec]:
             kind="flat",
             summary="napkinXC without a tree: a linear classifier for each class",
             environment=NAPKINXC,
+            tune={"liblinear_c": [1.0, 3.0, 10.0, 30.0]},
         ),
     ]
 
@@ -215,6 +172,7 @@ def _fasttext() -> list[LearnerSpec]:
             supports=TEXTS_TOO,
             deterministic=False,
             environment=FASTTEXT,
+            tune={"lr": [0.1, 1.0], "epoch": [5, 25]},
         ),
         LearnerSpec(
             name="fasttext-hs",
@@ -224,6 +182,7 @@ def _fasttext() -> list[LearnerSpec]:
             supports=TEXTS_TOO,
             deterministic=False,
             environment=FASTTEXT,
+            tune={"lr": [0.1, 1.0], "epoch": [5, 25]},
         ),
     ]
 
@@ -249,6 +208,7 @@ def _libmultilabel() -> list[LearnerSpec]:
             supports=SEVERAL,
             deterministic=False,
             environment=LIBMULTILABEL,
+            tune={"c": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="libmultilabel-ovr",
@@ -258,6 +218,7 @@ def _libmultilabel() -> list[LearnerSpec]:
             supports=SEVERAL,
             deterministic=False,
             environment=LIBMULTILABEL,
+            tune={"c": [0.3, 1.0, 3.0, 10.0]},
         ),
     ]
 
@@ -270,6 +231,7 @@ def _boosting() -> list[LearnerSpec]:
             kind="flat",
             summary="LightGBM: boosted decision trees, one for each class in each round",
             environment=LIGHTGBM,
+            tune={"learning_rate": [0.03, 0.1], "min_data_in_leaf": [1, 20]},
         ),
         LearnerSpec(
             name="xgboost",
@@ -278,6 +240,7 @@ def _boosting() -> list[LearnerSpec]:
             summary="XGBoost: boosted decision trees, one for each class in each round",
             supports=SEVERAL,
             environment=XGBOOST,
+            tune={"learning_rate": [0.1, 0.3], "max_depth": [3, 6]},
         ),
     ]
 
@@ -291,4 +254,5 @@ def _transformer() -> LearnerSpec:
         needs=frozenset({"text"}),
         preload=("harness_peers.transformer",),
         environment=TRANSFORMERS,
+        tune={"learning_rate": [2e-05, 3e-05, 5e-05, 0.0001]},
     )

@@ -1,4 +1,8 @@
-"""A pretrained transformer from a folder of the user's, fine-tuned on texts; nothing is asked of the network."""
+"""A pretrained transformer from a folder of the user's, fine-tuned on texts; nothing is asked of the network.
+
+Staged, not timed: loading the tokenizer, and the tokens of the training texts. Timed as training: loading the
+pretrained model, and learning. Timed as prediction: the tokens of the texts, and the model.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk.threads import allowed_threads
 from harness_peers.peer import Staged, bytes_saved
@@ -36,12 +41,12 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
     """A pretrained language model from a local folder, fine-tuned: a linear layer over its classes, and all weights.
 
     AdamW with steps that shrink to nothing by a straight line, batches drawn anew in each pass. Texts are cut into
-    the model's own tokens before the clock of training starts. What decides is the model: a trial's key knows its
-    folder by name only, so another model belongs in another folder.
+    the model's own tokens before the clock of training starts. A trial's key contains the name of the model's folder
+    only, so another model belongs in another folder.
 
     When to use
     -----------
-    Few rows a class and texts whose words say it in many ways, where minutes or hours of training are no matter.
+    Few rows a class and texts with varied wording, if minutes or hours of training are acceptable.
 
     References
     ----------
@@ -50,12 +55,17 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     Parameters
     ----------
-    folder : where the model is, as `save_pretrained` writes it: config.json, weights, tokenizer.
-    epochs : passes over the texts.
-    batch : texts a step.
-    learning_rate : the first step's length.
-    max_length : tokens of a text that are read; what follows is cut off.
-    random_state : seed of the new weights, of the order of texts and of dropout.
+    folder : Folder of the model, as written by `save_pretrained`: config.json, weights, tokenizer.
+    epochs : int, default=3
+        Number of passes over the texts.
+    batch : int, default=32
+        Number of texts in a step.
+    learning_rate : float, default=5e-05
+        Initial learning rate.
+    max_length : int, default=64
+        Maximum number of tokens of a text. The rest is cut off.
+    random_state : int or None, default=None
+        Seed of the new weights, of the order of texts and of dropout.
     """
 
     classes_: NDArray[Any]
@@ -94,7 +104,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         self.check_params()
         tokenizer = _read(AutoTokenizer, self.folder)
         if tokenizer.pad_token is None:
-            tokenizer.pad_token = tokenizer.eos_token  # models that continue texts have no padding of their own
+            tokenizer.pad_token = tokenizer.eos_token  # generative models have no padding token
         classes, positions = np.unique(np.asarray(y), return_inverse=True)
         tokens = self._tokens_of(X, tokenizer)
         if set().union(*tokens) <= set(tokenizer.all_special_ids):
@@ -129,6 +139,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Rows x classes: what the last layer gives for each class."""
+        check_is_fitted(self)
         torch.set_num_threads(allowed_threads())
         tokens = self._tokens_of(X, self.tokenizer_)
         scores = np.empty((len(tokens), self.classes_.size), np.float32)
@@ -150,7 +161,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     @property
     def index_bytes_(self) -> int:
-        """The bytes of the fine-tuned model and its tokenizer, as they are saved."""
+        """The bytes of the saved model and its tokenizer."""
         return bytes_saved(self.model_.save_pretrained) + bytes_saved(self.tokenizer_.save_pretrained)
 
     def _new_model(self) -> Any:
@@ -211,10 +222,10 @@ def _check_folder(folder: str) -> None:
 
 
 def _read(kind: Any, folder: str, **settings: Any) -> Any:
-    """What one of the library's readers finds in the folder; ValueError where it cannot read it."""
+    """Return the part of the model that a reader of the library loads from the folder; ValueError if it cannot."""
     try:
         return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **settings)
-    except Exception as error:  # whatever its parsers raise: JSON, archives and vocabularies have errors of their own
+    except Exception as error:  # parsers of JSON, archives and vocabularies raise different errors
         raise ValueError(f"folder {folder!r}: {kind.__name__} cannot read it ({error})") from error
 
 

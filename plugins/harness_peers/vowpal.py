@@ -1,4 +1,9 @@
-"""Vowpal Wabbit, with examples in memory: one against all, and trees that answer in logarithmic time."""
+"""Vowpal Wabbit, with examples in memory: one against all, and trees that answer in logarithmic time.
+
+Staged, not timed: writing rows as lines and parsing them to examples, as far as memory allows. Timed as training:
+`learn` for each example, parsing for the remaining lines, and reopening a label tree for prediction. Timed as
+prediction: writing rows as lines, and `predict`. Releasing examples is not timed, since it is no part of learning.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +18,21 @@ from scipy.sparse import csr_array
 from vowpalwabbit import Workspace
 
 from harness.sdk.kernels.instances import Labels
-from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of, rows_of
+from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of
 
 MOST_HELD_BYTES = 3_200_000_000
 """Of examples that are held ready."""
 EXAMPLE_BYTES = 32_000
-"""What Vowpal Wabbit takes for each, however few features it has, beside the scores of all classes."""
+"""Memory of an example in Vowpal Wabbit, without the scores of all classes."""
 USUAL_DEPTHS = (1, 10)
 """Classes a row that trials ask for: the best one, and a ranking."""
 
 
 @dataclass(frozen=True)
 class _Examples:
-    """Examples as Vowpal Wabbit holds them, in the workspace that they were made for.
+    """Examples in the workspace that parsed them; an example is released together with this object.
 
-    Beyond those that are held ready they are lines, each read when it is learned from, as Vowpal Wabbit itself does.
+    Rows beyond the memory limit stay lines, which are parsed when they are learned from.
     """
 
     workspace: Any
@@ -36,10 +41,27 @@ class _Examples:
 
 
 class _Vowpal(Peer):
-    """A reduction of Vowpal Wabbit's for many classes, over hashed features."""
+    """A reduction of Vowpal Wabbit's for many classes, over hashed features.
+
+    Parameters
+    ----------
+    passes : int, default=1
+        Number of passes over the examples.
+    bit_precision : int, default=18
+        Bits of the weight table (-b).
+    learning_rate : float, default=0.5
+        Initial learning rate (-l).
+    power_t : float, default=0.5
+        Exponent of the learning rate's decay.
+    loss_function : str, default="squared"
+        Loss: squared, logistic, hinge or another loss of Vowpal Wabbit.
+    random_state : int or None, default=None
+        Vowpal Wabbit's random_seed.
+    """
 
     reduction: ClassVar[str]
     options: ClassVar[str] = ""
+    pickled_as_files: ClassVar[str] = "workspace_"
     workspace_: Any
 
     def __init__(
@@ -64,7 +86,7 @@ class _Vowpal(Peer):
         return _hold(lines, self._arguments(n_classes), n_classes)
 
     def _arguments(self, n_classes: int) -> str:
-        """What the command line would be given."""
+        """Return Vowpal Wabbit's command line arguments."""
         words = [
             f"--{self.reduction} {n_classes} {self.options}",
             f"--bit_precision {self.bit_precision} --learning_rate {self.learning_rate} --power_t {self.power_t}",
@@ -79,13 +101,16 @@ class _Vowpal(Peer):
                 rows.workspace.learn(example)
             for line in rows.lines:
                 rows.workspace.learn(line)
-        for example in rows.held:
-            rows.workspace.finish_example(example)
-        rows.held.clear()
 
-    def _answers(self, X: Any) -> list[Any]:
-        """What Vowpal Wabbit says of each row."""
-        return [self.workspace_.predict(line) for line in _as_lines(rows_of(X))]
+    def _answers(self, rows: csr_array) -> list[Any]:
+        """Return Vowpal Wabbit's prediction for each row."""
+        return [self.workspace_.predict(line) for line in _as_lines(rows)]
+
+    def _save_model(self, path: str) -> None:
+        self.workspace_.save(path)
+
+    def _load_model(self, path: str) -> Any:
+        return Workspace(f"--initial_regressor {path} {self.options} --loss_function {self.loss_function} --quiet")
 
     @property
     def index_bytes_(self) -> int:
@@ -106,27 +131,21 @@ class OneAgainstAll(_Vowpal, ScoringPeer):
 
     Parameters
     ----------
-    passes : passes over the examples.
-    bit_precision : bits of the table of weights (-b): where classes times features are more, they share weights.
-    learning_rate : the first step's length (-l).
-    power_t : how fast steps shorten.
-    loss_function : squared, logistic, hinge or another of its own.
-    random_state : its random_seed.
+    bit_precision : Bits of the table of weights (-b): where classes times features are more, they share weights.
     """
 
     reduction, options = "oaa", "--scores"
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes."""
-        return np.asarray(self._answers(X), dtype=np.float64).reshape(-1, self.classes_.size)
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        return np.asarray(self._answers(rows), dtype=np.float64).reshape(-1, self.classes_.size)
 
 
 class _OneAnswer(_Vowpal):
     """A tree that gives one class for a row, and no others."""
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row."""
-        positions = np.asarray(self._answers(X), dtype=np.int64).reshape(-1) - 1
+        """Return the class of each row."""
+        positions = np.asarray(self._answers(self._known(X)), dtype=np.int64).reshape(-1) - 1
         return self.classes_[np.clip(positions, 0, self.classes_.size - 1)]
 
 
@@ -143,12 +162,7 @@ class LogMulti(_OneAnswer):
 
     Parameters
     ----------
-    passes : passes over the examples.
-    bit_precision : bits of the table of weights (-b).
-    learning_rate : the first step's length (-l).
-    power_t : how fast steps shorten.
-    loss_function : squared, for which it takes quantile here, logistic, hinge or another of its own.
-    random_state : its random_seed.
+    loss_function : Squared, for which it takes quantile here, logistic, hinge or another loss of Vowpal Wabbit.
     """
 
     reduction = "log_multi"
@@ -164,15 +178,6 @@ class RecallTree(_OneAnswer):
     References
     ----------
     Daume, Karampatziakis, Langford, Mineiro, Logarithmic time one-against-some, ICML 2017.
-
-    Parameters
-    ----------
-    passes : passes over the examples.
-    bit_precision : bits of the table of weights (-b).
-    learning_rate : the first step's length (-l).
-    power_t : how fast steps shorten.
-    loss_function : squared, logistic, hinge or another of its own.
-    random_state : its random_seed.
     """
 
     reduction = "recall_tree"
@@ -191,16 +196,12 @@ class LabelTree(_Vowpal, RankingPeer):
 
     Parameters
     ----------
-    passes : passes over the examples.
-    bit_precision : bits of the table of weights (-b).
-    learning_rate : the first step's length (-l).
-    power_t : how fast steps shorten.
-    kary_tree : children of a node.
-    random_state : its random_seed.
+    kary_tree : int, default=2
+        Number of children of a node.
     """
 
     reduction = "plt"
-    loss_function = "logistic"  # it takes no other
+    _opened: dict[int, Any]
 
     def __init__(
         self,
@@ -212,12 +213,15 @@ class LabelTree(_Vowpal, RankingPeer):
         kary_tree: int = 2,
         random_state: int | None = None,
     ) -> None:
-        self.passes = passes
-        self.bit_precision = bit_precision
-        self.learning_rate = learning_rate
-        self.power_t = power_t
+        super().__init__(
+            passes=passes,
+            bit_precision=bit_precision,
+            learning_rate=learning_rate,
+            power_t=power_t,
+            loss_function="logistic",  # it takes no other
+            random_state=random_state,
+        )
         self.kary_tree = kary_tree
-        self.random_state = random_state
 
     def _arguments(self, n_classes: int) -> str:
         return f"{super()._arguments(n_classes)} --kary_tree {self.kary_tree}"
@@ -232,22 +236,28 @@ class LabelTree(_Vowpal, RankingPeer):
 
     def _train(self, rows: _Examples) -> None:
         super()._train(rows)
-        self._opened: dict[int, Any] = {}
-        for k in USUAL_DEPTHS:  # so that no answer waits for it
+        self._opened = {}
+        for k in USUAL_DEPTHS:  # so no answer waits for it
             self._opened_for(min(k, self.classes_.size))
 
-    def rank(self, X: Any, k: int) -> NDArray[np.int32]:
-        """The positions in `classes_` of the k best classes of each row, best first; -1 pads."""
+    def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
         opened = self._opened_for(min(k, self.classes_.size))
         found = []
-        for line in _as_lines(rows_of(X)):
+        for line in _as_lines(rows):
             found.append([position for position in opened.predict(line) if position < self.classes_.size])
         return ranks_of(found, k)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_opened", None)
+        return state
+
     def _opened_for(self, k: int) -> Any:
-        """The model opened anew: how many classes it tells is settled then."""
+        """Return the model reopened for k classes a row, since their number is fixed when a model is opened."""
+        if not hasattr(self, "_opened"):  # it comes from a pickle
+            self._opened = {}
         if k not in self._opened:
-            # A last node that is not full has children that are no classes, and it tells of these too.
+            # The last node may have children that are no classes, and predictions include them.
             told = k + self.kary_tree - 2
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model")

@@ -1,4 +1,8 @@
-"""XGBoost: gradient boosting, a tree for each class in each round."""
+"""XGBoost: gradient boosting, a tree for each class in each round.
+
+Staged, not timed: the rows as XGBoost's own matrix. Timed as training: learning, with its histograms. Timed as
+prediction: the rows as such a matrix, and the probabilities of all classes.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from harness.sdk.kernels.instances import Labels
 from harness.sdk.threads import allowed_threads
-from harness_peers.peer import ScoringPeer, rows_of
+from harness_peers.peer import ScoringPeer
 
 
 @dataclass(frozen=True)
@@ -38,16 +42,26 @@ class XGBoost(ScoringPeer):
 
     Parameters
     ----------
-    n_estimators : rounds.
-    learning_rate : how much a round counts.
-    max_depth : the depth at most.
-    min_child_weight : the weight of the rows of a leaf at least.
-    max_bin : steps that the values of a feature are rounded to.
-    subsample : the share of rows that a tree is grown from.
-    colsample_bytree : the share of features that a tree may use.
-    reg_lambda : weight of the penalty.
-    tree_method : auto, which is hist, or approx or exact.
-    random_state : its seed.
+    n_estimators : int, default=100
+        Number of rounds.
+    learning_rate : float, default=0.3
+        Weight of a round.
+    max_depth : int, default=6
+        Maximum depth.
+    min_child_weight : float, default=1.0
+        Minimum weight of the rows of a leaf.
+    max_bin : int, default=256
+        Number of bins for the values of a feature.
+    subsample : float, default=1.0
+        Share of rows for each tree.
+    colsample_bytree : float, default=1.0
+        Share of features that a tree may use.
+    reg_lambda : float, default=1.0
+        Weight of the penalty.
+    tree_method : str, default="auto"
+        Method: auto, which is hist, or approx or exact.
+    random_state : int or None, default=None
+        Seed.
     """
 
     booster_: Any
@@ -97,10 +111,10 @@ class XGBoost(ScoringPeer):
         }
         self.booster_ = xgboost.train(settings, rows.matrix, rounds)
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Rows x classes: the probability of each."""
-        rows = xgboost.DMatrix(csr_matrix(rows_of(X)), nthread=allowed_threads())
-        scores = self.booster_.predict(rows)
+    def _score(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return the probability of each class."""
+        matrix = xgboost.DMatrix(csr_matrix(rows), nthread=allowed_threads())
+        scores = self.booster_.predict(matrix)
         return np.asarray(scores, dtype=np.float64).reshape(-1, self.classes_.size)
 
     @property

@@ -1,6 +1,6 @@
 """Learners that keep one prototype, a weight vector, per class: `from harness_prototype import PA`.
 
-A learner's module is imported when its name is first asked for, so that listing the plugin stays fast.
+A learner's module is imported when its name is first used. This keeps listing fast.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from harness_prototype.kernels.bounded_perceptron import update_bounded
 class BoundedPerceptron(OnlineClassifier):
     """Weight-bounded perceptrons (Madani and Huang, 2010, appendix): binary OOZ, one class against the rest.
 
-    Each feature splits a weight of 1 between the class, w, and the rest, 1 - w; all w are 1/2 at the start. Where the
+    Each feature splits a weight of 1 between the class, w, and the rest, 1 - w; all w are 1/2 at the start. If the
     false side scores as much as the true one or more, each feature of x shifts rate x_f from the false to the true
     side, or what the false side still has. Features with x_f <= 0 are ignored. With two classes the one against the
     other is the same as the other against the one, and this is the algorithm of the paper; with more there is one of
@@ -33,18 +33,33 @@ class BoundedPerceptron(OnlineClassifier):
 
     Parameters
     ----------
-    beta : learning rate, above 0 and at most 1.
-    passes : times that training goes through the data, in a fresh random order each time.
-    random_state : seed of the orders; equal seeds give equal bits.
+    beta : float, default=0.1
+        Learning rate, above 0 and at most 1.
+    passes : int, default=10
+        Number of passes over the training rows, each in a new random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows in each pass. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. An edge holds w - 1/2;
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. An edge holds w - 1/2;
         without an edge it is 0.
-    mistakes_ : by class, how many updates it took.
-    index_size_, index_bytes_ : weights other than 1/2, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    mistakes_ : ndarray of shape (n_classes,)
+        Number of updates of each class.
+    index_size_, index_bytes_ : int
+        Number of weights other than 1/2, and bytes of the index.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from harness_prototype import BoundedPerceptron
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> learner = BoundedPerceptron(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     ignores_not_positive: ClassVar[bool] = True

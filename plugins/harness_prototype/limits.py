@@ -1,4 +1,4 @@
-"""What float32 weights cannot hold is refused, rather than ranked by."""
+"""Checks on the range of weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from harness.sdk.kernels.rows import Rows
 
 
-def check_finite(rows: Rows, number: int) -> None:
-    """Raise ValueError when a weight has grown out of range in pass `number`."""
+def check_finite(rows: Rows, number: int, advice: str = "scale X down") -> None:
+    """Raise ValueError if a weight has left the range of float32 in pass `number`."""
     if not np.isfinite(rows.weights[: rows.heads[0]]).all():
-        raise ValueError(f"weights outgrew float32 in pass {number}: scale X down")
+        raise ValueError(f"weights outgrew float32 in pass {number}: {advice}")

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.estimator import Examples, Matrix
-from harness.sdk.kernels.density import Vectors
-from harness.sdk.kernels.instances import Instances, Labels, canonical_rows
+from harness.sdk.classifier import Examples, Matrix
+from harness.sdk.kernels.instances import Instances, Labels, Vectors, canonical_rows
 from harness.sdk.kernels.moves import no_moves
 from harness.sdk.kernels.vectors import Block
 from harness_prototype.kernels.dense_updates import learn_mmp
@@ -34,17 +33,22 @@ class MMP(OnlineClassifier):
 
     Parameters
     ----------
-    passes : times that training goes through the data, in a fresh random order each time.
-    touched_only : leave classes that x does not touch out of E, for large numbers of classes; where E would be empty
-        without them, the first one stands for all.
-    random_state : seed of the orders; equal seeds give equal bits.
+    passes : int, default=10
+        Number of passes over the training rows, each in a new random order.
+    touched_only : bool, default=False
+        If True, E leaves out classes without a weight for any feature of x, which is faster with many classes. If E
+        would be empty without them, the first of them represents all.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
-    Attributes
-    ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_prototype import MMP
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = MMP(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 1])
     """
 
     takes_several: ClassVar[bool] = True
@@ -75,7 +79,7 @@ class MMP(OnlineClassifier):
         learn_mmp(W, block, labels, base, np.empty_like(base), np.empty_like(base), no_moves(base.size))
 
     def _as_rows(self, X: Matrix) -> Examples:
-        """What a row touches is asked of sparse ones alone."""
+        """Rows stay sparse with `touched_only`, which needs the features of a row."""
         return canonical_rows(X) if self.touched_only else super()._as_rows(X)
 
     def _rules(self) -> dict[str, rules.Rule]:

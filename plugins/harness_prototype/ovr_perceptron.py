@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
-from harness.abilities import AfterPass
+from harness import AfterPass
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.estimator import Matrix
+from harness.sdk.classifier import Matrix
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.ovr_perceptron import inverse, learn_one_vs_rest, norms, rank_scaled, total
+from harness.sdk.kernels.one_vs_rest import inverse, learn_one_vs_rest, norms, rank_scaled, total
 from harness.sdk.kernels.rows import Rows, empty_rows
 from harness_prototype.limits import check_finite
 
@@ -24,7 +24,7 @@ class Member:
 
     rows: Rows
     done: bool = False
-    """Whether a pass went without an error: no further one would change anything."""
+    """True if a pass went without an error: no further one would change anything."""
 
     def learn(self, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int) -> None:
         """Go through the instances in this order."""
@@ -57,18 +57,31 @@ class OVRPerceptron(OnlineClassifier):
 
     Parameters
     ----------
-    passes : the most times that training goes through the data; a pass without an error is the last.
-    members : perceptrons per class; each goes through the data in orders of its own, and their scores are added up.
-    random_state : seed of the orders; equal seeds give equal bits.
+    passes : int, default=20
+        Maximum number of passes over the training rows. A pass without an error is the last.
+    members : int, default=1
+        Number of perceptrons for each class. Each uses other orders of the rows, and their scores are added up.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A committee's members
-        are added up in it, each w_k scaled to length 1, since they only ever speak together.
-    norms_ : what scores are divided by: ||w_k||, for a committee 1.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A committee's members are
+        added up in it, each w_k scaled to length 1, since they only ever speak together.
+    norms_ : ndarray of shape (n_classes,)
+        Divisor of the scores: ||w_k||, or 1 for a committee.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_prototype import OVRPerceptron
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = OVRPerceptron(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     takes_several: ClassVar[bool] = True

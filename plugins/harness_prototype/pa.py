@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.kernels.density import Vectors
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.index import are_many
+from harness.sdk.kernels.instances import Instances, Labels, Vectors
 from harness.sdk.kernels.vectors import Block
-from harness.sdk.ranking import are_many
 from harness_prototype.kernels.dense_updates import learn_pa
 from harness_prototype.kernels.passive_aggressive import PAStep, update_pa
+from harness_prototype.limits import check_finite
 
 PA_VARIANTS = ("PA", "PA-I", "PA-II")
 PA_STEPS = ("printed", "exact")
@@ -27,7 +27,7 @@ class PA(OnlineClassifier):
     L = margin - s_y + s_c' is positive, W[:, y] += tau x and W[:, c'] -= tau x. With an indicator matrix for y,
     the lowest scoring true class is compared with the highest scoring false one.
 
-    The defaults are chosen on validation parts (docs/defaults.md); the 2010 reports have PA-II with C=0.01, margin=0.05
+    The defaults are chosen on validation sets (results/defaults); the 2010 reports have PA-II with C=0.01, margin=0.05
     and 20 passes, KDD 2008 names none.
 
     When to use
@@ -40,19 +40,27 @@ class PA(OnlineClassifier):
 
     Parameters
     ----------
-    C : aggressiveness: bounds tau in PA-I, softens it in PA-II, means nothing to PA.
-    passes : times that training goes through the data, in a fresh random order each time.
-    variant : "PA" tau = L / n, "PA-I" tau = min(C, L / n), "PA-II" tau = L / (n + 1 / (2 C)).
-    step : "printed" n = ||x||^2 as in the papers; "exact" n = 2 ||x||^2, the norm of what really moves.
-    margin : the lead over every other class below which an instance costs a loss.
-    random_state : seed of the orders; equal seeds give equal bits.
+    C : float, default=0.1
+        Aggressiveness: bounds tau in PA-I, regularises it in PA-II, and has no effect in PA.
+    passes : int, default=10
+        Number of passes over the training rows, each in a new random order.
+    variant : {"PA", "PA-I", "PA-II"}, default="PA-II"
+        Step length: tau = L / n for PA, min(C, L / n) for PA-I, L / (n + 1 / (2 C)) for PA-II.
+    step : {"printed", "exact"}, default="printed"
+        Squared norm n in the step length: ||x||^2 as printed in the papers, or the exact 2 ||x||^2 of the whole update.
+    margin : float, default=1.0
+        Required lead over every other class. A smaller lead causes a loss.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
-    Attributes
-    ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_prototype import PA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = PA(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     takes_several: ClassVar[bool] = True
@@ -86,35 +94,26 @@ class PA(OnlineClassifier):
         )
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        if self._learn_in_parts(instances, labels, order):
+        if self._learn_hybrid(instances, labels, order):
             done = order.size
         else:
             scores = np.empty_like(self.base_)
             done = update_pa(self.rows_, instances, labels, order, self.base_, scores, self._step())
-        if not np.isfinite(self.rows_.weights[: self.rows_.heads[0]]).all():
-            raise ValueError(f"weights outgrew float32 in pass {number}: {self.when_too_large}")
+        check_finite(self.rows_, number, self.when_too_large)
         return done
 
-    def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
-        """Learn by the kernel for many classes; whether that pays."""
+    def _learn_hybrid(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes, where that is faster. Return whether it did."""
         one_label_each = bool(np.all(np.diff(labels.indptr) == 1))
         if not are_many(self.classes_) or not one_label_each:
             return False
-        from harness_prototype.kernels.pa_parted import update_pa_parted  # noqa: PLC0415 (compiles what few data need)
-        from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
+        from harness_prototype import hybrid  # noqa: PLC0415 (compiles kernels that few datasets need)
+        from harness_prototype.kernels.hybrid_pa import update_pa_hybrid  # noqa: PLC0415 (the same)
 
-        features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
-        if not features.size:
-            return False
+        def update(index: Any, order: NDArray[np.int64]) -> int:
+            return update_pa_hybrid(index, instances, labels.indices, order, self.base_, self._step())
 
-        def update(parts: Parts, order: NDArray[np.int64]) -> int:
-            rows, frequent, search, found, heaviest = parts
-            return update_pa_parted(
-                rows, frequent, instances, y, order, base, search, found, heaviest, self._step()
-            )  # fmt: skip
-
-        self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
-        return True
+        return hybrid.learn_pass(self, instances, order, update)
 
     def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
         learn_pa(W, block, labels, self.base_, np.empty_like(self.base_), self._step())

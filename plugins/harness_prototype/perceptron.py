@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import OnlineClassifier, rules
-from harness.sdk.kernels.density import Vectors
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.index import are_many
+from harness.sdk.kernels.instances import Instances, Labels, Vectors
 from harness.sdk.kernels.vectors import Block
-from harness.sdk.ranking import are_many
 from harness_prototype.kernels.dense_updates import learn_perceptron
 from harness_prototype.kernels.perceptron import update_perceptron
 from harness_prototype.limits import check_finite
@@ -34,15 +33,19 @@ class Perceptron(OnlineClassifier):
 
     Parameters
     ----------
-    passes : times that training goes through the data, in a fresh random order each time.
-    random_state : seed of the orders; equal seeds give equal bits.
+    passes : int, default=10
+        Number of passes over the training rows, each in a new random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
-    Attributes
-    ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_prototype import Perceptron
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Perceptron(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 1])
     """
 
     ranks_with_scores: ClassVar[bool] = True
@@ -53,7 +56,7 @@ class Perceptron(OnlineClassifier):
         self.random_state = random_state
 
     def _update(self, instances: Instances, labels: Labels, order: NDArray[np.int64], number: int) -> int:
-        if self._learn_in_parts(instances, labels, order):
+        if self._learn_hybrid(instances, labels, order):
             done = order.size
         else:
             scores = np.empty_like(self.base_)
@@ -61,25 +64,17 @@ class Perceptron(OnlineClassifier):
         check_finite(self.rows_, number)
         return done
 
-    def _learn_in_parts(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
-        """Learn by the kernel for many classes; whether that pays."""
+    def _learn_hybrid(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
+        """Learn by the kernel for many classes, where that is faster. Return whether it did."""
         if not are_many(self.classes_):
             return False
-        from harness_prototype.kernels.perceptron_parted import (  # noqa: PLC0415 (compiles what few data need)
-            update_perceptron_parted,
-        )
-        from harness_prototype.parts import Parts, learn_in_parts, met_often  # noqa: PLC0415
+        from harness_prototype import hybrid  # noqa: PLC0415 (compiles kernels that few datasets need)
+        from harness_prototype.kernels.hybrid_perceptron import update_perceptron_hybrid  # noqa: PLC0415 (the same)
 
-        features, y, base = met_often(instances, self.n_features_in_, self.base_.size), labels.indices, self.base_
-        if not features.size:
-            return False
+        def update(index: Any, order: NDArray[np.int64]) -> int:
+            return update_perceptron_hybrid(index, instances, labels.indices, order, self.base_)
 
-        def update(parts: Parts, order: NDArray[np.int64]) -> int:
-            rows, frequent, search, found, heaviest = parts
-            return update_perceptron_parted(rows, frequent, instances, y, order, base, search, found, heaviest)
-
-        self.rows_ = learn_in_parts(self.rows_, features, instances, order, base.size, update)
-        return True
+        return hybrid.learn_pass(self, instances, order, update)
 
     def _learn_block(self, W: Vectors, block: Block, labels: Labels) -> None:
         learn_perceptron(W, block, labels.indices, self.base_, np.empty_like(self.base_))

@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: no learner is imported here."""
+"""Registers the learners of this plugin by name; imports none of them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.pa",),
             paper_params={"C": 0.01, "margin": 0.05, "passes": 20},
+            tune={"C": [0.01, 0.1, 0.3, 1.0]},
         ),
         LearnerSpec(
             name="mmp",
@@ -24,6 +25,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="multi-class multi-label perceptron: moves every prototype that is ordered wrongly",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.mmp",),
+            tune={"passes": [3, 5, 10, 20]},
         ),
         LearnerSpec(
             name="perceptron",
@@ -31,6 +33,7 @@ def harness_learners() -> list[LearnerSpec]:
             kind="flat",
             summary="multi-class perceptron: a mistake moves two prototypes",
             preload=("harness_prototype.perceptron",),
+            tune={"passes": [5, 10, 20, 40]},
         ),
         LearnerSpec(
             name="bounded-perceptron",
@@ -39,6 +42,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="binary OOZ: perceptrons with weights from 0 to 1, one class against the rest",
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.bounded_perceptron",),
+            tune={"beta": [0.01, 0.03, 0.1, 0.3]},
         ),
         LearnerSpec(
             name="winnow",
@@ -48,6 +52,7 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.winnow",),
             paper_params={"alpha": 2.0},
+            tune={"alpha": [1.05, 1.1, 1.5, 2.0]},
         ),
         LearnerSpec(
             name="ovr-perceptron",
@@ -57,5 +62,6 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_prototype.ovr_perceptron",),
             paper_params={"passes": 20},
+            tune={"passes": [5, 10, 20, 40]},
         ),
     ]

@@ -6,23 +6,29 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from harness.sdk import OnlineClassifier, rules
+from harness.sdk.classifier import SearchScores
+from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import no_moves
-from harness_prototype.kernels.real_winnow import WinnowStep, rank_logs, update_real_winnow
+from harness_prototype.kernels.log_winnow import LARGEST_LOG, WinnowStep, rank_logs, update_real_winnow
 from harness_prototype.kernels.winnow import gains, rank_powers, update_winnow
 
 UPDATES = ("active", "value")
 
+MOST_AT_ONCE = 4_000_000
+"""Scores in memory at once."""
 
-class Winnow(OnlineClassifier):
+
+class Winnow(SearchScores, OnlineClassifier):
     """One Winnow per class, on the features with x > 0; all weights are 1 at the start.
 
     A class takes x for its own when w.x >= theta. The weights of the features of x are multiplied by alpha where a true
     class does not (promotion), and divided by it where another class does (demotion). Classes are ranked by w.x.
 
-    The defaults are chosen on validation parts (docs/defaults.md); Littlestone's alpha is 2.
+    The defaults are chosen on validation sets (results/defaults); Littlestone's alpha is 2.
 
     When to use
     -----------
@@ -35,26 +41,42 @@ class Winnow(OnlineClassifier):
 
     Parameters
     ----------
-    alpha : the factor of promotions, above 1.
-    demotion : what demotions divide by, above 1; None for alpha.
-    updates : "active" multiplies the weights of all features of x alike; "value" by the factor to the power of x_f, as
-        in w exp(r x y).
-    balanced : whether each feature has two weights for a class, w+ and w-, and w is w+ - w-: a promotion promotes w+
-        and demotes w-, a demotion the reverse.
-    theta : the threshold; None stands for the mean of w.x over the first training data while all weights are 1, which
-        is the mean number of features where these are 0 or 1.
-    passes : times that training goes through the data, in a fresh random order each time.
-    random_state : seed of the orders; equal seeds give equal bits.
+    alpha : float, default=1.1
+        Factor of promotions, above 1.
+    demotion : float or None, default=None
+        Divisor of demotions, above 1. None means alpha.
+    updates : {"active", "value"}, default="active"
+        "active" multiplies the weights of all features of x by the same factor, "value" by the factor to the power of
+        x_f.
+    balanced : bool, default=False
+        If True, each feature has two weights for a class, and w = w+ - w-. A promotion promotes w+ and demotes w-, a
+        demotion the reverse.
+    theta : float or None, default=None
+        Threshold of w.x. None means the mean of w.x over the first training data with all weights 1.
+    passes : int, default=10
+        Number of passes over the training rows, each in a new random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A weight is alpha^n,
-        and the edge holds n; without an edge it is 1. With any other demotion, updates by value or balanced weights the
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A weight is alpha^n, and
+        the edge holds n; without an edge it is 1. With any other demotion, updates by value or balanced weights the
         edge holds ln w; balanced weights of class c are in the columns 2 c, w+, and 2 c + 1, w-.
-    index_size_, index_bytes_ : weights other than 1, and the bytes that the index takes.
-    theta_ : the threshold where none was given.
-    n_features_in_ : the number of features.
+    index_size_, index_bytes_ : int
+        Number of weights other than 1, and bytes of the index.
+    theta_ : float
+        The threshold used if `theta` is None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_prototype import Winnow
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Winnow(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     ignores_not_positive: ClassVar[bool] = True
@@ -98,7 +120,7 @@ class Winnow(OnlineClassifier):
         return update_real_winnow(self.rows_, instances, labels, order, base, scores, moves, step)
 
     def _has_whole_powers(self) -> bool:
-        """Whether each weight is a whole power of alpha, which takes less time and no rounding."""
+        """Return whether each weight is a whole power of alpha, which takes less time and no rounding."""
         one_rate = self.demotion is None or self.demotion == self.alpha
         return one_rate and self.updates == "active" and not self.balanced
 
@@ -118,6 +140,27 @@ class Winnow(OnlineClassifier):
             return rank_powers(self.rows_, instances, self.base_, self.alpha, k)
         return rank_logs(self.rows_, instances, self.base_, bool(self.balanced), k)
 
+    def _score_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return w.x of each class; of a balanced pair, the difference."""
+        edges = as_edges(self.rows_)
+        unit = np.log(self.alpha) if self._has_whole_powers() else 1.0
+        values = np.expm1(np.minimum(edges.weights * unit, LARGEST_LOG))
+        columns = edges.classes.astype(np.int64)
+        if self.balanced:
+            values = np.where(columns % 2 == 0, values, -values)
+            columns //= 2
+        shape = (self.n_features_in_, self.classes_.size)
+        gained = csr_array((values, (edges.features, columns)), shape=shape)
+        positive = rows.maximum(0).astype(np.float64)
+        alike = np.zeros(rows.shape[0]) if self.balanced else np.asarray(positive.sum(axis=1)).ravel()
+        found = np.empty(ranks.shape)
+        step = max(1, MOST_AT_ONCE // self.classes_.size)
+        for start in range(0, rows.shape[0], step):
+            part = slice(start, start + step)
+            scores = (positive[part] @ gained).toarray() + self.base_ + alike[part, np.newaxis]
+            found[part] = np.take_along_axis(scores, np.maximum(ranks[part], 0), axis=1)
+        return found
+
     def _rules(self) -> dict[str, rules.Rule]:
         return {
             "alpha": _factor(self.alpha),
@@ -134,5 +177,5 @@ def _factor(value: float | None) -> rules.Rule:
 
 
 def _as_stored(logarithm: float) -> float:
-    """Rounded as weights are, so that a promotion and a demotion at one rate leave nothing behind."""
+    """Rounded as weights are, so a promotion and a demotion at one rate leave nothing behind."""
     return float(np.float32(logarithm))

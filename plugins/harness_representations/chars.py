@@ -12,16 +12,12 @@ from harness_representations.terms import Terms
 class Chars(Terms):
     """Runs of characters inside of words, with a space either side of each word, as scikit-learn's `char_wb` has them.
 
-    They tell related words and misspelt ones alike, without a list of word forms.
+    They match related and misspelt words without a list of word forms.
 
     Parameters
     ----------
-    ngrams : how long runs are, a length or a range such as 2:5; a word shorter than that is taken whole.
-    weighting : raw, binary, tf, tfidf or logtfidf: what becomes of the counts.
-    min_df : runs that fewer training texts have get no column.
-    max_features : at most so many columns, of the runs that are most frequent in training.
-    lowercase : whether upper and lower case are one.
-    accents : keep, or strip: a letter with a mark above or below is that letter.
+    ngrams : str, int or tuple of int, default="2:5"
+        Length of the runs, a number or a range such as 2:5. A shorter word is taken whole.
     """
 
     find: ClassVar[Any] = find_chars
@@ -36,12 +32,14 @@ class Chars(Terms):
         lowercase: bool = True,
         accents: str = "keep",
     ) -> None:
-        self.ngrams = ngrams
-        self.weighting = weighting
-        self.min_df = min_df
-        self.max_features = max_features
-        self.lowercase = lowercase
-        self.accents = accents
+        super().__init__(
+            ngrams=ngrams,
+            weighting=weighting,
+            min_df=min_df,
+            max_features=max_features,
+            lowercase=lowercase,
+            accents=accents,
+        )
 
     def _tidier(self) -> Callable[[str], str]:
         return _spaced

@@ -1,41 +1,38 @@
-"""Texts by runs of characters or words without a vocabulary: each run has the column that its hash says."""
+"""Texts by runs of characters or words without a vocabulary: the hash of a run is its column."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
 
-from harness.sdk import archive, rules
-from harness.sdk.saving import Saved
+from harness.sdk import rules, saving
 from harness_representations.chars import Chars
 from harness_representations.kernels.table import Spans, hash_terms
-from harness_representations.ngrams import read_ngrams
-from harness_representations.terms import count_terms
-from harness_representations.weights import WEIGHTINGS, fit_idf, weigh
+from harness_representations.terms import TextTransformer, count_terms, read_ngrams
+from harness_representations.weights import fit_idf, weigh
 from harness_representations.words import Words
 
 MOST_BITS = 30
 COUNTED = {"words": Words, "chars": Chars}
 
 
-class Hashed(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Hashed(TextTransformer):
     """Words or runs of characters by their hashes: for vocabularies without end, in a width that is known before.
 
     Two terms may share a column; with many more columns than terms that is rare.
 
     Parameters
     ----------
-    of : words or chars: what is counted, with the parameters that these have by themselves.
-    bits : there are 2 ** bits columns.
-    ngrams : how long runs are; unless told, those of words or chars.
-    weighting : raw, binary, tf, tfidf or logtfidf: what becomes of the counts.
-    lowercase : whether upper and lower case are one.
-    accents : keep, or strip: a letter with a mark above or below is that letter.
+    of : str, default="chars"
+        Terms to count, words or chars, with the defaults of these representations.
+    bits : int, default=22
+        The matrix has 2 ** bits columns.
+    ngrams : str, int, tuple of int or None, default=None
+        Length of the runs. None means that of words or chars.
     """
 
     idf_: NDArray[np.float64]
@@ -61,21 +58,14 @@ class Hashed(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         known = {
             "of": rules.one_of(self.of, tuple(COUNTED)),
             "bits": (rules.count(self.bits)[0] and self.bits <= MOST_BITS, f"an integer from 1 to {MOST_BITS}"),
-            "weighting": rules.one_of(self.weighting, WEIGHTINGS),
-            "lowercase": rules.flag(self.lowercase),
-            "accents": rules.one_of(self.accents, ("keep", "strip")),
+            **self._text_rules(),
         }
         rules.enforce(known, vars(self))
         if self.ngrams is not None:
             read_ngrams(self.ngrams)
 
-    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
-        """Learn the idf of each column, where the weighting has one."""
-        self.fit_transform(texts)
-        return self
-
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
-        """The same, and what it makes of these texts."""
+        """Learn the idf of each column if the weighting has one; return the weighted counts of these texts."""
         self._check_parameters()
         counts = self._count(texts)
         self.idf_ = fit_idf(self.weighting, counts)
@@ -99,4 +89,4 @@ class Hashed(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
         expected = 2**self.bits if self.weighting.endswith("idf") else 0
-        archive.expect_array(self.idf_, (expected,), np.float64, "idf_")
+        saving.expect_array(self.idf_, (expected,), np.float64, "idf_")

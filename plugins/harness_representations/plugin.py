@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: nothing is imported here."""
+"""Registers the representations by name; imports none of them."""
 
 from __future__ import annotations
 

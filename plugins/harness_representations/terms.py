@@ -1,10 +1,11 @@
 """Texts to weighed counts of their terms: what `words` and `chars` have in common.
 
-Texts are taken in blocks, so that beyond the counts themselves memory stays small however many there are.
+Texts are taken in blocks, so beyond the counts themselves memory stays small however many there are.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -17,54 +18,109 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from harness.sdk import archive, rules
+from harness.sdk import rules, saving
 from harness.sdk.saving import Saved
-from harness_representations.kernels.counting import count_rows
+from harness_representations.kernels.counts import count_rows
 from harness_representations.kernels.table import Spans
-from harness_representations.ngrams import read_ngrams, tidy
 from harness_representations.vocabulary import Vocabulary
 from harness_representations.weights import WEIGHTINGS, fit_idf, weigh
 
 BLOCK_TEXTS, BLOCK_CODES = 4096, 2**18
-"""How many texts, and about how many code points, are taken at once."""
+"""Number of texts, and approximate number of code points, in a block."""
 Number = Callable[[Spans], NDArray[np.int32]]
-"""What gives the terms of spans their numbers."""
+"""Maps the terms of spans to numbers."""
 
 
 class Learned(NamedTuple):
-    """What a file keeps of a vocabulary."""
+    """A vocabulary as a file stores it."""
 
     codes: NDArray[np.uint32]
     bounds: NDArray[np.int64]
 
 
-class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
-    """A representation of texts by terms; a subclass says what a term is.
+class TextTransformer(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+    """Base of transformers from texts to weighted counts.
+
+    Parameters
+    ----------
+    weighting : Weighting of the counts: raw, binary, tf, tfidf or logtfidf.
+    lowercase : If True, upper case is converted to lower case.
+    accents : keep, or strip to remove accents from letters.
+    """
+
+    weighting: str
+    lowercase: bool
+    accents: str
+
+    @abstractmethod
+    def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
+        """Learn from these texts, and return their weighted counts."""
+
+    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
+        """Learn from these texts."""
+        self.fit_transform(texts)
+        return self
+
+    def _text_rules(self) -> dict[str, rules.Rule]:
+        return {
+            "weighting": rules.one_of(self.weighting, WEIGHTINGS),
+            "lowercase": rules.flag(self.lowercase),
+            "accents": rules.one_of(self.accents, ("keep", "strip")),
+        }
+
+
+class Terms(TextTransformer):
+    """A representation of texts by terms; a subclass defines a term.
+
+    Parameters
+    ----------
+    min_df : Terms of fewer training texts get no column.
+    max_features : Maximum number of columns, for the most frequent terms of the training texts.
 
     Attributes
     ----------
-    vocabulary_ : the terms that training met and that were not cut, in the order of the columns.
-    idf_ : the idf of each, empty where the weighting has none.
+    vocabulary_ : Vocabulary
+        The terms that training met and that were not cut, in the order of the columns.
+    idf_ : ndarray
+        The idf of each, empty where the weighting has none.
     """
 
     records: ClassVar = {"vocabulary_": Learned}
     find: ClassVar[Callable[..., int]]
     """The kernel that finds the spans of terms."""
 
+    ngrams: str | int | tuple[int, int]
+    min_df: int
+    max_features: int | None
     vocabulary_: Vocabulary
     idf_: NDArray[np.float64]
 
+    def __init__(
+        self,
+        *,
+        ngrams: str | int | tuple[int, int],
+        weighting: str,
+        min_df: int,
+        max_features: int | None,
+        lowercase: bool,
+        accents: str,
+    ) -> None:
+        self.ngrams = ngrams
+        self.weighting = weighting
+        self.min_df = min_df
+        self.max_features = max_features
+        self.lowercase = lowercase
+        self.accents = accents
+
     @abstractmethod
     def _tidier(self) -> Callable[[str], str]:
-        """What makes a text as the kernel takes it: without what is no part of any term, one space between words."""
+        """Return the function that prepares a text for the kernel: only parts of terms, one space between words."""
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {
-            "weighting": rules.one_of(self.weighting, WEIGHTINGS),
             "min_df": rules.count(self.min_df),
             "max_features": rules.optional(self.max_features, rules.count(self.max_features)),
-            "lowercase": rules.flag(self.lowercase),
-            "accents": rules.one_of(self.accents, ("keep", "strip")),
+            **self._text_rules(),
         }
 
     def _check_parameters(self) -> None:
@@ -73,13 +129,8 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
 
     # -- fitting
 
-    def fit(self, texts: Iterable[str], y: Any = None) -> Self:
-        """Learn the terms of these texts, and the idf of each where the weighting has one."""
-        self.fit_transform(texts)
-        return self
-
     def fit_transform(self, texts: Iterable[str], y: Any = None) -> csr_array:
-        """The same, and what it makes of these texts."""
+        """Learn the terms of these texts, and their idf if the weighting has one; return the weighted counts."""
         self._check_parameters()
         vocabulary = Vocabulary()
         counts = count_terms(self, texts, vocabulary.add, vocabulary.__len__)
@@ -142,11 +193,11 @@ class Terms(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc] 
         super()._take_up(fitted)
         self.vocabulary_ = Vocabulary.of(learned.codes, learned.bounds)
         expected = len(self.vocabulary_) if self.weighting.endswith("idf") else 0
-        archive.expect_array(self.idf_, (expected,), np.float64, "idf_")
+        saving.expect_array(self.idf_, (expected,), np.float64, "idf_")
 
 
 def count_terms(terms: Terms, texts: Iterable[str], number: Number, width: Callable[[], int]) -> csr_array:
-    """How often each text has each term; `number` gives terms their columns, and `width` says how many there are."""
+    """Return the counts of each term in each text; `number` maps terms to columns, `width` returns their number."""
     if isinstance(texts, str):
         raise ValueError("expected a sequence of texts, got one text")
     counted = _Counted()
@@ -200,3 +251,32 @@ class _Counted:
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
         matrix = csr_array((counts, indices.astype(index, copy=False), bounds), shape=(self.rows, width))
         return csr_array(matrix.tocsc().tocsr())  # sorted in linear time
+
+
+def read_ngrams(value: object) -> tuple[int, int]:
+    """The least and the greatest length of runs: from 2, "2:5" or (2, 5)."""
+    parts = value.split(":") if isinstance(value, str) else value
+    if isinstance(parts, int) and not isinstance(parts, bool):
+        parts = (parts, parts)
+    try:
+        low, high = map(int, parts)  # type: ignore[call-overload]  # what it cannot take, it refuses
+    except (TypeError, ValueError):
+        low, high = 0, 0
+    if not 1 <= low <= high:
+        raise ValueError(f"ngrams={value!r}: must be a length or a range of lengths from 1 on, such as 2 or 2:5")
+    return low, high
+
+
+def tidy(texts: Iterable[str], finish: Callable[[str], str], *, lowercase: bool, accents: str) -> Iterator[str]:
+    """The texts in lower case, where that is wanted, without accents, where these are not, and then finished."""
+    for text in texts:
+        lowered = text.lower() if lowercase else text
+        yield finish(strip_accents(lowered) if accents == "strip" else lowered)
+
+
+def strip_accents(text: str) -> str:
+    """The text with each character replaced by what it is made of, less the marks above and below."""
+    if text.isascii():
+        return text
+    made_of = unicodedata.normalize("NFKD", text)
+    return "".join(filter(lambda character: not unicodedata.combining(character), made_of))

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 
-from harness.sdk import archive, rules
+from harness.sdk import rules, saving
 from harness.sdk.saving import Saved
 
 Vectors = NDArray[np.float32]
@@ -21,8 +21,10 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     Parameters
     ----------
-    d : the number of dimensions, or as many as there are columns where these are fewer.
-    random_state : what the randomised search for directions draws from.
+    d : int, default=100
+        Number of dimensions, at most the number of columns.
+    random_state : int, default=0
+        Seed of the randomised search for directions.
     """
 
     components_: NDArray[np.float32]
@@ -47,7 +49,7 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
-        archive.expect(self.components_.ndim == 2 and len(self.components_) <= self.d, "components_")
+        saving.expect(self.components_.ndim == 2 and len(self.components_) <= self.d, "components_")
 
 
 class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -72,7 +74,7 @@ class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
 class Scaled(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Each feature from 0, its least value in the training rows, to 1, its greatest: what `ooz` and friends can take.
 
-    Values outside of what training met are cut off, so that no row is ever negative.
+    Values outside of what training met are cut off, so no row is ever negative.
     """
 
     least_: NDArray[np.float64]
@@ -92,11 +94,12 @@ class Scaled(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
 
 
 class Frequent(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The features that enough training rows have, as they are.
+    """The features that enough training rows have, unchanged.
 
     Parameters
     ----------
-    min_df : features that fewer training rows have are left out.
+    min_df : int, default=2
+        Features of fewer training rows are left out.
     """
 
     kept_: NDArray[np.int64]

@@ -28,7 +28,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, codes: NDArray[np.uint32], bounds: NDArray[np.int64]) -> Vocabulary:
-        """The terms that lie one after the other in `codes`; ValueError where one stands there twice."""
+        """The terms that lie one after the other in `codes`; ValueError if one occurs twice."""
         vocabulary = cls()
         spans = Spans(frozen(codes, np.uint32), frozen(bounds[:-1], np.int64), frozen(np.diff(bounds), np.int32))
         vocabulary.add(spans)
@@ -51,7 +51,7 @@ class Vocabulary:
 
     @property
     def bounds(self) -> NDArray[np.int64]:
-        """Where each term begins in `codes`, and where the last one ends."""
+        """Start of each term in `codes`, and the end of the last one."""
         return self._table.bounds[: len(self) + 1]
 
     def add(self, spans: Spans) -> NDArray[np.int32]:

@@ -29,9 +29,9 @@ def idf_of(df: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
 
 
 def weigh(weighting: str, X: csr_array, idf: NDArray[np.float64]) -> csr_array:
-    """Rows as they are (`raw`), or l2-normalised ones of `binary`, `tf`, `tfidf` or `logtfidf`.
+    """Unchanged rows (`raw`), or l2-normalised rows of `binary`, `tf`, `tfidf` or `logtfidf`.
 
-    `tfidf` is tf * ln(N / df); `logtfidf` has ln(1 + tf) in the place of tf, so that the tenth occurrence of a word
+    `tfidf` is tf * ln(N / df); `logtfidf` has ln(1 + tf) in the place of tf, so the tenth occurrence of a word
     counts for less than the first (with the sign of tf, where that may be negative). A column that every training row
     has gets idf 0 and vanishes. A row without features stays empty.
     """
@@ -51,7 +51,7 @@ def weigh(weighting: str, X: csr_array, idf: NDArray[np.float64]) -> csr_array:
 
 
 class Weighting(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Rows weighed in one way; its subclasses say which."""
+    """Base of the weightings."""
 
     weighting: ClassVar[str]
 
@@ -88,7 +88,7 @@ class Weighting(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
 
 class Raw(Weighting):
-    """Rows as they are."""
+    """Unchanged rows."""
 
     weighting = "raw"
 

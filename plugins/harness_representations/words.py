@@ -20,7 +20,7 @@ TOKENS = {
     "alphanumeric": re.compile("[a-z0-9]+"),
     "letters": re.compile("[a-z]{2,}"),
 }
-"""What a word is. "any" is for any script: what stands between spaces and punctuation, not Python's word characters,
+"""Kinds of words. "any" is for any script: what stands between spaces and punctuation, not Python's word characters,
 which leave out the vowel signs that many scripts have, and cut words there."""
 
 
@@ -29,15 +29,13 @@ class Words(Terms):
 
     Parameters
     ----------
-    ngrams : how many words a run has, a number or a range such as 1:2.
-    tokens : what a word is: any (what stands between spaces and punctuation, in any script), alphanumeric (a to z and
+    ngrams : str, int or tuple of int, default=1
+        Number of words in a run, or a range such as 1:2.
+    tokens : str, default="any"
+        Definition of a word: any (text between spaces and punctuation, in any script), alphanumeric (a to z and
         digits), letters (at least two of a to z), or a regular expression.
-    stop_words : none, english (scikit-learn's list), or a list of words to be left out before runs are made.
-    weighting : raw, binary, tf, tfidf or logtfidf: what becomes of the counts.
-    min_df : runs that fewer training texts have get no column.
-    max_features : at most so many columns, of the runs that are most frequent in training.
-    lowercase : whether upper and lower case are one.
-    accents : keep, or strip: a letter with a mark above or below is that letter.
+    stop_words : str, list of str or None, default=None
+        Words left out before runs are made: None, english (scikit-learn's list), or a list.
     """
 
     find: ClassVar[Any] = find_words
@@ -54,14 +52,16 @@ class Words(Terms):
         lowercase: bool = True,
         accents: str = "keep",
     ) -> None:
-        self.ngrams = ngrams
+        super().__init__(
+            ngrams=ngrams,
+            weighting=weighting,
+            min_df=min_df,
+            max_features=max_features,
+            lowercase=lowercase,
+            accents=accents,
+        )
         self.tokens = tokens
         self.stop_words = stop_words
-        self.weighting = weighting
-        self.min_df = min_df
-        self.max_features = max_features
-        self.lowercase = lowercase
-        self.accents = accents
 
     def _rules(self) -> dict[str, rules.Rule]:
         return super()._rules() | {

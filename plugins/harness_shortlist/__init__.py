@@ -1,6 +1,6 @@
 """A learner that decides among few: one proposes candidates for each row, support vector machines choose among them.
 
-Its module is imported when its name is first asked for, so that listing the plugin stays fast.
+Its module is imported when its name is first used. This keeps listing fast.
 """
 
 from __future__ import annotations

@@ -14,17 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from harness.sdk import archive, rules
-from harness.sdk.description import class_named
-from harness.sdk.estimator import Classifier, Matrix
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.instances import Labels, as_instances
-from harness.sdk.wrapping import fresh, index_size, pack_models, positions_by, unpack_models
-from harness_shortlist.grouping import group_classes
-from harness_shortlist.kernels.deciding import Judging, Tables, Weights, build_tables, fill_ranks, judge
+from harness.sdk import rules, saving
+from harness.sdk.classifier import Classifier, Matrix
+from harness.sdk.kernels.instances import Labels, as_instances, frozen
+from harness.sdk.saving import class_named
+from harness.sdk.wrappers import fresh, index_size, pack_models, positions_by, unpack_models
+from harness_shortlist.class_groups import group_classes
+from harness_shortlist.kernels.decisions import Judgement, Tables, Weights, build_tables, fill_ranks, judge
 from harness_shortlist.kernels.machines import Goal
-from harness_shortlist.kernels.pairs import NO_GROUP, list_pairs
-from harness_shortlist.training import priors_of_places, train
+from harness_shortlist.kernels.training_pairs import NO_GROUP, list_pairs
+from harness_shortlist.trainer import priors_of_places, train
 
 PROPOSERS = {"ff": "harness_index.ff:FF"}
 """Looked up when one is needed: plugins do not import each other."""
@@ -42,7 +41,7 @@ class Shortlist(Classifier):
     -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of its place
     among the candidates.
 
-    The defaults are chosen on validation parts (docs/defaults.md).
+    The defaults are chosen on validation sets (results/defaults).
 
     When to use
     -----------
@@ -56,32 +55,54 @@ class Shortlist(Classifier):
 
     Parameters
     ----------
-    learner : who proposes: any learner with `rank`, or scores for all classes; "ff" for feature focus as it is by
-        default.
-    candidates : how many classes it proposes for a row, in training and in ranking.
-    C : the price of a loss.
-    group_classes : the most classes in a group; None for no groups. Nor are there any with no more classes than that.
-    group_share : how much the machine of the group counts.
-    prior : how much the place among the candidates counts.
-    tol : training of a machine ends when no projected gradient is larger.
-    max_sweeps : the most sweeps over the rows of a machine.
-    prune : weights of no larger size are not stored.
-    random_state : seed of the orders, the groups and the proposer; equal seeds give equal bits.
+    learner : estimator, default="ff"
+        The proposer: any learner with `rank`, or with scores for all classes. "ff" is feature focus with its defaults.
+    candidates : int, default=40
+        Number of classes proposed for a row, in training and in ranking.
+    C : float, default=1.5
+        Weight of the loss.
+    group_classes : int or None, default=64
+        Maximum number of classes in a group. There are no groups if this is None, or if there are no more classes than
+        this.
+    group_share : float, default=0.5
+        Weight of the group's machine.
+    prior : float, default=0.2
+        Weight of the place among the candidates.
+    tol : float, default=0.3
+        Tolerance: training of a machine ends when no projected gradient is larger.
+    max_sweeps : int, default=100
+        Maximum number of sweeps over the rows of a machine.
+    prune : float, default=0.05
+        Weights with an absolute value up to this are not stored.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows, the groups and the proposer. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    proposer_ : the learner that proposes, fitted.
-    weights_ : the machines of the classes, then those of the groups, a `harness_shortlist.kernels.deciding.Weights`.
-    bias_, group_of_ : by machine, its bias; by class, the machine of its group.
-    sweeps_ : the sweeps that each machine took.
-    index_size_, index_bytes_ : non-zero weights and bytes, with those of the proposer where it tells them.
-    n_features_in_ : the number of features.
+    proposer_ : estimator
+        The learner that proposes, fitted.
+    weights_ : Weights
+        The machines of the classes, then those of the groups, a `harness_shortlist.kernels.decisions.Weights`.
+    bias_, group_of_ : ndarray
+        By machine, its bias; by class, the machine of its group.
+    sweeps_ : ndarray
+        Number of sweeps for each machine.
+    index_size_, index_bytes_ : int
+        Non-zero weights and bytes, with those of the proposer if known.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_shortlist import Shortlist
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Shortlist(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     takes_several: ClassVar[bool] = True
     learned: ClassVar[str] = "tables_"
-    records: ClassVar[Mapping[str, archive.RecordClass]] = {"weights_": Weights}
+    records: ClassVar[Mapping[str, saving.RecordClass]] = {"weights_": Weights}
 
     proposer_: Any
     weights_: Weights
@@ -164,7 +185,7 @@ class Shortlist(Classifier):
         return ranked
 
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """What the classes at these positions, such as `rank` gives them, are worth in each row; 0 beside pads.
+        """Return the value of the classes at these positions, as from `rank`, in each row; 0 beside pads.
 
         A class that was not proposed counts as if it stood behind all that were.
         """
@@ -180,11 +201,11 @@ class Shortlist(Classifier):
     def _judge(
         self, rows: csr_array, proposed: NDArray[np.int32], places: NDArray[np.intp] | None = None
     ) -> tuple[NDArray[np.float64], int]:
-        """What each candidate is worth, and the number of edges read; `places` where they are not as proposed."""
+        """Return the value of each candidate, and the number of edges read; `places` if not in proposed order."""
         n_machines = self.bias_.size
         values = np.empty(proposed.shape)
         priors = priors_of_places(float(self.prior), max(int(self.candidates), proposed.shape[1]) + 1)
-        judging = Judging(
+        judgement = Judgement(
             priors=frozen(priors if places is None else np.zeros_like(priors)),
             group_share=float(self.group_share),
             values=np.zeros(n_machines),
@@ -192,20 +213,20 @@ class Shortlist(Classifier):
             read=np.zeros(1, np.int64),
         )
         tables = Tables(*(frozen(array) for array in self.tables_))  # those of a pickled learner are no more
-        judge(tables, as_instances(rows), proposed, judging, values)
+        judge(tables, as_instances(rows), proposed, judgement, values)
         if places is not None:
             values += priors[places]
-        return values, int(judging.read[0])
+        return values, int(judgement.read[0])
 
     @property
     def index_size_(self) -> int:
-        """The number of stored weights, those of the proposer among them where it tells."""
+        """The number of stored weights, with those of the proposer if known."""
         check_is_fitted(self)
         return self.weights_.weights.size + (index_size(self.proposer_) or 0)
 
     @property
     def index_bytes_(self) -> int:
-        """The bytes of the tables, and of the proposer's index where it tells."""
+        """The bytes of the tables, and of the proposer's index if known."""
         check_is_fitted(self)
         own = sum(array.nbytes for array in self.tables_)
         return own + int(getattr(self.proposer_, "index_bytes_", 0))
@@ -264,12 +285,12 @@ def check_machines(
 ) -> None:
     """Raise ValueError for machines, from wherever they came, that would be read beyond their end."""
     n_machines, n_weights = weights.start.size - 1, weights.weights.size
-    archive.expect_array(weights.start, (n_machines + 1,), np.int64, "weights_")
-    archive.expect_array(weights.features, (n_weights,), np.uint32, "weights_")
-    archive.expect_array(weights.weights, (n_weights,), np.float32, "weights_")
-    archive.expect_array(bias, (n_machines,), np.float32, "bias_")
-    archive.expect_array(group_of, (n_classes,), np.uint32, "group_of_")
+    saving.expect_array(weights.start, (n_machines + 1,), np.int64, "weights_")
+    saving.expect_array(weights.features, (n_weights,), np.uint32, "weights_")
+    saving.expect_array(weights.weights, (n_weights,), np.float32, "weights_")
+    saving.expect_array(bias, (n_machines,), np.float32, "bias_")
+    saving.expect_array(group_of, (n_classes,), np.uint32, "group_of_")
     whole = weights.start[0] == 0 and weights.start[-1] == n_weights and np.all(np.diff(weights.start) >= 0)
-    archive.expect(bool(whole) and n_machines >= n_classes, "weights_")
-    archive.expect(bool(np.all(weights.features < n_features)), "weights_")
-    archive.expect(bool(np.all((group_of < n_machines) | (group_of == NO_GROUP))), "group_of_")
+    saving.expect(bool(whole) and n_machines >= n_classes, "weights_")
+    saving.expect(bool(np.all(weights.features < n_features)), "weights_")
+    saving.expect(bool(np.all((group_of < n_machines) | (group_of == NO_GROUP))), "group_of_")

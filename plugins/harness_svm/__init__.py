@@ -1,6 +1,14 @@
-"""Support vector machines: one against the rest, Crammer and Singer's, hierarchical, top-down, label trees.
+"""Support vector machines, in three parts. Each learner has its own module.
 
-A learner's module is imported when its name is first asked for, so that listing the plugin stays fast.
+- Flat, one machine for each class: `SVM` (`ovr`). Solver and parameters are in `flat`.
+- Structured, one problem for all classes: `CrammerSinger` (`crammer_singer`) and `HSVM` (`hierarchical`). Base class,
+  solver and compiled sweeps are in `structured`.
+- Top-down, a choice at each node of a class tree: `TopDownSVM` (`topdown_svm`), `TopDownPerceptron`
+  (`topdown_perceptron`) and `LabelTree` (`label_tree`). Base class and searches are in `topdown`.
+- `linear` is the base of `SVM` and of the structured machines. `hierarchy` makes class trees.
+
+Each part has its compiled code in `kernels`. Modules are imported when a name is first used, so listing learners
+stays fast.
 """
 
 from __future__ import annotations

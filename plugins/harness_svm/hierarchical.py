@@ -7,24 +7,24 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from harness import Taxonomy
 from harness.errors import DataError
-from harness.sdk import archive, rules
-from harness.sdk.estimator import Matrix
+from harness.sdk import rules, saving
+from harness.sdk.classifier import Matrix, SearchScores
+from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import Instances
-from harness_svm.choices import draw_seed, threshold
-from harness_svm.classifier import LinearMachine
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
-from harness_svm.kernels.class_tree import ClassTree, as_tree
-from harness_svm.kernels.structured import Goal
-from harness_svm.kernels.structured_sweeps import rank_by_tree, sum_up, sweep_matrix
-from harness_svm.objective import share_of_duals
-from harness_svm.training import Kernels, begin
+from harness_svm.linear import draw_seed
+from harness_svm.structured.classifier import StructuredMachine
+from harness_svm.structured.kernels.class_tree import ClassTree, as_tree
+from harness_svm.structured.kernels.tree_sweeps import rank_by_tree, sum_up, sweep_matrix
+from harness_svm.structured.solver import Kernels
 
 TREE_KERNELS = Kernels(
     sweep_matrix,
-    "harness_svm.kernels.structured_rows:sweep_tree_rows",
+    "harness_svm.structured.kernels.tree_sweeps_sparse:sweep_tree_rows",
     sum_up,
     most_repeats=10,
     worth_repeating=0.05,  # many rows are never far from right, and a few hold up the others
@@ -32,17 +32,19 @@ TREE_KERNELS = Kernels(
 RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
+MOST_AT_ONCE = 4_000_000
+"""Scores in memory at once."""
 Prices = tuple[float | tuple[float, float], ...]
 """By node of the taxonomy: what is paid, half for missing it and half for entering it wrongly, or both prices."""
 
 
-class HSVM(LinearMachine):
+class HSVM(SearchScores, StructuredMachine):
     """Hierarchical support vector machine of Cai and Hofmann (CIKM 2004), solved in the dual row by row.
 
     F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, the root left out; a mistake costs
     what the two paths do not have in common. Only one vector a class is stored: a node's is the sum of those below it.
 
-    The defaults are chosen on validation parts (docs/defaults.md). Cai and Hofmann have C=1.
+    The defaults are chosen on validation sets (results/defaults). Cai and Hofmann have C=1.
 
     When to use
     -----------
@@ -54,44 +56,45 @@ class HSVM(LinearMachine):
 
     Parameters
     ----------
-    C : the price of a loss.
-    rescaling : "slack" multiplies a loss by its cost, "margin" asks for a margin of that cost.
-    attributes : L_z(y) before L(y) is scaled to length 1: "path" for 1 on the whole path, "leaf" for the class's own
-        node alone, or a tuple with a number for each node of the taxonomy.
-    costs : "tree", 1/2 for each node that is on one of two paths; "zero-one", 1 for any mistake; or a tuple with, for
-        each node of the taxonomy, a number, half of which is paid for missing it and half for entering it wrongly, or
-        both prices as a pair.
-    taxonomy : None for the one that fit is given, "cluster" for one that is learned by balanced 2-means of the classes.
-    unseen : whether classes without a training row compete and are ranked, by way of the nodes above them.
-    tol : training ends when no row's gradients differ by more.
-    max_sweeps : the most sweeps over all rows.
-    prune : weights of no larger size are not stored; None stands for 0, and for 0.01 where a matrix of all weights
-        would take over 2 GB.
-    trace : whether `dual_` keeps the objective of the dual after each sweep, which takes a look at all weights.
-    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
+    rescaling : {"slack", "margin"}, default="slack"
+        "slack" multiplies a loss by its cost, "margin" requires a margin of that cost.
+    attributes : str or tuple of float, default="path"
+        L_z(y) before L(y) is scaled to length 1. "path" is 1 on the whole path, "leaf" is 1 at the class's own node
+        only. A tuple has a number for each node of the taxonomy.
+    costs : str or tuple, default="tree"
+        Cost of a mistake. "tree" is 1/2 for each node on only one of the two paths, "zero-one" is 1. A tuple has a
+        number for each node of the taxonomy, half for missing the node and half for entering it wrongly, or both as a
+        pair.
+    taxonomy : str or None, default=None
+        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes; so does None
+        if `fit` gets no taxonomy, with a warning.
+    unseen : bool, default=False
+        If True, classes without a training row take part, by the weights of the nodes above them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows and of the clusters. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, from which those of
-        all nodes follow.
-    tree_ : the tree, a `harness_svm.kernels.class_tree.ClassTree`.
-    prune_ : the threshold that was used.
-    sweeps_ : the sweeps over all rows that training took.
-    dual_ : with trace=True, the objective of the dual after each of them; else empty.
-    support_share_ : of all pairs of a training row and another class than its own, the share that has a dual above 0.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, from which those of all
+        nodes follow.
+    tree_ : ClassTree
+        The tree, a `harness_svm.structured.kernels.class_tree.ClassTree`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_svm import HSVM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = HSVM(taxonomy="cluster", random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
-    records: ClassVar[Mapping[str, archive.RecordClass]] = {**LinearMachine.records, "tree_": ClassTree}
+    records: ClassVar[Mapping[str, saving.RecordClass]] = {**StructuredMachine.records, "tree_": ClassTree}
     scores_by_index: ClassVar[bool] = False  # a class scores what all nodes on its path score
 
     tree_: ClassTree
-    prune_: float
-    sweeps_: int
-    dual_: NDArray[np.float64]
-    support_share_: float
 
     def __init__(
         self,
@@ -108,17 +111,12 @@ class HSVM(LinearMachine):
         trace: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.C = C
+        super().__init__(C=C, tol=tol, max_sweeps=max_sweeps, prune=prune, trace=trace, random_state=random_state)
         self.rescaling = rescaling
         self.attributes = attributes
         self.costs = costs
         self.taxonomy = taxonomy
         self.unseen = unseen
-        self.tol = tol
-        self.max_sweeps = max_sweeps
-        self.prune = prune
-        self.trace = trace
-        self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from nothing; y holds class positions where a taxonomy is given."""
@@ -130,45 +128,65 @@ class HSVM(LinearMachine):
         hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, labels, self.classes_, seed)
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
-        goal = Goal(float(self.C), float(self.tol), self.rescaling == "slack")
-        training = begin(X, labels.indices, self.tree_, goal, TREE_KERNELS, bool(self.trace))
-        self.sweeps_ = training.run(np.random.default_rng(seed), int(self.max_sweeps))
-        self.dual_ = np.array(training.objectives)
-        self.support_share_ = share_of_duals(training.duals, self.classes_.size)
-        self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
         self.base_ = np.zeros(self.classes_.size)
-        self.rows_ = training.index(self.prune_)
+        self._solve(X, labels, self.tree_, TREE_KERNELS, slack=self.rescaling == "slack", seed=seed)
         return self
 
     def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_by_tree(self.rows_, self.tree_, instances, self.base_, k)
 
+    def _score_pairs(self, rows: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return F(x, y) = r_y times the sum over the nodes on the path of y of what all classes below them score."""
+        edges = as_edges(self.rows_)
+        n_classes = self.classes_.size
+        shape = (self.n_features_in_, n_classes)
+        weights = csr_array((edges.weights.astype(np.float64), edges.classes, edges.indptr), shape=shape)
+        paths = _paths(self.tree_)
+        found = np.empty(ranks.shape)
+        step = max(1, MOST_AT_ONCE // max(n_classes, self.tree_.parent.size))
+        for start in range(0, rows.shape[0], step):
+            part = slice(start, start + step)
+            own = csr_array(rows[part]).astype(np.float64) @ weights
+            totals = (own @ (paths * self.tree_.weight) @ paths.T).toarray()
+            scores = totals * self.tree_.scale + self.base_
+            found[part] = np.take_along_axis(scores, np.maximum(ranks[part], 0), axis=1)
+        return found
+
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
         parent, leaf = self.tree_.parent, self.tree_.leaf
         by_node, by_class = (parent.size,), (self.classes_.size,)
-        archive.expect_array(parent, by_node, np.uint32, "tree_")
-        archive.expect_array(leaf, by_class, np.uint32, "tree_")
-        archive.expect_array(self.tree_.scale, by_class, np.float64, "tree_")
+        saving.expect_array(parent, by_node, np.uint32, "tree_")
+        saving.expect_array(leaf, by_class, np.uint32, "tree_")
+        saving.expect_array(self.tree_.scale, by_class, np.float64, "tree_")
         for values in (self.tree_.weight, self.tree_.shared, self.tree_.missed, self.tree_.false):
-            archive.expect_array(values, by_node, np.float64, "tree_")
+            saving.expect_array(values, by_node, np.float64, "tree_")
         parents_first = parent[0] == 0 and np.all(parent[1:] < np.arange(1, parent.size))
         if not parents_first or np.any(leaf >= parent.size):
             raise ValueError("tree_ is no tree")
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {
-            "C": rules.positive(self.C),
             "rescaling": rules.one_of(self.rescaling, RESCALINGS),
             "attributes": _named_or_tuple(self.attributes, ATTRIBUTES),
             "costs": _named_or_tuple(self.costs, COSTS),
             "taxonomy": rules.optional(self.taxonomy, rules.one_of(self.taxonomy, SOURCES)),
             "unseen": rules.flag(self.unseen),
-            "tol": rules.positive(self.tol),
-            "max_sweeps": rules.count(self.max_sweeps),
-            "trace": rules.flag(self.trace),
-            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
         }
+
+
+def _paths(tree: ClassTree) -> csr_array:
+    """Return classes x nodes: 1 for each node on the path to a class, its leaf included and the root left out."""
+    at, classes = tree.leaf.astype(np.int64), np.arange(tree.leaf.size)
+    found, nodes = [], []
+    while at.size:
+        inside = at > 0
+        at, classes = at[inside], classes[inside]
+        found.append(classes)
+        nodes.append(at)
+        at = tree.parent[at].astype(np.int64)
+    rows, columns = np.concatenate(found), np.concatenate(nodes)
+    return csr_array((np.ones(rows.size), (rows, columns)), shape=(tree.leaf.size, tree.parent.size))
 
 
 def _named_or_tuple(value: object, names: tuple[str, ...]) -> rules.Rule:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,10 +42,17 @@ class Hierarchy:
 def choose_hierarchy(
     source: str | None, taxonomy: Taxonomy | None, X: csr_array, labels: Labels, classes: NDArray[Any], seed: int
 ) -> Hierarchy:
-    """The tree that the user asked for: the data set's, or one learned from the data."""
-    if source == "cluster":
-        return cluster(X, labels, classes.size, seed)
-    return from_given(taxonomy, classes, 'taxonomy="cluster"')
+    """Return the tree of the dataset, or one learned from the data if it is asked for or if there is no other."""
+    if source is None and taxonomy is not None:
+        return from_taxonomy(taxonomy, classes)
+    if source is None:
+        warnings.warn(
+            "no class tree: classes are clustered into one. Pass fit(X, y, taxonomy=harness.Taxonomy(...)), or set "
+            'taxonomy="cluster" to silence this warning.',
+            UserWarning,
+            stacklevel=4,
+        )
+    return cluster(X, labels, classes.size, seed)
 
 
 def from_given(taxonomy: Taxonomy | None, classes: NDArray[Any], otherwise: str) -> Hierarchy:
@@ -60,7 +68,7 @@ def from_given(taxonomy: Taxonomy | None, classes: NDArray[Any], otherwise: str)
 def from_taxonomy(taxonomy: Taxonomy, classes: NDArray[Any]) -> Hierarchy:
     """The part of a taxonomy that is above these classes, given by their positions in it.
 
-    A class at a node that has others below it, or shares it, gets a leaf of its own there.
+    A class at a node that has others below it, or shares it, gets a separate leaf there.
     """
     known = taxonomy.class_node.size
     if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= known:
@@ -93,7 +101,7 @@ def _number(root: int, children: dict[int, list[tuple[int, int]]], single: dict[
     """Number the nodes level by level; a child (node, class) is a leaf of that class unless the class is -1."""
     parent, origin, leaf = [0], [root], np.zeros(n_classes, np.int64)
     queue = [(0, root)]
-    for number, node in queue:  # grows as it is gone through
+    for number, node in queue:  # the loop appends to it
         for child, position in children[node]:
             own = single.get(child, -1) if position < 0 else position
             if own >= 0:
@@ -119,7 +127,7 @@ def cluster(
     random = np.random.default_rng(seed)
     parent, leaf = [0], np.zeros(n_classes, np.int64)
     queue = [(0, np.arange(n_classes))]
-    for number, classes in queue:  # grows as it is gone through
+    for number, classes in queue:  # the loop appends to it
         if classes.size <= leaf_classes:
             leaf[classes] = len(parent) + np.arange(classes.size)
             parent += [number] * classes.size

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness import Taxonomy
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
+from harness.sdk.classifier import Matrix
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.choices import threshold
+from harness_svm.flat.kernels.dual import pose
+from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
 from harness_svm.hierarchy import Hierarchy, cluster, from_given
-from harness_svm.kernels.beam import feature_slots, rank_by_beam
-from harness_svm.kernels.dual import pose
-from harness_svm.kernels.one_vs_rest import train_one_vs_rest
-from harness_svm.topdown import Choice, TopDown
+from harness_svm.linear import threshold
+from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.kernels.beam import feature_slots, rank_by_beam
 
 TREES = ("cluster", "taxonomy")
 
@@ -40,23 +40,42 @@ class LabelTree(TopDown):
 
     Parameters
     ----------
-    tree : "cluster", or "taxonomy" for the one that fit is given.
-    fanout : the children of a cluster, a power of two.
-    leaf_classes : a cluster with no more classes has them as children.
-    beam : how many ways are followed.
-    C : the price of a loss at each node.
-    tol : training of a node ends when the projected gradients of a sweep differ by no more.
-    max_sweeps : the most sweeps over the rows of a node.
-    prune : weights of no larger size are not stored.
-    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
+    tree : {"cluster", "taxonomy"}, default="cluster"
+        "cluster" learns a tree, "taxonomy" uses the taxonomy passed to `fit`.
+    fanout : int, default=16
+        Number of children of a cluster, a power of two.
+    leaf_classes : int, default=100
+        A cluster with at most this many classes has them as children.
+    beam : int, default=10
+        Number of paths followed at once.
+    C : float, default=2.0
+        Weight of the loss at each node.
+    tol : float, default=0.3
+        Tolerance: training of a node ends when the projected gradients of a sweep differ by no more.
+    max_sweeps : int, default=100
+        Maximum number of sweeps over the rows of a node.
+    prune : float, default=0.05
+        Weights with an absolute value up to this are not stored.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows and of the clusters. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    branches_ : the tree with the weights of its nodes, a `harness_svm.kernels.branches.Branches`.
-    slots_ : where the weights of each node's features are.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the tree takes.
-    n_features_in_ : the number of features.
+    branches_ : Branches
+        The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
+    slots_ : ndarray
+        Hash table of the positions of each node's features.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_svm import LabelTree
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = LabelTree(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     slots_: NDArray[np.uint32]
@@ -107,6 +126,10 @@ class LabelTree(TopDown):
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         return rank_by_beam(self.branches_, self.slots_, instances, k, int(self.beam))
+
+    def _judge_steps(self, scores: NDArray[np.float64], is_only_child: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the negative squared hinge of each node's score; an only child is certain."""
+        return np.where(is_only_child, 0.0, -(np.maximum(0.0, 1.0 - scores) ** 2))
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)

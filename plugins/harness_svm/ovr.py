@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk import rules
-from harness.sdk.estimator import Matrix
+from harness.sdk.classifier import Matrix
+from harness.sdk.index import load_kernel
 from harness.sdk.kernels.edges import as_rows
 from harness.sdk.kernels.instances import as_instances
-from harness.sdk.ranking import load_kernel
-from harness_svm.choices import draw_seed, threshold
-from harness_svm.classifier import LinearMachine
-from harness_svm.kernels.dense_one_vs_rest import train_dense_one_vs_rest
-from harness_svm.kernels.dual import HINGE_LOSSES, pose
-from harness_svm.kernels.one_vs_rest import train_one_vs_rest
+from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
+from harness_svm.flat.parameters import HingeParameters
+from harness_svm.linear import LinearMachine, draw_seed, threshold
 
 load_kernel(ranks_untouched=True)
 
 
-class SVM(LinearMachine):
+class SVM(HingeParameters, LinearMachine):
     """One-vs-rest linear support vector machines, by coordinate descent in the dual (Hsieh and others, 2008).
 
     Classes are trained on their own, on as many threads as are allowed (`harness run --threads`, or the variable
     OMP_NUM_THREADS); their number changes no weight.
 
-    The default of C is chosen on validation parts (docs/defaults.md); KDD 2008 has C=1.
+    The default of C is chosen on validation sets (results/defaults); KDD 2008 has C=1.
 
     When to use
     -----------
@@ -40,26 +39,27 @@ class SVM(LinearMachine):
     Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for large-scale linear SVM, ICML
     2008.
 
-    Parameters
-    ----------
-    C : the price of a loss against ||w||^2 / 2.
-    loss : "squared_hinge" or "hinge".
-    bias : the value of a constant feature that is added; 0 for none. Its weight is regularised like any other.
-    tol : training ends when the projected gradients of a sweep differ by no more.
-    max_sweeps : the most sweeps over all rows for a class.
-    prune : weights of no larger size are not stored; None stands for 0, and for 0.01 where a matrix of all weights
-        would take over 2 GB.
-    random_state : seed of the orders; equal seeds give equal bits.
-
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    rows_ : the index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
-    base_ : the bias of each class.
-    prune_ : the threshold that was used.
-    sweeps_ : the sweeps over all rows that each class took.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the index takes.
-    n_features_in_ : the number of features.
+    rows_ : Rows
+        The index: for each feature its edges to classes.
+    base_ : ndarray of shape (n_classes,)
+        The bias of each class.
+    prune_ : float
+        The threshold that was used for pruning.
+    sweeps_ : ndarray
+        Number of sweeps over all rows for each class.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_svm import SVM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = SVM(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     takes_several: ClassVar[bool] = True
@@ -68,38 +68,12 @@ class SVM(LinearMachine):
     prune_: float
     sweeps_: NDArray[np.int64]
 
-    def __init__(
-        self,
-        *,
-        C: float = 3.0,
-        loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
-        bias: float = 1.0,
-        tol: float = 0.1,
-        max_sweeps: int = 1000,
-        prune: float | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.bias = bias
-        self.tol = tol
-        self.max_sweeps = max_sweeps
-        self.prune = prune
-        self.random_state = random_state
-
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
         """Train from nothing."""
         X, labels = self._begin(X, y)
         n_features, n_classes = X.shape[1], self.classes_.size
-        problem = pose(
-            float(self.C),
-            squared=self.loss == "squared_hinge",
-            bias=float(self.bias),
-            tolerance=float(self.tol),
-            most_sweeps=int(self.max_sweeps),
-        )
         self.prune_ = threshold(self.prune, n_features, n_classes)
-        given = (labels, n_features, n_classes, problem, draw_seed(self.random_state), self.prune_)
+        given = (labels, n_features, n_classes, self._problem(), draw_seed(self.random_state), self.prune_)
         if isinstance(X, np.ndarray):
             machines = train_dense_one_vs_rest(X, *given)
         else:
@@ -113,11 +87,4 @@ class SVM(LinearMachine):
         return self
 
     def _rules(self) -> dict[str, rules.Rule]:
-        return {
-            "C": rules.positive(self.C),
-            "loss": rules.one_of(self.loss, HINGE_LOSSES),
-            "bias": rules.not_negative(self.bias),
-            "tol": rules.positive(self.tol),
-            "max_sweeps": rules.count(self.max_sweeps),
-            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
-        }
+        return self._hinge_rules()

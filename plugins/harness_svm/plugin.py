@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: no learner is imported here."""
+"""Registers the learners of this plugin by name; imports none of them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.ovr",),
             paper_params={"C": 1.0},
+            tune={"C": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="crammer-singer",
@@ -24,6 +25,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="multi-class support vector machine: all classes in one problem",
             preload=("harness_svm.crammer_singer",),
             paper_params={"C": 1.0},
+            tune={"C": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="hsvm",
@@ -33,6 +35,7 @@ def harness_learners() -> list[LearnerSpec]:
             needs=frozenset({"taxonomy"}),
             preload=("harness_svm.hierarchical",),
             paper_params={"C": 1.0},
+            tune={"C": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="topdown-svm",
@@ -42,6 +45,7 @@ def harness_learners() -> list[LearnerSpec]:
             needs=frozenset({"taxonomy"}),
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.topdown_svm",),
+            tune={"C": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="topdown-perceptron",
@@ -52,6 +56,7 @@ def harness_learners() -> list[LearnerSpec]:
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.topdown_perceptron",),
             paper_params={"passes": 20, "members": 10},
+            tune={"passes": [3, 5, 10, 20]},
         ),
         LearnerSpec(
             name="label-tree",
@@ -61,5 +66,6 @@ def harness_learners() -> list[LearnerSpec]:
             paper_params={"fanout": 2, "leaf_classes": 100, "beam": 10},
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.label_tree",),
+            tune={"C": [0.5, 1.0, 2.0, 5.0]},
         ),
     ]

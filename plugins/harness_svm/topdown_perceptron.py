@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from harness.sdk import rules
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.ovr_perceptron import learn_one_vs_rest, total
+from harness.sdk.kernels.one_vs_rest import learn_one_vs_rest, total
 from harness.sdk.kernels.rows import Rows, empty_rows
 from harness_svm.hierarchy import SOURCES
-from harness_svm.kernels.descent import rank_by_descent
-from harness_svm.topdown import Choice, TopDown
+from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
 class TopDownPerceptron(TopDown):
@@ -28,10 +28,24 @@ class TopDownPerceptron(TopDown):
 
     Parameters
     ----------
-    passes : the most times that training goes through the rows below a node; a pass without an error is the last.
-    members : perceptrons per child, each with orders of its own; each is scaled to length 1, and they are added up.
-    taxonomy : None for the one that fit is given, "cluster" for one that is learned by balanced 2-means of the classes.
-    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
+    passes : int, default=10
+        Maximum number of passes over the rows below a node. A pass without an error is the last.
+    members : int, default=10
+        Number of perceptrons for each child. Each uses other orders, is scaled to length 1, and they are added up.
+    taxonomy : str or None, default=None
+        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes; so does None
+        if `fit` gets no taxonomy, with a warning.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows and of the clusters. Equal seeds give equal bits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_svm import TopDownPerceptron
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = TopDownPerceptron(taxonomy="cluster", random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 
 from harness.sdk import rules
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.choices import threshold
+from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
+from harness_svm.flat.parameters import HingeParameters
 from harness_svm.hierarchy import SOURCES
-from harness_svm.kernels.descent import rank_by_descent
-from harness_svm.kernels.dual import HINGE_LOSSES, pose
-from harness_svm.kernels.one_vs_rest import train_one_vs_rest
-from harness_svm.topdown import Choice, TopDown
+from harness_svm.linear import threshold
+from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
-class TopDownSVM(TopDown):
+class TopDownSVM(HingeParameters, TopDown):
     """At each node one-vs-rest linear support vector machines, trained on the rows below it.
 
-    The best child is taken at each node. What follows in a ranking are the leaves whose paths have the largest sum of
-    log sigma(score). The default of C is chosen on validation parts (docs/defaults.md).
+    The best child is taken at each node. Further ranks are the leaves whose paths have the largest sum of log
+    sigma(score). The default of C is chosen on validation sets (results/defaults).
 
     When to use
     -----------
@@ -33,9 +33,20 @@ class TopDownSVM(TopDown):
 
     Parameters
     ----------
-    C, loss, bias, tol, max_sweeps, prune : as `svm` has them, at each node.
-    taxonomy : None for the one that fit is given, "cluster" for one that is learned by balanced 2-means of the classes.
-    random_state : seed of the orders and of the clusters; equal seeds give equal bits.
+    taxonomy : str or None, default=None
+        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes; so does None
+        if `fit` gets no taxonomy, with a warning.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows at each node and of the clusters. Equal seeds give equal bits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_svm import TopDownSVM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = TopDownSVM(taxonomy="cluster", random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -50,25 +61,14 @@ class TopDownSVM(TopDown):
         taxonomy: str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
-        self.C = C
-        self.loss = loss
-        self.bias = bias
-        self.tol = tol
-        self.max_sweeps = max_sweeps
-        self.prune = prune
+        super().__init__(
+            C=C, loss=loss, bias=bias, tol=tol, max_sweeps=max_sweeps, prune=prune, random_state=random_state
+        )
         self.taxonomy = taxonomy
-        self.random_state = random_state
 
     def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        problem = pose(
-            float(self.C),
-            squared=self.loss == "squared_hinge",
-            bias=float(self.bias),
-            tolerance=float(self.tol),
-            most_sweeps=int(self.max_sweeps),
-        )
         prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        machines = train_one_vs_rest(instances, labels, max(1, n_features), n_children, problem, seed, prune)
+        machines = train_one_vs_rest(instances, labels, max(1, n_features), n_children, self._problem(), seed, prune)
         return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
@@ -76,11 +76,6 @@ class TopDownSVM(TopDown):
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {
-            "C": rules.positive(self.C),
-            "loss": rules.one_of(self.loss, HINGE_LOSSES),
-            "bias": rules.not_negative(self.bias),
-            "tol": rules.positive(self.tol),
-            "max_sweeps": rules.count(self.max_sweeps),
-            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
+            **self._hinge_rules(),
             "taxonomy": rules.optional(self.taxonomy, rules.one_of(self.taxonomy, SOURCES)),
         }

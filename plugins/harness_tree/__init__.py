@@ -1,6 +1,6 @@
 """Tree learners, classes reached by a path of decisions, and their flat rival: `from harness_tree import LOMtree`.
 
-A learner's module is imported when its name is first asked for, so that listing the plugin stays fast.
+A learner's module is imported when its name is first used. This keeps listing fast.
 """
 
 from __future__ import annotations

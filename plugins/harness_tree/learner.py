@@ -1,4 +1,4 @@
-"""What the learners of this plugin share: training in passes or batches. Each adds its own steps."""
+"""Base classes of the learners: training in passes or batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness import AfterPass
 from harness.sdk import rules
-from harness.sdk.estimator import Classifier, Examples, Matrix
+from harness.sdk.classifier import Classifier, Examples, Matrix
 from harness.sdk.kernels.instances import Instances, as_instances
 from harness_tree.kernels.regressor import LOSSES, RegressorStep
 
@@ -53,7 +53,7 @@ class PassLearner(Classifier):
         return instances
 
     def _finish(self) -> None:  # most learners are done after the last pass
-        """What is left to do after the last pass."""
+        """Finish training after the last pass."""
 
     # -- learning
 
@@ -88,7 +88,7 @@ class PassLearner(Classifier):
         }
 
     def _step(self, number: int) -> RegressorStep:
-        """How regressors move in pass `number`."""
+        """Return the settings of the steps in pass `number`."""
         adaptive = getattr(self, "step", "plain") == "adagrad"
         return RegressorStep(LOSSES.index(self.loss), adaptive, float(self.eta * self.decay ** (number - 1)))
 
@@ -116,7 +116,7 @@ class PassLearner(Classifier):
 
 
 class BatchLearner(PassLearner):
-    """One that also learns batch by batch."""
+    """A learner that also learns batch by batch."""
 
     @abstractmethod
     def _grow(self, instances: Instances) -> None:

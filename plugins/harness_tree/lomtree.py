@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk import rules
-from harness.sdk.archive import expect, expect_array
 from harness.sdk.kernels.instances import Instances
+from harness.sdk.saving import expect, expect_array
 from harness_tree.kernels.lomtree import (
     ENTRY,
     TALLY,
@@ -23,7 +23,7 @@ from harness_tree.kernels.lomtree import (
     update_lomtree,
 )
 from harness_tree.kernels.nodes import NODE, route
-from harness_tree.kernels.paths import rank_paths
+from harness_tree.kernels.path_ranks import STEEPNESS, rank_paths
 from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.kernels.search import ClassLists, NodeRanks, as_lists, make_lists
 from harness_tree.learner import BatchLearner, Positions
@@ -46,7 +46,7 @@ class LOMtree(TreeLearner, BatchLearner):
 
     When to use
     -----------
-    Very many classes without a tree of their own, and time that grows with the logarithm of their number.
+    Very many classes without a taxonomy, and time that grows with the logarithm of their number.
 
     References
     ----------
@@ -54,36 +54,59 @@ class LOMtree(TreeLearner, BatchLearner):
 
     Parameters
     ----------
-    T : the most inner nodes; None stands for four times the number of classes. Below their number less one, some
-        classes have no leaf of their own.
-    resistance : R_S, the resistance to swaps: a leaf takes another's place when C - maxc > R_S (C_root + 1), where C
-        counts instances, of the smallest leaf at the root. Below 2, swaps get out of hand in several passes.
-    loss : "hinge", "absolute", "squared" or "logistic".
-    step : "adagrad", a rate of its own for each weight, or "plain", which learns far less.
-    eta : the rate.
-    decay : what the rate is multiplied by after each pass.
-    passes : times that training goes through the data, in a fresh random order each time.
-    refit : whether fit ends with one look at where all training instances arrive, to count the classes of each leaf
-        anew; else the counts are those of the time of learning, when the tree was another.
-    ranking : what follows the class of the instance's own leaf. "paths": those of leaves reached from the most probable
-        nodes that it passed by, in at most three times the decisions of one label, and of such nodes themselves.
-        "nodes": the other classes of its leaf, then those of the nodes above it, the cheapest. "leaves": those of
-        the most probable leaves, found best-first, the slowest.
-    leaves : how many leaves are looked at with ranking="leaves".
-    store : where weights are. "dense": a stretch for each inner node; "hashed": one table for all of them;
-        "auto": dense up to 1 GB. It is settled when training begins.
-    bits : a hashed table has 2^bits weights, of 8 bytes each. "auto": as many as the rows that arrive can use, 2^27 at
-        most.
-    random_state : seed of the orders; equal seeds give equal bits.
+    T : int or None, default=None
+        Maximum number of inner nodes. None means four times the number of classes. With fewer than n_classes - 1, some
+        classes have no leaf.
+    resistance : float, default=4.0
+        Resistance to swaps, R_S: a leaf replaces the smallest leaf when C - maxc > R_S (C_root + 1), where C counts
+        instances, and C_root those of the smallest leaf. Below 2, there are too many swaps in several passes.
+    loss : {"hinge", "absolute", "squared", "logistic"}, default="hinge"
+        Loss of each regressor.
+    step : {"adagrad", "plain"}, default="adagrad"
+        "adagrad" adapts the learning rate of each weight; "plain" uses one rate for all and is less accurate.
+    eta : float, default=0.1
+        Learning rate.
+    decay : float, default=1.0
+        Factor applied to the learning rate after each pass.
+    passes : int, default=20
+        Number of passes over the training rows, each in a new random order.
+    refit : bool, default=True
+        If True, `fit` ends by counting the classes of the training rows in each leaf of the final tree. Otherwise the
+        counts are those of training, when the tree was still changing.
+    ranking : {"paths", "nodes", "leaves"}, default="paths"
+        Classes ranked after that of the row's own leaf. "paths": classes of the most probable other nodes and leaves,
+        with at most three times the decisions of one prediction. "nodes": the other classes of its leaf, then those of
+        the nodes above it; the fastest. "leaves": classes of the most probable leaves, found best-first; the slowest.
+    leaves : int, default=10
+        Number of leaves searched with ranking="leaves".
+    store : {"auto", "dense", "hashed"}, default="auto"
+        Storage of the weights. "dense" is an array for each inner node, "hashed" one hash table for all nodes. "auto"
+        is dense up to 1 GB, decided when training begins.
+    bits : int or "auto", default="auto"
+        A hash table has 2^bits weights of 8 bytes each. "auto" chooses a size by the number of values in the rows, 2^27
+        at most.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    nodes_, root_ : the tree, as described in `harness_tree.kernels.nodes`.
-    tally_ : counts of training: inner nodes, instances, swaps.
-    depth_ : decisions on the longest way to a leaf.
-    index_size_, index_bytes_ : non-zero weights, and the bytes of all that was learned.
-    n_features_in_ : the number of features.
+    nodes_, root_ : ndarray, int
+        The tree, as described in `harness_tree.kernels.nodes`.
+    tally_ : ndarray
+        Counts of training: inner nodes, instances, swaps.
+    depth_ : int
+        Decisions on the longest way to a leaf.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of all learned arrays.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_tree import LOMtree
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = LOMtree(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     entries_: NDArray[Any]
@@ -167,7 +190,7 @@ class LOMtree(TreeLearner, BatchLearner):
             raise ValueError("weights outgrew float32: scale X down, or lower eta")
 
     def _reserve(self) -> None:
-        """Room for the whole budget; memory is taken as it is touched."""
+        """Room for the whole budget; memory is allocated on first use."""
         budget, used = self._budget(), self.nodes_
         self.nodes_ = np.zeros(max(2 * budget + 1, used.size), NODE)
         self.nodes_[: used.size] = used
@@ -188,7 +211,7 @@ class LOMtree(TreeLearner, BatchLearner):
 
     def _finish(self) -> None:
         self._get_ready()
-        if not self.hashed_:  # what no slot uses yet is not part of the index
+        if not self.hashed_:  # unused slots are not part of the index
             self.table_ = self.table_[: int(self.tally_["t"][0]) * (self.n_features_in_ + 1)]
 
     # -- asking
@@ -230,9 +253,12 @@ class LOMtree(TreeLearner, BatchLearner):
         found = (self.nodes_, self.root_, self._weights(), self._lists(), instances, k, self.classes_.size)
         if self.ranking == "paths":
             return rank_paths(*found)
-        from harness_tree.kernels.ranking import rank_nodes  # noqa: PLC0415 (compiled for those who ask)
+        from harness_tree.kernels.leaf_ranks import rank_nodes  # noqa: PLC0415 (compiled for those who ask)
 
         return rank_nodes(*found, self.leaves if self.ranking == "leaves" else 0)
+
+    def _steepness(self) -> float:
+        return STEEPNESS if self.ranking == "paths" else super()._steepness()
 
     def _leaf_counts(self) -> csr_array:
         lists, n_nodes = self._lists(), len(self.nodes_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,11 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
-from harness.sdk.archive import expect_array
-from harness.sdk.estimator import Examples, Matrix
-from harness.sdk.kernels.density import Vectors
-from harness.sdk.kernels.instances import Instances
+from harness.sdk.classifier import Examples, Matrix, SearchScores
+from harness.sdk.kernels.instances import Instances, Vectors
 from harness.sdk.kernels.vectors import rank_vectors
+from harness.sdk.saving import expect_array
 from harness.sdk.threads import in_threads, one_blas_thread, stretches
 from harness_tree.kernels.dense_oaa import put_back, take_regressors, train_densely
 from harness_tree.kernels.one_against_all import rank_oaa, train_columns
@@ -24,13 +24,13 @@ CLASSES_OF_A_LINE = 16
 """Classes whose weights share a line of the cache: two threads that write to one would wait for each other."""
 
 
-class OAA(BatchLearner):
+class OAA(SearchScores, BatchLearner):
     """One linear regressor for each class against all others, h_k(x) = <w_k, x> + b_k, trained online side by side.
 
     Every instance moves every regressor whose loss it has, towards 1 for its own class and -1 for the others, by a
     plain gradient step that never passes its target. The class with the highest score wins, the first one on ties.
 
-    The defaults are chosen on validation parts (docs/defaults.md); the paper of LOMtree has 20 passes.
+    The defaults are chosen on validation sets (results/defaults); the paper of LOMtree has 20 passes.
 
     When to use
     -----------
@@ -42,19 +42,34 @@ class OAA(BatchLearner):
 
     Parameters
     ----------
-    loss : "hinge", "absolute", "squared" or "logistic".
-    eta : the rate of the first pass.
-    decay : what the rate is multiplied by after each pass.
-    passes : times that training goes through the data, in a fresh random order each time.
-    random_state : seed of the orders; equal seeds give equal bits.
+    loss : {"hinge", "absolute", "squared", "logistic"}, default="hinge"
+        Loss of each regressor.
+    eta : float, default=1.0
+        Learning rate of the first pass.
+    decay : float, default=0.85
+        Factor applied to the learning rate after each pass.
+    passes : int, default=10
+        Number of passes over the training rows, each in a new random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the row orders. Equal seeds give equal bits.
 
     Attributes
     ----------
-    classes_ : the classes, in the order of their positions.
-    W_ : the weights, (features + 1) x classes, the biases first. It is dense: 4 bytes a feature and class.
-    base_ : 0 for each class met so far, -inf for the others.
-    index_size_, index_bytes_ : non-zero weights, and the bytes that the weights take.
-    n_features_in_ : the number of features.
+    W_ : ndarray
+        The weights, (features + 1) x classes, the biases first. It is dense: 4 bytes a feature and class.
+    base_ : ndarray of shape (n_classes,)
+        0 for each class met so far, -inf for the others.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_tree import OAA
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = OAA(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     takes_dense: ClassVar[bool] = True
@@ -93,11 +108,11 @@ class OAA(BatchLearner):
             self.base_ = np.pad(self.base_, (0, new_classes), constant_values=-np.inf)
 
     def _as_instances(self, rows: Examples) -> Any:
-        """Dense rows stay as they are."""
+        """Return dense rows unchanged."""
         return rows if isinstance(rows, np.ndarray) else super()._as_instances(rows)
 
     def _learn(self, instances: Any, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
-        """Classes learn by themselves, so that they are shared out among threads."""
+        """Train the classes, shared out among threads since they are independent."""
         if isinstance(instances, np.ndarray):
             self._learn_densely(instances, labels, order, step)
         else:
@@ -119,6 +134,19 @@ class OAA(BatchLearner):
             bias, matrix = self.W_[0].astype(np.float64), self.W_[1:]
             return rank_vectors(matrix, instances, bias + self.base_, k, empty_too=True)
         return rank_oaa(self.W_, instances, self.base_, k)
+
+    def _score_pairs(self, rows: Examples, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the value of each class's regressor."""
+        bias = self.W_[0].astype(np.float64) + self.base_
+        columns = np.maximum(ranks, 0)
+        if isinstance(rows, np.ndarray):
+            every = (rows @ self.W_[1:]).astype(np.float64) + bias
+            return np.take_along_axis(every, columns, axis=1)
+        found: NDArray[np.float64] = bias[columns]
+        for i, (start, stop) in enumerate(itertools.pairwise(rows.indptr.tolist())):
+            weights = self.W_[1 + rows.indices[start:stop][:, np.newaxis], columns[i]].astype(np.float64)
+            found[i] += rows.data[start:stop].astype(np.float64) @ weights
+        return found
 
     @property
     def index_size_(self) -> int:

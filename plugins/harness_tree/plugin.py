@@ -1,4 +1,4 @@
-"""What this plugin brings, by name only: no learner is imported here."""
+"""Registers the learners of this plugin by name; imports none of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="logarithmic online multi-class tree: its splits are learned, even and pure",
             preload=("harness_tree.lomtree",),
             paper_params={"passes": 20},
+            tune={"eta": [0.05, 0.1, 0.2, 0.5]},
         ),
         LearnerSpec(
             name="random-tree",
@@ -23,6 +24,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="a complete tree over the classes in random order",
             preload=("harness_tree.random_tree",),
             paper_params={"passes": 20},
+            tune={"eta": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="filter-tree",
@@ -31,6 +33,7 @@ def harness_learners() -> list[LearnerSpec]:
             summary="a tournament of the classes: only winners train the next match",
             preload=("harness_tree.filter_tree",),
             paper_params={"passes": 20},
+            tune={"eta": [0.3, 1.0, 3.0, 10.0]},
         ),
         LearnerSpec(
             name="oaa",
@@ -39,5 +42,6 @@ def harness_learners() -> list[LearnerSpec]:
             summary="online one-against-all: a linear regressor for each class, dense",
             preload=("harness_tree.oaa",),
             paper_params={"passes": 20},
+            tune={"eta": [0.3, 1.0, 3.0, 10.0]},
         ),
     ]

@@ -1,17 +1,17 @@
-"""Trees that are drawn at random before training, one leaf a class: what the random tree and the filter tree share."""
+"""Base of the trees that are drawn at random before training, with one leaf for each class."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.sdk import rules
-from harness.sdk.archive import expect
 from harness.sdk.kernels.instances import Instances
-from harness_tree.kernels.ranking import rank_nodes
+from harness.sdk.saving import expect
+from harness_tree.kernels.leaf_ranks import rank_nodes
 from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.kernels.search import ClassLists, NodeRanks, make_lists
 from harness_tree.kernels.static_tree import build_tree, update_static_tree
@@ -20,14 +20,66 @@ from harness_tree.tree import TreeLearner
 
 
 class StaticTree(TreeLearner):
-    """A complete tree with the classes in random order at its leaves, and a regressor at each inner node."""
+    """A complete tree with the classes in random order at its leaves, and a regressor at each inner node.
+
+    Parameters
+    ----------
+    loss : {"hinge", "absolute", "squared", "logistic"}, default="hinge"
+        Loss of each regressor.
+    step : {"adagrad", "plain"}, default="adagrad"
+        "adagrad" adapts the learning rate of each weight; "plain" uses one rate for all.
+    eta : float, default=1.0
+        Learning rate of the first pass.
+    decay : float, default=0.85
+        Factor applied to the learning rate after each pass.
+    passes : int, default=5
+        Number of passes over the training rows, each in a new random order.
+    store : {"auto", "dense", "hashed"}, default="auto"
+        Storage of the weights. "dense" is an array for each inner node, "hashed" one hash table for all nodes. "auto"
+        is dense up to 1 GB.
+    bits : int or "auto", default="auto"
+        A hash table has 2^bits weights of 8 bytes each. "auto" chooses a size by the number of values in the training
+        rows, 2^27 at most.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the tree and of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    nodes_, root_, leaf_of_ : ndarray, int, ndarray
+        The tree, as described in `harness_tree.kernels.nodes`, and the leaf of each class.
+    depth_ : int
+        Decisions on the longest path to a leaf, at most ceil(log2 K).
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of all learned arrays.
+    """
 
     winners_only: ClassVar[bool]
-    """Whether an instance goes up only as far as each node on the way sends it to its own side."""
+    """True if an instance trains only the nodes up to the first one that would send it to the other side."""
 
     root_: int = 0
     leaf_of_: NDArray[np.int64]
     """The leaf of each class."""
+
+    def __init__(
+        self,
+        *,
+        loss: Literal["hinge", "absolute", "squared", "logistic"] = "hinge",
+        step: Literal["adagrad", "plain"] = "adagrad",
+        eta: float = 1.0,
+        decay: float = 0.85,
+        passes: int = 5,
+        store: Literal["auto", "dense", "hashed"] = "auto",
+        bits: int | Literal["auto"] = "auto",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.loss = loss
+        self.step = step
+        self.eta = eta
+        self.decay = decay
+        self.passes = passes
+        self.store = store
+        self.bits = bits
+        self.random_state = random_state
 
     def _rules(self) -> dict[str, rules.Rule]:
         return self._tree_rules()

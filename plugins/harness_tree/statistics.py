@@ -1,4 +1,4 @@
-"""What a tree does to the instances that go through it: depth, balance and purity of splits, quality of leaves."""
+"""Statistics of a tree on instances: depth, balance and purity of splits, quality of leaves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from harness.sdk import rules
-from harness.sdk.kernels.arrays import Array
+from harness.sdk.kernels.instances import Array
 from harness_tree.kernels.nodes import levels
 
 MOST_EDGE = 0.5
@@ -81,7 +81,7 @@ def entropy_bound(
 ) -> NDArray[np.float64]:
     """The G that so many splits guarantee, each of the heaviest impure leaf and with a J / 2 of at least the edge.
 
-    start n_nodes^(-edge^2 / (4 (1 - edge)^2 ln k)), where `start` is G without a split, ln k unless told. It is the
+    start n_nodes^(-edge^2 / (4 (1 - edge)^2 ln k)), where `start` is G without a split, ln k by default. It is the
     theorem of Choromanska and Langford (NIPS 2015) as recalled, which has 1 in its place: that cannot be, since one
     split does not take G from ln k to 1.
     """
@@ -172,7 +172,7 @@ def ancestors(
 
 
 def _describe_classes(reached: coo_array, names: Sequence[Any]) -> str:
-    """How many instances there are, and of which classes most: `reached` is one row of counts by class."""
+    """Return the number of instances and the most frequent classes; `reached` is one row of counts by class."""
     total = reached.data.sum()
     classes = reached.coords[1]
     most = np.lexsort((classes, -reached.data))[:SHOWN_CLASSES]

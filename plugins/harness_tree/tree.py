@@ -1,4 +1,4 @@
-"""What the tree learners share beyond passes: where the weights are kept, the ways through the tree, its measures."""
+"""Base of the tree learners: storage of weights, paths through the tree, and statistics."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
-from harness.sdk.archive import expect, expect_array
-from harness.sdk.estimator import Matrix
-from harness.sdk.kernels.arranging import by_frequency, places_of, renamed
-from harness.sdk.kernels.instances import Instances
+from harness.sdk.classifier import Examples, Matrix, SearchScores, with_first_ahead
+from harness.sdk.kernels.instances import Instances, by_frequency, places_of, renamed
+from harness.sdk.saving import expect, expect_array
 from harness_tree.kernels.nodes import NODE, levels, route, tree_depth
 from harness_tree.kernels.regressor import BLOCK, Weights, at_offsets, dense_weights, hashed_weights
 from harness_tree.kernels.search import ClassLists, NodeRanks
@@ -29,10 +28,12 @@ FEWEST_BITS, MOST_BITS = 10, 27
 """The sizes that bits="auto" chooses from: up to what a dense table may have."""
 
 
-class TreeLearner(PassLearner):
+class TreeLearner(SearchScores, PassLearner):
     """A classifier that sends an instance down a binary tree, left where h(x) < 0 and else right, to a leaf."""
 
     learned: ClassVar[str] = "table_"
+    steepness: ClassVar[float] = 2.0
+    """A node sends an instance to the right with probability sigma(steepness h), as in the ranking."""
 
     step: str
     store: str
@@ -107,6 +108,27 @@ class TreeLearner(PassLearner):
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return self._rank_nodes(instances, k).ranks
 
+    def _score_pairs(self, rows: Examples, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the probability of each class by the paths to its leaves."""
+        from harness_tree.kernels.path_scores import ClassLeaves, score_paths  # noqa: PLC0415 (compiles a kernel)
+
+        instances = self._arranged(self._as_instances(rows))
+        found = ClassLeaves(*leaves_by_class(self.nodes_, self._lists(), self.classes_.size))
+        return score_paths(self.nodes_, self._weights(), found, instances, ranks, self._steepness())
+
+    def _steepness(self) -> float:
+        return self.steepness
+
+    def predict_proba(self, X: Matrix) -> NDArray[np.float64]:
+        """Return the probability of every class, rows x classes, by the paths to its leaves; not calibrated."""
+        scores: NDArray[np.float64] = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([1.0 - scores, 1.0 + scores])
+        total = scores.sum(axis=1, keepdims=True)
+        even = np.full(scores.shape, 1.0 / self.classes_.size)
+        shares: NDArray[np.float64] = np.divide(scores, total, out=even, where=total > 0)
+        return with_first_ahead(shares, self.rank(X, 1)[:, 0])
+
     @property
     def index_size_(self) -> int:
         """The number of weights other than 0."""
@@ -161,7 +183,7 @@ class TreeLearner(PassLearner):
     def _check_tree(self, n_slots: int) -> None:
         nodes, n_nodes = self.nodes_, len(self.nodes_)
         expect(nodes.dtype == NODE and nodes.ndim == 1 and 0 <= self.root_ < n_nodes, "nodes_")
-        self.nodes_ = nodes = nodes.astype(NODE)  # a file does not say that fields are aligned, and kernels ask for it
+        self.nodes_ = nodes = nodes.astype(NODE)  # fields from a file are not aligned, which kernels need
         inner = nodes["left"] >= 0
         for link, least in (("parent", -1), ("left", 0), ("right", 0)):
             within = np.all(nodes[link] < n_nodes) and np.all(nodes[link][inner] >= least)
@@ -176,8 +198,25 @@ class TreeLearner(PassLearner):
         expect(np.array_equal(np.sort(self.places_), np.arange(self.n_features_in_)), "places_")
 
 
+def leaves_by_class(
+    nodes: NDArray[Any], lists: ClassLists, n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the start of each class's leaves, these leaves, and the share of the class at each.
+
+    A leaf that no training row reached belongs to its first class.
+    """
+    at = np.repeat(np.arange(len(nodes)), np.diff(lists.starts))
+    totals = lists.totals[at]
+    is_first = np.arange(at.size) == lists.starts[at]
+    shares = np.where(totals > 0, lists.counts / np.maximum(totals, 1), is_first)
+    kept = np.flatnonzero((nodes["left"][at] < 0) & (shares > 0))
+    kept = kept[np.argsort(lists.classes[kept], kind="stable")]
+    starts = np.searchsorted(lists.classes[kept], np.arange(n_classes + 1))
+    return starts.astype(np.int64), at[kept].astype(np.int64), shares[kept].astype(np.float64)
+
+
 def needed_bits(n_values: int, n_weights: int, n_nodes: int) -> int:
-    """How large a table should be for rows with so many values: the binary logarithm, between fixed bounds.
+    """Return the binary logarithm of the table size for rows with so many values, between fixed bounds.
 
     A value is met by one node of each level, and the 2^d nodes of level d have n_weights each: so there are at most
     min(n_values, 2^d n_weights) weights in it that are ever used.
@@ -190,14 +229,14 @@ def needed_bits(n_values: int, n_weights: int, n_nodes: int) -> int:
 
 
 def count_pairs(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """How often each pair occurs."""
+    """Return how often each pair occurs."""
     counts = csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
     counts.sum_duplicates()
     return counts
 
 
 def _reaches_each_once(nodes: NDArray[Any], root: int) -> bool:
-    """Whether the links make one tree: the way down meets every node once, and parents are those of their children."""
+    """Return whether the links make one tree: each node is met once, and is the parent of its children."""
     met = 0
     for level in levels(nodes, root):
         met += level.size

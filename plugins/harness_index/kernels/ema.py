@@ -1,4 +1,4 @@
-"""EMA training: each weight is a moving average of how well its feature tells its class."""
+"""EMA training: each weight is a moving average of how well its feature predicts its class."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, named, reads
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear_scores, touch
-from harness_index.kernels.upkeep import gain, settle, weaken
+from harness_index.kernels.edge_updates import gain, settle, weaken
 
 
 class EMAStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below
+    """Settings of an update: `degree` edges of a row are scored, `stored` of them kept, and those below
     `least` dropped."""
 
     margin: float
@@ -32,7 +30,7 @@ EMA_STEP = named(EMAStep, float64, float64, float64, int64, int64)
 
 @helper()
 def lacks_margin(scores: Array, truth: Array, s_rival: float, margin: float) -> bool:
-    """Whether any of the true classes has less than the margin."""
+    """Return whether any of the true classes has less than the margin."""
     lacks = False
     for p in range(truth.size):
         lacks |= scores[np.uint32(truth[p])] - s_rival < margin
@@ -52,12 +50,12 @@ def update_ema(rows: Rows, instances: Instances, labels: Labels, order: Array, s
 
         W[f, c] *= max(0, 1 - rate x_f^2) for all c,    W[f, y] += rate x_f
 
-    Of several labels those gain that lack the margin after all have been weakened. Gives the number of instances done:
-    all of them, or those before the first that the arena has no room for.
+    Of several labels those gain that lack the margin after all have been weakened. Returns the number of instances
+    done: all of them, or those before the arena is full.
     """
     scores = space.scores
     for done in range(order.size):
-        i = order[done]
+        i = order[done]  # no helper may return these slices: a LEAN kernel would never release them
         lo, hi = instances.indptr[i], instances.indptr[i + 1]
         features, values = instances.indices[lo:hi], instances.data[lo:hi]
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]

@@ -7,17 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int64, uint32
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
 from harness.sdk.kernels.touched import SPACE, Space, best_rival, clear_scores, touch
-from harness_index.kernels.upkeep import SMALLEST, gain, settle
+from harness_index.kernels.edge_updates import SMALLEST, gain, settle
 
 
 class FFStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below the
+    """Settings of an update: `degree` edges of a row are scored, `stored` of them kept, and those below the
     share `least` dropped."""
 
     margin: float
@@ -27,7 +25,7 @@ class FFStep(NamedTuple):
     degree: int
     stored: int
     meets: bool
-    """Whether this pass counts how often a feature is met."""
+    """True if this pass counts how often a feature is met."""
 
 
 FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, int64, boolean)
@@ -35,7 +33,8 @@ FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, int64, boolean)
 
 @helper()
 def vote(total: float, met: Any, warm: int) -> float:
-    """What turns a count into a vote: 1 / N, times met / warm for a feature that was met fewer times than that."""
+    """Return the factor that turns a count into a vote: 1 / N, times met / warm for a feature met fewer than warm
+    times."""
     if total == 0:
         return 0.0
     return min(1.0, met / warm) / total if warm else 1.0 / total
@@ -43,7 +42,7 @@ def vote(total: float, met: Any, warm: int) -> float:
 
 @helper()
 def count_gainers(scores: Array, truth: Array, s_rival: float, margin: float) -> int:
-    """How many of the true classes lead by no more than the margin."""
+    """Return how many of the true classes lead by no more than the margin."""
     n = 0
     for p in range(truth.size):
         n += scores[np.uint32(truth[p])] - s_rival <= margin
@@ -71,11 +70,11 @@ def update_ff(
 
     (1 instead of x_f where values do not count). Of several labels each counts that leads the best false class by no
     more than the margin; without a label nothing is learned, nor are features met. `votes` has room for the longest
-    instance. Gives the number of instances done: all of them, or those before the first that the arena has no room for.
+    instance. Returns the number of instances done: all of them, or those before the arena is full.
     """
     scores = space.scores
     for done in range(order.size):
-        i = order[done]
+        i = order[done]  # no helper may return these slices: a LEAN kernel would never release them
         lo, hi = instances.indptr[i], instances.indptr[i + 1]
         features, values = instances.indices[lo:hi], instances.data[lo:hi]
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]

@@ -1,7 +1,7 @@
 """OOZ training: the true class gains what its strongest rivals lose, feature by feature, and each feature has a budget.
 
-What a feature has not given to a class yet is its free source. Weights are never below 0, and those of a feature, with
-its free source, never exceed its budget.
+The free source of a feature is the weight that it has not given to a class yet. Weights are never below 0, and those of
+a feature, with its free source, never exceed its budget.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import boolean, float64, int32, int64
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances, Labels
-from harness.sdk.kernels.prefetching import fetch_each
+from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, append, has_room
-from harness.sdk.kernels.scoring import squared_norm
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
+from harness.sdk.kernels.score import fetch_each, squared_norm
 from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear_scores, contains, touch
-from harness_index.kernels.upkeep import close_gaps, cut_tail, gain, restore_order
+from harness_index.kernels.edge_updates import close_gaps, cut_tail, gain, restore_order
 
 SHARED, LEVEL, EXACT = 0, 1, 2
 """Readings of how a rate is spread over rivals."""
@@ -28,7 +25,7 @@ ROUNDING_FACTOR = 1 + 1e-12
 
 
 class OOZStep(NamedTuple):
-    """How an update is made; `degree` edges of a row are scored, `stored` of them kept, and those below
+    """Settings of an update: `degree` edges of a row are scored, `stored` of them kept, and those below
     `least` dropped."""
 
     margin: float
@@ -40,11 +37,11 @@ class OOZStep(NamedTuple):
     degree: int
     stored: int
     extra: float
-    """What the free source of a feature holds in addition for each label of an instance beyond the first."""
+    """Additional content of a free source for each label of an instance beyond the first."""
     third_source: bool
-    """Whether negative classes that are no rivals lose as well, where rivals and free source give too little."""
+    """True if negative classes that are no rivals lose as well, where rivals and free source give too little."""
     transfers: bool
-    """Whether the gainers get what edges that are dropped for being light still held."""
+    """True if the gainers get what edges that are dropped for being light still held."""
 
 
 _NUMBERS = (float64, float64, boolean, boolean, int64, float64, int64, int64, float64, boolean, boolean)
@@ -64,10 +61,10 @@ def best_place(scores: Array, truth: Array) -> int:
 
 @helper()
 def within_reach(free: float, extra: float) -> float:
-    """What may be taken from a free source that `extra` is added to for this instance.
+    """Return the amount that a free source can give, with `extra` added for this instance.
 
-    Sources of further labels are drawn on when those before them are empty, so one number tells what is left of all:
-    below 0 it is what was taken from further ones, which instances with fewer labels cannot reach.
+    Sources of further labels are drawn on when those before them are empty, so one number holds the rest of all of
+    them; below 0 it is the amount taken from further ones, which instances with fewer labels cannot reach.
     """
     return max(0.0, free + extra)
 
@@ -87,7 +84,7 @@ def spread_losses(scores: Array, rivals: Array, budget: float, reading: int, los
     """Split the budget into what each rival loses, the best first, down to the score of the next, and so on.
 
     Of each step that the first i rivals share: shared, its height is divided among them; level, each loses the whole
-    height; exact, the budget pays the height for each, so that they end up even.
+    height; exact, the budget pays the height for each, so they end up even.
     """
     spent = 0.0
     for i in range(rivals.size):
@@ -108,7 +105,7 @@ def shift_weight(
 ) -> None:
     """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant.
 
-    What comes from elsewhere is rare, and out of the way: this is where the time goes.
+    Other sources are rare and handled elsewhere, since most of the time is spent here.
     """
     x = np.float64(value)
     wanted, given, share = x * rate, 0.0, 1.0
@@ -152,7 +149,7 @@ def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> floa
 
 @helper()
 def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
-    """W[f, c] -= share min(W[f, c], x_f D_c); gives the sum, the place of the gainer's edge, counted from 1 and 0
+    """W[f, c] -= share min(W[f, c], x_f D_c); returns the sum, the place of the gainer's edge, counted from 1 and 0
     without one, and how many edges now weigh less than the least.
 
     All in one go: rows are short, and each loop over one costs more for its end than for its edges.
@@ -170,7 +167,7 @@ def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, 
 
 @helper()
 def take_more(rows: Rows, f: Any, missing: float, truth: Array, gainers: Array, losses: Array, step: OOZStep) -> float:
-    """What the gainers get from beyond the rivals and the free source."""
+    """Return the weight that gainers get from other sources than rivals and the free source."""
     taken = 0.0
     if step.third_source and missing > 0:
         taken += take_from_others(rows, f, missing, truth, losses)
@@ -182,7 +179,7 @@ def take_more(rows: Rows, f: Any, missing: float, truth: Array, gainers: Array, 
 @helper()
 def take_from_others(rows: Rows, f: Any, wanted: float, truth: Array, losses: Array) -> float:
     """W[f, c] -= share W[f, c] for all classes that are neither true nor lose as rivals, with one share for all of
-    them, so that they keep their proportions; gives what they lost, at most what is wanted."""
+    them, so they keep their proportions; returns what they lost, at most what is wanted."""
     start, total = rows.start[f], 0.0
     for e in range(start, start + rows.length[f]):
         if is_other(rows.classes[e], truth, losses):
@@ -203,7 +200,7 @@ def is_other(c: Any, truth: Array, losses: Array) -> bool:
 
 @helper()
 def held_below(rows: Rows, f: Any, least: float, gainers: Array) -> float:
-    """What the edges weigh that are about to be dropped, without those of the gainers."""
+    """Return the weight of the edges that will be dropped, without those of the gainers."""
     start, total = rows.start[f], 0.0
     for e in range(start, start + rows.length[f]):
         if rows.weights[e] < least and not contains(gainers, rows.classes[e]):
@@ -231,12 +228,12 @@ def update_ooz(
         b = min(rate, z / (2 max(1, ||x||^2)))
 
     of score to y. Of several labels the best one counts and gains; all gain alike where none has a score.
-    `losses` is 0 for each class, `chosen` has room for the rivals that may lose. Gives the number of instances done:
+    `losses` is 0 for each class, `chosen` has room for the rivals that may lose. Returns the number of instances done:
     all of them, or those before the first that the arena has no room for.
     """
     scores = space.scores
     for done in range(order.size):
-        i = order[done]
+        i = order[done]  # no helper may return these slices: a LEAN kernel would never release them
         lo, hi = instances.indptr[i], instances.indptr[i + 1]
         features, values = instances.indices[lo:hi], instances.data[lo:hi]
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]

@@ -1,6 +1,6 @@
 """The weight-bounded perceptron, one for each class: each feature splits a weight of 1 between a class and the rest.
 
-The index holds w - 1/2, from -1/2 to 1/2, so that an edge that is not there stands for the even split of the start.
+The index holds w - 1/2, from -1/2 to 1/2, so a missing edge means the even split of the start.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 from numba import float64, int64
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_all, plan_move
 from harness.sdk.kernels.rows import ROWS, Rows
-from harness.sdk.kernels.scoring import score, squared_norm
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
+from harness.sdk.kernels.score import score, squared_norm
 
 BOUND = 0.5
 
@@ -49,7 +47,7 @@ def update_bounded(
         w_k += min(rate x, 1 - w_k)    if k is true, and does not score more than the rest
         w_k -= min(rate x, w_k)        if it is not, and the rest does not score more than k
 
-    `mistakes` counts these updates by class; `zeros` is 0 for each class, `scores` is space. Gives the number of
+    `mistakes` counts these updates by class; `zeros` is 0 for each class, `scores` is space. Returns the number of
     instances done: all of them, or those before the first that the arena has no room for.
     """
     for done in range(order.size):

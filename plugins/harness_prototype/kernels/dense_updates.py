@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, void
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Labels
+from harness.sdk.kernels.compile import LABELS, LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget
-from harness.sdk.kernels.signatures import LABELS
-from harness.sdk.kernels.topk import best_class
+from harness.sdk.kernels.score import best_class
 from harness.sdk.kernels.vectors import BLOCK, WEIGHTS, Block, correct_scores, move_class
 from harness_prototype.kernels.mmp import hold_true, plan_pairs
-from harness_prototype.kernels.passive_aggressive import PA_STEP, PAStep, worst_class
+from harness_prototype.kernels.passive_aggressive import PA_STEP, PAStep, worst_pair
 
 
 @helper()
@@ -45,12 +43,7 @@ def learn_pa(W: Array, block: Block, labels: Labels, base: Array, scores: Array,
         if truth.size == 0:
             continue
         take_scores(block, r, truth, base, scores)
-        y = worst_class(scores, truth)
-        s_y = scores[y]
-        for p in range(truth.size):
-            scores[np.uint32(truth[p])] = -np.inf
-        rival = np.uint32(best_class(scores))
-        loss = step.margin - s_y + scores[rival]  # -inf when no other class was seen
+        y, rival, loss = worst_pair(scores, truth, step.margin)
         norm2 = np.float64(block.products[r, r])
         if loss > 0 and norm2 > 0:
             move_apart(W, block, r, y, rival, min(step.cap, loss / (step.scale * norm2 + step.ridge)))
@@ -58,7 +51,7 @@ def learn_pa(W: Array, block: Block, labels: Labels, base: Array, scores: Array,
 
 @helper()
 def is_known(W: Array, c: Any, x: Array) -> bool:
-    """Whether any feature of x has a weight for class c."""
+    """Return whether any feature of x has a weight for class c."""
     found = False
     for f in range(x.size):
         found |= (W[c, f] != 0) & (x[f] != 0)

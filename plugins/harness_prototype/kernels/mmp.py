@@ -7,18 +7,16 @@ from typing import Any
 import numpy as np
 from numba import boolean, float64, int64
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.compile import INSTANCES, LABELS, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget, mark, move_all, plan_move
 from harness.sdk.kernels.rows import ROWS, Rows
-from harness.sdk.kernels.scoring import score
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
+from harness.sdk.kernels.score import score
 
 
 @helper()
 def hold_true(scores: Array, truth: Array, held: Array) -> float:
-    """Set the scores of the true classes aside, so that only false ones are left; gives the least of them."""
+    """Set the scores of the true classes aside, so only false ones are left; returns the least of them."""
     low = np.inf
     for p in range(np.uint32(truth.size)):
         y = np.uint32(truth[p])
@@ -30,7 +28,7 @@ def hold_true(scores: Array, truth: Array, held: Array) -> float:
 
 @helper()
 def hide_untouched(rows: Rows, features: Array, values: Array, scores: Array, moves: Moves) -> int:
-    """Leave out the classes without an edge from any of the features; gives the first that took part, or -1."""
+    """Leave out the classes without an edge from any of the features; returns the first that took part, or -1."""
     for j in range(features.size):
         f = np.uint32(features[j])
         if values[j] != 0:
@@ -46,7 +44,7 @@ def hide_untouched(rows: Rows, features: Array, values: Array, scores: Array, mo
 
 @helper()
 def plan_pairs(scores: Array, truth: Array, held: Array, low: float, moves: Moves) -> int:
-    """Let each class move by its part in the pairs that are ordered wrongly; gives how many classes move."""
+    """Let each class move by its part in the pairs that are ordered wrongly; returns how many classes move."""
     n, pairs = 0, 0
     for c in range(np.uint32(scores.size)):
         if scores[c] >= low and scores[c] > -np.inf:
@@ -66,7 +64,7 @@ def plan_pairs(scores: Array, truth: Array, held: Array, low: float, moves: Move
 
 @helper()
 def beaten(s: float, truth: Array, held: Array, changes: Any) -> int:
-    """How many true classes a false one with score s is not behind; each of them gains a part."""
+    """Return how many true classes a false one with score s is not behind; each of them gains a part."""
     count = 0
     for p in range(np.uint32(truth.size)):
         if s >= held[p]:
@@ -94,8 +92,8 @@ def update_mmp(
         W[:, r] += x / |E|,  W[:, s] -= x / |E|    for each pair of E
 
     With `touched_only` classes that no feature of x knows are left out of E, unless it would be empty without them:
-    then the first of them stands for all. `base` holds 0 for the classes seen so far and -inf for the others; it and
-    the rows are changed, `scores` and `held` are space. Gives the number of instances done: all of them, or those
+    then the first of them represents all. `base` holds 0 for the classes seen so far and -inf for the others; it and
+    the rows are changed, `scores` and `held` are space. Returns the number of instances done: all of them, or those
     before the first that the arena has no room for.
     """
     for done in range(order.size):

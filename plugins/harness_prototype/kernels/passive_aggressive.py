@@ -7,13 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import float64, int64
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
-from harness.sdk.kernels.scoring import score, squared_norm
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.topk import best_class
+from harness.sdk.kernels.score import best_class, score, squared_norm
 
 
 class PAStep(NamedTuple):
@@ -39,6 +36,20 @@ def worst_class(scores: Array, truth: Array) -> Any:
     return worst
 
 
+@helper()
+def worst_pair(scores: Array, truth: Array, margin: float) -> Any:
+    """Return the true class with the lowest score, the best other class, and the loss; -inf if there is no other.
+
+    The scores of the true classes become -inf.
+    """
+    y = worst_class(scores, truth)
+    s_y = scores[y]
+    for p in range(truth.size):
+        scores[np.uint32(truth[p])] = -np.inf
+    rival = np.uint32(best_class(scores))
+    return y, rival, margin - s_y + scores[rival]
+
+
 @kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), writes(float64), writes(float64), PA_STEP), **LEAN)
 def update_pa(
     rows: Rows, instances: Instances, labels: Labels, order: Array, base: Array, scores: Array, step: PAStep
@@ -49,7 +60,7 @@ def update_pa(
 
     Of several labels y is the one with the lowest score, and c' is none of them: the pair that is most in the wrong.
     `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
-    Gives the number of instances done: all of them, or those before the first that the arena has no room for.
+    Returns the number of instances done: all of them, or those before the first that the arena has no room for.
     """
     for done in range(order.size):
         i = order[done]
@@ -59,12 +70,7 @@ def update_pa(
         for p in range(truth.size):
             base[np.uint32(truth[p])] = 0.0
         score(rows, instances, i, base, scores)
-        y = worst_class(scores, truth)
-        s_y = scores[y]
-        for p in range(truth.size):
-            scores[np.uint32(truth[p])] = -np.inf
-        rival = np.uint32(best_class(scores))
-        loss = step.margin - s_y + scores[rival]  # -inf when no other class was seen
+        y, rival, loss = worst_pair(scores, truth, step.margin)
         norm2 = squared_norm(instances, i)
         if not (loss > 0 and norm2 > 0):
             continue

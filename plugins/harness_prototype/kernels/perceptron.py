@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 from numba import float64, int32, int64
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances
+from harness.sdk.kernels.compile import INSTANCES, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
 from harness.sdk.kernels.rows import ROWS, Rows, has_room, shift
-from harness.sdk.kernels.scoring import score
-from harness.sdk.kernels.signatures import INSTANCES
-from harness.sdk.kernels.topk import best_class
+from harness.sdk.kernels.score import best_class, score
 
 
 @helper()
 def is_touched(rows: Rows, features: Array, values: Array, c: Any) -> bool:
-    """Whether any of the features has an edge to class c."""
+    """Return whether any of the features has an edge to class c."""
     found = False
     for j in range(features.size):
         f = np.uint32(features[j])
@@ -35,7 +32,7 @@ def update_perceptron(rows: Rows, instances: Instances, labels: Array, order: Ar
         W[:, y] += x,  W[:, c'] -= x    if c' is ahead of y, or ties with it while no feature of x knows y
 
     `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
-    Gives the number of instances done: all of them, or those before the first that the arena has no room for.
+    Returns the number of instances done: all of them, or those before the first that the arena has no room for.
     """
     for done in range(order.size):
         i = order[done]

@@ -1,7 +1,7 @@
 """Winnow, one for each class: weights are multiplied, never added to.
 
 Every weight is a power of the rate, W[f, c] = alpha^n, and the index holds the exponent n: promotions less demotions.
-So an edge that is not there stands for the weight 1, no weight ever comes to 0, and none is rounded.
+So a missing edge means the weight 1, no weight ever comes to 0, and none is rounded.
 """
 
 from __future__ import annotations
@@ -10,14 +10,11 @@ import numpy as np
 from numba import float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.compile import INSTANCES, LABELS, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, Labels
 from harness.sdk.kernels.moves import MOVES, Moves, forget, move_row, plan_move
 from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
-from harness.sdk.kernels.scoring import squared_norm
-from harness.sdk.kernels.signatures import INSTANCES, LABELS
-from harness.sdk.kernels.topk import fill_top_k
+from harness.sdk.kernels.score import fill_top_k, squared_norm
 
 
 def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
@@ -30,7 +27,7 @@ def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
 
 @helper()
 def score_powers(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, scores: Array) -> float:
-    """s_c = base_c + sum_f x_f (W[f, c] - 1); gives sum_f x_f, by which w.x is more, for each class alike."""
+    """s_c = base_c + sum_f x_f (W[f, c] - 1); returns sum_f x_f, by which w.x is more, for each class alike."""
     scores[:] = base
     middle, total = powers.size // 2, 0.0
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
@@ -61,7 +58,7 @@ def update_winnow(
         W[f, c] /= alpha    if it is not, and w_c x >= threshold    (demotion)
 
     `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space,
-    `powers` come from `gains`. Gives the number of instances done: all of them, or those before the first that the
+    `powers` come from `gains`. Returns the number of instances done: all of them, or those before the first that the
     arena has no room for.
     """
     for done in range(order.size):

@@ -1,4 +1,4 @@
-"""Where the n-grams of texts are: spans of a buffer of code points in which a single space stands between words."""
+"""Finds n-grams of texts, as spans of a buffer of code points with a single space between words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def end_of_word(buffer: Array, begin: int, stop: int) -> int:
 def find_chars(
     buffer: Array, bounds: Array, low: int, high: int, begins: Array, lengths: Array, row_bounds: Array
 ) -> int:
-    """The runs of `low` to `high` code points inside of words, the space either side included; gives how many.
+    """The runs of `low` to `high` code points inside of words, the space either side included; returns how many.
 
     Each row is " word word ". A word too short for a length is taken whole, once. begins and lengths have room for all.
     """
@@ -49,7 +49,7 @@ def find_chars(
 def find_words(
     buffer: Array, bounds: Array, low: int, high: int, begins: Array, lengths: Array, row_bounds: Array
 ) -> int:
-    """The runs of `low` to `high` words; gives how many. Each row is "word word"."""
+    """The runs of `low` to `high` words; returns how many. Each row is "word word"."""
     n = 0
     for row in range(bounds.size - 1):
         begin, stop = bounds[row], bounds[row + 1]

@@ -14,15 +14,15 @@ from harness.sdk import LEAN, Array, helper, kernel, named, reads, writes
 
 
 class Table(NamedTuple):
-    """What is known of each term, and the slots that lead to it; -1 in an empty one."""
+    """The terms, and the slots that lead to them; -1 in an empty slot."""
 
     slots: Array
     hashes: Array
     bounds: Array
-    """Where the code points of a term begin in the arena, and where the last one ends."""
+    """Start of each term's code points in the arena, and the end of the last one."""
     arena: Array
     size: Array
-    """How many terms there are: an array of one, so that kernels can count on."""
+    """Number of terms, in an array of one element, which kernels can change."""
 
 
 class Spans(NamedTuple):
@@ -39,7 +39,7 @@ SPANS = named(Spans, reads(uint32), reads(int64), reads(int32))
 
 @helper(inline="always")
 def hash_span(buffer: Array, begin: int, length: int) -> np.uint64:
-    """A 64-bit hash of code points: multiply and shift, so that low bits depend on all of them."""
+    """A 64-bit hash of code points: multiply and shift, so low bits depend on all of them."""
     code = np.uint64(0x9E3779B97F4A7C15)
     for place in range(np.uint64(begin), np.uint64(begin + length)):
         code = (code ^ np.uint64(buffer[place])) * np.uint64(0xD6E8FEB86659FD93)
@@ -49,7 +49,7 @@ def hash_span(buffer: Array, begin: int, length: int) -> np.uint64:
 
 @helper()
 def is_term(table: Table, term: int, spans: Spans, span: int) -> bool:
-    """Whether a span holds the code points of a term."""
+    """Return whether a span holds the code points of a term."""
     first, length = table.bounds[term], spans.lengths[span]
     if table.bounds[term + 1] - first != length:
         return False
@@ -74,7 +74,7 @@ def find_slot(table: Table, spans: Spans, span: int, code: np.uint64) -> np.uint
 
 @kernel(int64(TABLE, SPANS, int64, writes(int32)), **LEAN)
 def add_terms(table: Table, spans: Spans, start: int, terms: Array) -> int:
-    """Number the terms of spans from `start` on, new ones included; gives the span for which there was no room."""
+    """Number the terms of spans from `start` on, new ones included; returns the span for which there was no room."""
     for span in range(start, spans.begins.size):
         begin, length = spans.begins[span], spans.lengths[span]
         code = hash_span(spans.buffer, begin, length)
@@ -97,7 +97,7 @@ def add_terms(table: Table, spans: Spans, start: int, terms: Array) -> int:
 
 @kernel(int64(TABLE, SPANS, writes(int32)), **LEAN)
 def find_terms(table: Table, spans: Spans, terms: Array) -> int:
-    """The terms of spans, -1 for those that the table does not have; gives how many it has."""
+    """The terms of spans, -1 for those that the table does not have; returns how many it has."""
     known = 0
     for span in range(spans.begins.size):
         code = hash_span(spans.buffer, spans.begins[span], spans.lengths[span])
@@ -117,7 +117,7 @@ def hash_terms(spans: Spans, bits: int, terms: Array) -> int:
 
 @kernel(int64(TABLE), **LEAN)
 def place_terms(table: Table) -> int:
-    """Lead empty slots to all terms; gives how many there are."""
+    """Lead empty slots to all terms; returns how many there are."""
     mask = np.uint64(table.slots.size - 1)
     for term in range(table.size[0]):
         slot = table.hashes[term] & mask

@@ -15,14 +15,13 @@ import numpy as np
 from numba import float32, float64, int64, uint32, uint64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.signatures import INSTANCES
-from harness_shortlist.kernels.pairs import PAIRS, Pairs
+from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.random_numbers import draw_number
+from harness_shortlist.kernels.training_pairs import PAIRS, Pairs
 
 IDLE_SHARE = 0.1
-"""An a_i whose gradient is below this share of the tolerance stays as it is."""
+"""An a_i whose gradient is below this share of the tolerance does not move."""
 
 
 class Goal(NamedTuple):
@@ -38,7 +37,7 @@ class Goal(NamedTuple):
 GOAL = named(Goal, float64, float64, int64, float64)
 
 
-class Training(NamedTuple):
+class MachineSpace(NamedTuple):
     """Space for one machine at a time; `w` is all 0 between machines."""
 
     w: NDArray[np.float32]
@@ -48,11 +47,11 @@ class Training(NamedTuple):
     random: NDArray[np.uint64]
 
 
-TRAINING = named(Training, writes(float32), writes(float64), writes(uint32), writes(uint64))
+MACHINE_SPACE = named(MachineSpace, writes(float32), writes(float64), writes(uint32), writes(uint64))
 
 
 class Found(NamedTuple):
-    """What was learned: the weights of machine z are those between `start[z]` and `start[z + 1]`."""
+    """Trained machines: the weights of machine z are those between `start[z]` and `start[z + 1]`."""
 
     start: NDArray[np.int64]
     features: NDArray[np.uint32]
@@ -95,17 +94,6 @@ def forget_instance(instances: Instances, i: Any, w: Array) -> None:
 
 
 @helper()
-def draw_number(random: Array, below: Any) -> Any:
-    """A number from 0 to below - 1: xorshift, the high bits scaled."""
-    state = random[0]
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    state ^= state << np.uint64(17)
-    random[0] = state
-    return ((state >> np.uint64(32)) * below) >> np.uint64(32)
-
-
-@helper()
 def shuffle(order: Array, n: Any, random: Array) -> None:
     """The first n in a random order."""
     for p in range(np.uint64(n)):
@@ -115,11 +103,11 @@ def shuffle(order: Array, n: Any, random: Array) -> None:
 
 @helper()
 def sweep(
-    instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: Training, active: Any
+    instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: MachineSpace, active: Any
 ) -> Any:
     """Improve the a_i of each active row in turn; one at 0 that wants to stay there is active no more.
 
-    Gives how many are active still, and the largest size of a projected gradient.
+    Returns how many are active still, and the largest size of a projected gradient.
     """
     w, alpha, order, _ = space
     last, ridge = np.uint32(w.size - 1), 0.5 / goal.C
@@ -145,10 +133,10 @@ def sweep(
 
 
 @helper()
-def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: Training) -> int:
+def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: MachineSpace) -> int:
     """Train one machine from nothing, until a sweep over all of its rows finds the tolerance kept.
 
-    Between such sweeps those rows alone are gone through that want to move. Gives the number of all sweeps, or one
+    Between such sweeps those rows alone are gone through that want to move. Returns the number of all sweeps, or one
     more than allowed.
     """
     n = np.uint64(rows.size)
@@ -169,7 +157,7 @@ def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal:
 
 
 @helper()
-def store(instances: Instances, rows: Array, goal: Goal, space: Training, found: Found, z: Any, place: Any) -> bool:
+def store(instances: Instances, rows: Array, goal: Goal, space: MachineSpace, found: Found, z: Any, place: Any) -> bool:
     """Move the weights of machine z to where they stay, and leave w all 0; False where they have no room."""
     w, end = space.w, found.start[z]
     for p in range(np.uint64(rows.size)):
@@ -191,26 +179,26 @@ def store(instances: Instances, rows: Array, goal: Goal, space: Training, found:
     return fits
 
 
-@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, TRAINING, FOUND, int64, int64, int64), **LEAN)
+@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, MACHINE_SPACE, FOUND, int64, int64, int64), **LEAN)
 def train_machines(
     instances: Instances,
     squares: Array,
     pairs: Pairs,
     goal: Goal,
-    space: Training,
+    space: MachineSpace,
     found: Found,
     done: int,
     first: int,
     seed: int,
 ) -> int:
-    """Train those that are not done; gives how many are then, all or those that found room.
+    """Train those that are not done; returns how many are then, all or those that found room.
 
     `first` is the number of the first of them among all machines of the training.
     """
     for z in range(done, pairs.start.size - 1):
         lo, hi = pairs.start[z], pairs.start[z + 1]
         rows, signs = pairs.rows[lo:hi], pairs.signs[lo:hi]
-        own = np.uint64(2 * (first + z) + 1)  # whatever was trained before it, and by whom
+        own = np.uint64(2 * (first + z) + 1)  # independent of the machines trained before it
         space.random[0] = (np.uint64(seed) << np.uint64(32)) + own
         for _ in range(4):  # states that differ in few bits give numbers that differ little
             draw_number(space.random, np.uint64(2))

@@ -9,19 +9,10 @@ import numpy as np
 from numba import float32, int32, int64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.density import Vectors
-from harness.sdk.kernels.topk import highest
-from harness.sdk.kernels.vectors import (
-    BLOCK,
-    BLOCK_ROWS,
-    Block,
-    correct_all_scores,
-    correct_scores,
-    row_blocks,
-    scored,
-)
+from harness.sdk.kernels.compile import LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Vectors
+from harness.sdk.kernels.score import highest
+from harness.sdk.kernels.vectors import BLOCK, BLOCK_ROWS, Block, correct_all_scores, correct_scores, row_blocks, scored
 from harness_tree.kernels.regressor import HINGE, REGRESSOR_STEP, RegressorStep, limit, loss_slope
 
 BLOCK_CLASSES = 256
@@ -114,9 +105,9 @@ def add_pull(weights: Array, k: Any, pull: Any, x: Array) -> None:
 
 @kernel(int64(REGRESSORS, BLOCK, reads(int32), REGRESSOR_STEP), **LEAN)
 def learn_block(part: Regressors, block: Block, labels: Array, step: RegressorStep) -> int:
-    """What `update_oaa` does with each instance of the block; gives how many of them still have to move weights.
+    """Do what `update_oaa` does with each instance of the block; returns how many of them still have to move weights.
 
-    Where few classes move they do so at once, and else their pulls wait: those of a block are added together.
+    If few classes move, they move at once. Otherwise the moves of a block are added up first.
     """
     waiting = 0
     for r in range(block.numbers.size):

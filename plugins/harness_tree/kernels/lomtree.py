@@ -13,11 +13,9 @@ import numpy as np
 from numba import float32, float64, from_dtype, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, named, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import fetch_instance
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.score import fetch_instance
 from harness_tree.kernels.nodes import NODE, NODES
 from harness_tree.kernels.regressor import (
     REGRESSOR_STEP,
@@ -31,7 +29,7 @@ from harness_tree.kernels.regressor import (
 )
 
 ENTRY = np.dtype([("key", np.uint64), ("m", np.float64), ("n", np.int64), ("l", np.int64)])
-"""What a node knows of a class: the key uid * 2^32 + class, sum of scores, times trained, times reached."""
+"""Statistics of a class at a node: the key uid * 2^32 + class, sum of scores, times trained, times reached."""
 TALLY = np.dtype(
     [
         ("root", np.int64),
@@ -78,7 +76,7 @@ def empty_entries(size: int) -> NDArray[Any]:
 
 
 def new_tree(budget: int, n_entries: int = 1024) -> GrowingTree:
-    """A root that is a leaf, and room for a budget of inner nodes; memory is taken as it is touched."""
+    """A root that is a leaf, and room for a budget of inner nodes; memory is allocated on first use."""
     tree = GrowingTree(np.zeros(2 * budget + 1, NODE), empty_entries(n_entries), np.zeros(1, TALLY))
     tree.tally["n_nodes"] = tree.tally["next_uid"] = 1
     root = tree.nodes[:1]
@@ -100,7 +98,7 @@ def make_room(tree: GrowingTree) -> GrowingTree:
 
 
 def counts_of(tree: GrowingTree) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """What the living nodes know of classes: node, class, and how often the class reached the node."""
+    """Return the class counts of the live nodes: node, class, and how often the class reached the node."""
     uids = tree.nodes["uid"][: tree.tally["n_nodes"][0]]
     by_uid = np.argsort(uids)
     held = tree.entries[tree.entries["key"] != VACANT]
@@ -113,7 +111,7 @@ def counts_of(tree: GrowingTree) -> tuple[NDArray[np.int64], NDArray[np.int64], 
 
 @helper()
 def find_entry(entries: Array, key: Any) -> Any:
-    """Where the entry is, or the vacant place where it belongs."""
+    """Return the position of the entry, or the vacant position where it belongs."""
     mask = np.uint64(entries.size - 1)
     mixed = key * GOLDEN
     at = (mixed ^ (mixed >> np.uint64(32))) & mask
@@ -131,7 +129,7 @@ def refill(entries: Array, kept: Array) -> None:
 
 @helper()
 def reach(tree: GrowingTree, j: Any, y: Any) -> Any:
-    """Count that class y came to node j; gives the place of its entry, made if there was none."""
+    """Count that class y came to node j; returns the place of its entry, made if there was none."""
     node = tree.nodes[j]
     key = (np.uint64(node.uid) << np.uint64(32)) | np.uint64(y)
     at = find_entry(tree.entries, key)
@@ -172,7 +170,7 @@ def update_c(nodes: Array, root: Any, v: Any) -> None:
 def swap(tree: GrowingTree, weights: Weights, j: Any) -> Any:
     """Take the smallest leaf and its parent out of the tree for leaf j, which gets the parent's regressor, cleared.
 
-    The sibling moves up; it becomes the root where there is no grandparent. Gives the two nodes, or -1, -1 when the
+    The sibling moves up; it becomes the root where there is no grandparent. Returns the two nodes, or -1, -1 when the
     smallest leaf is j itself.
     """
     nodes, tally = tree.nodes, tree.tally[0]
@@ -284,7 +282,7 @@ def update_lomtree(
     step: RegressorStep,
     space: Array,
 ) -> int:
-    """Learn from the instances in this order. Gives how many were done before the table of entries was too full."""
+    """Learn from the instances in this order. Returns how many were done before the table of entries was too full."""
     tally = tree.tally[0]
     for done in range(order.size):
         # an instance brings at most one entry for each node on its way, one leaf more when it splits the last

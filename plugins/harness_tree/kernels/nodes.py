@@ -9,10 +9,8 @@ import numpy as np
 from numba import from_dtype, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, frozen
 from harness_tree.kernels.regressor import FROZEN_WEIGHTS, Weights, offset, score_node
 
 NODE = np.dtype(

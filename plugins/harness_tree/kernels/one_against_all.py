@@ -8,13 +8,9 @@ import numpy as np
 from numba import float32, float64, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import LEAN, helper, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import fetch_instance
-from harness.sdk.kernels.scoring import squared_norm
-from harness.sdk.kernels.signatures import INSTANCES
-from harness.sdk.kernels.topk import fill_top_k
+from harness.sdk.kernels.compile import INSTANCES, LEAN, helper, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, frozen
+from harness.sdk.kernels.score import fetch_instance, fill_top_k, squared_norm
 from harness_tree.kernels.regressor import REGRESSOR_STEP, RegressorStep, limit, loss_slope
 
 FEW = 8
@@ -23,7 +19,7 @@ FEW = 8
 
 @helper()
 def score_all(W: Array, instances: Instances, i: int, base: Array, scores: Array, first: Any) -> None:
-    """s_k = base_k + W[0, k] + sum_f x_f W[f + 1, k], feature by feature, so that each row of W is read in order.
+    """s_k = base_k + W[0, k] + sum_f x_f W[f + 1, k], feature by feature, so each row of W is read in order.
 
     There are as many classes as scores, from the first one on.
     """
@@ -76,7 +72,7 @@ def update_oaa(
 
         W[f, k] += eta_eff g_k x_f,   eta_eff = min(eta, |c_k - s_k| / (A |g_k|)),   A = ||x||^2 + 1
 
-    `zeros` is 0 for each class, `scores` and `moved` are space. Where these are for fewer classes than W has, it is
+    `zeros` is 0 for each class, `scores` and `moved` are space. If these are for fewer classes than W has, it is
     those from the first one on that learn: none looks at another.
     """
     first = np.uint64(first_class)

@@ -1,13 +1,13 @@
 """The linear regressors of a tree's nodes, h(x) = <w, x> + w_0, all in one table; and one online step of any of them.
 
 A weight lives at place (start of its node + offset of its feature) mod the table, with offset 0 for the bias. A dense
-table gives each slot a stretch of its own; a hashed one spreads all nodes over a fixed size, by node generation (uid),
-so that a recycled node starts at places of its own and nothing needs to be cleared.
+table gives each slot its own stretch; a hashed one spreads all nodes over a fixed size, by node generation (uid),
+so a recycled node starts at places of its own and nothing needs to be cleared.
 
-What takes time is waiting for memory. Offsets are those of an instance, whatever the node, so they are reckoned once,
-into the place of its indices (`at_offsets`): the less there is to do for each weight, the more of them a processor asks
-memory for at once. And in a hashed table features of about the same frequency lie side by side, BLOCK of them, so that
-an instance finds several of its weights in a page.
+Most of the time is spent waiting for memory. Offsets are those of an instance, whatever the node, so they are reckoned
+once, into the place of its indices (`at_offsets`): the less there is to do for each weight, the more of them a
+processor asks memory for at once. And in a hashed table features of about the same frequency lie side by side, BLOCK of
+them, so an instance finds several of its weights in a page.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ import numpy as np
 from numba import boolean, float32, float64, int64, uint32, uint64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import helper, named, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.scoring import squared_norm
+from harness.sdk.kernels.compile import helper, named, reads, writes
+from harness.sdk.kernels.instances import Array, Instances, frozen
+from harness.sdk.kernels.score import squared_norm
 
 LOSSES = ("hinge", "absolute", "squared", "logistic")
 HINGE, ABSOLUTE, SQUARED, LOGISTIC = range(4)
 SPREAD, HOP = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
-"""Odd, so that no two features of a node share a place while the table is larger than their number."""
+"""Odd, so no two features of a node share a place while the table is larger than their number."""
 BLOCK = 64
 """Weights side by side in a hashed table, a power of two. A label at 12,000 classes took 27 µs with 1, 20 with 8, 17
 with 64, 18 with 512."""
@@ -40,14 +39,14 @@ class Weights(NamedTuple):
     stride: np.uint64
     """Weights of a slot; 0 where they are hashed."""
     hop: np.uint64
-    """What separates two generations in a hashed table; 0 in a dense one."""
+    """Distance of two generations in a hashed table; 0 in a dense one."""
     spread: np.uint32
-    """What separates two blocks of features in a hashed table; 1 in a dense one, where they follow each other."""
+    """Distance of two blocks of features in a hashed table; 1 in a dense one."""
     mask: np.uint64
 
 
 class RegressorStep(NamedTuple):
-    """How a regressor moves: its loss (position in LOSSES), AdaGrad or plain, and the rate."""
+    """Settings of a step: its loss (position in LOSSES), AdaGrad or plain, and the rate."""
 
     loss: int
     adaptive: bool
@@ -83,13 +82,13 @@ def at_offsets(instances: Instances, weights: Weights) -> Instances:
 
 @helper()
 def offset(weights: Weights, slot: Any, uid: Any) -> Any:
-    """Where the bias of a node is, before the mask."""
+    """Return the position of a node's bias, before the mask."""
     return np.uint64(slot) * weights.stride + np.uint64(uid) * weights.hop
 
 
 @helper()
 def place(weights: Weights, start: Any, feature_offset: Any) -> Any:
-    """Where the weight of a feature is; bits beyond the 32 of its offset are cut off by the mask, where any are set."""
+    """Return the position of a feature's weight. The mask cuts off bits beyond the 32 of its offset."""
     return (start + np.uint64(feature_offset)) & weights.mask
 
 
@@ -128,7 +127,7 @@ def limit(step: RegressorStep, h: float, c: float, g: float, A: float) -> float:
 
 @helper(error_model="numpy", fastmath={"reassoc", "nsz", "contract"})  # no branch in it, so in vector registers
 def adapt(instances: Instances, lo: Any, hi: Any, squared: Any, space: Array) -> float:
-    """G_f += g^2 x_f^2 and r_f = x_f / sqrt(G_f), 0 where G_f is 0; gives sum_f x_f r_f.
+    """G_f += g^2 x_f^2 and r_f = x_f / sqrt(G_f), 0 where G_f is 0; returns sum_f x_f r_f.
 
     G is in `space[1]`, r goes to `space[0]`, both in the order of the row.
     """
@@ -177,7 +176,7 @@ def move_regressor(
         weights.table[at, 0] += np.float32(pull * space[0, p - lo])
         if step.adaptive:
             weights.table[at, 1] = space[1, p - lo]
-    return c if eta < step.eta else h + pull * A  # at the target without rounding, so that equal scores tie
+    return c if eta < step.eta else h + pull * A  # at the target without rounding, so equal scores tie
 
 
 @helper()

@@ -1,4 +1,4 @@
-"""What searches through a tree share: nodes that are open, by their odds, and the classes met, by their scores."""
+"""Shared parts of the searches through a tree: open nodes by their odds, and classes met by their scores."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numba import float64, int32, int64
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array, frozen
-from harness.sdk.kernels.compiling import helper, named, reads, writes
+from harness.sdk.kernels.compile import helper, named, reads, writes
+from harness.sdk.kernels.instances import Array, frozen
 
 TINY = 1e-300
-"""What a class has at least once it was met, so that it never looks like a new one."""
+"""Least score of a class that was met, so it is never taken for a new one."""
 
 
 class ClassLists(NamedTuple):
@@ -21,7 +21,7 @@ class ClassLists(NamedTuple):
     starts: NDArray[np.int64]
     classes: NDArray[np.int32]
     counts: NDArray[np.int64]
-    """How many instances of the class were at the node; 0 for the class that a leaf only inherited."""
+    """Number of instances of the class at the node; 0 for a class that a leaf inherited."""
     totals: NDArray[np.int64]
     """By node: the sum of its counts."""
 
@@ -53,7 +53,7 @@ def as_lists(
 ) -> ClassLists:
     """Lists from counts: `counts[e]` instances of `classes[e]` at node `at[e]`.
 
-    A node's favourite class wins ties, and is all that a node without counts has; -1 stands for none.
+    A node's favourite class wins ties, and is all that a node without counts has; -1 means none.
     """
     bare = np.setdiff1d(np.flatnonzero(favourites >= 0), at)
     at, classes = np.concatenate([at, bare]), np.concatenate([classes, favourites[bare]])
@@ -122,7 +122,7 @@ def list_node(lists: ClassLists, j: Any, listed: Array, ranked: Array, i: int, s
 
 @helper()
 def rank_met_classes(space: RankingSpace, n_met: int, ranked: Array, i: int) -> int:
-    """Rank the classes met behind the first one, by score, and forget the scores; gives how many are ranked."""
+    """Rank the classes met behind the first one, by score, and forget the scores; returns how many are ranked."""
     size = 1
     for a in range(n_met):
         c = space.met[a]

@@ -6,11 +6,9 @@ import numpy as np
 from numba import boolean, float32, int32, int64, void
 from numpy.typing import NDArray
 
-from harness.sdk.kernels.arrays import Array
-from harness.sdk.kernels.compiling import LEAN, kernel, reads, writes
-from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.prefetching import fetch_instance
-from harness.sdk.kernels.signatures import INSTANCES
+from harness.sdk.kernels.compile import INSTANCES, LEAN, kernel, reads, writes
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.score import fetch_instance
 from harness_tree.kernels.nodes import FROZEN_NODES, NODE
 from harness_tree.kernels.regressor import (
     REGRESSOR_STEP,
@@ -26,7 +24,7 @@ from harness_tree.kernels.regressor import (
 def build_tree(order: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     """The tree with the classes in this order, and the leaf of each class.
 
-    Class r of the order belongs at leaf floor(r * n / K) of a complete tree with n = 2^ceil(log2 K) leaves, so that
+    Class r of the order belongs at leaf floor(r * n / K) of a complete tree with n = 2^ceil(log2 K) leaves, so
     none is deeper than ceil(log2 K); a node of which one side is empty would decide nothing and is left out.
     """
     n_classes = order.size
@@ -85,7 +83,7 @@ def update_static_tree(
     """Train, from the leaf of each instance's class up to the root, each node to send it to that side.
 
     With `winners_only`, the filter tree, the walk ends at the first node that would have sent it to the other side:
-    only the winner of a match plays the next one. What counts is the score before the step.
+    only the winner of a match plays the next one. The score before the step counts.
     """
     for done in range(order.size):
         fetch_instance(instances, order, done)

@@ -1,0 +1,137 @@
+"""Base classes of the wrappers: they seed and fit the learners inside, and add up their sizes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import Perceptron
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from harness import AfterPass
+from harness.sdk.classifier import Classifier, Matrix
+from harness.sdk.wrappers import fresh, index_size, pack_models, positions_by, scores_by, tells_scores, unpack_models
+
+
+def seeded(learner: Any, seed: int) -> Any:
+    """A copy of the learner inside, unfitted, with this seed; scikit-learn's perceptron where none was given."""
+    return fresh(Perceptron() if learner is None else learner, seed)
+
+
+def tells_passes(learner: Any) -> bool:
+    """Return whether its `fit` calls `after_pass`."""
+    return "after_pass" in inspect.signature(learner.fit).parameters
+
+
+def tells_edges(wrapper: Wrapper) -> bool:
+    """Return whether the learner inside counts the edges it reads."""
+    return hasattr(wrapper.learner, "edges_touched")
+
+
+def learns_in_batches(wrapper: Wrapper) -> bool:
+    """Return whether the learner inside has `partial_fit`."""
+    inside = Perceptron if wrapper.learner is None else wrapper.learner
+    return hasattr(inside, "partial_fit")
+
+
+def _inside_tells_scores(wrapper: Wrapper) -> bool:
+    return wrapper.learner is None or tells_scores(wrapper.learner)
+
+
+class Wrapper(Classifier):
+    """A classifier that trains others, of one kind, in its own way.
+
+    Parameters
+    ----------
+    learner : Any learner. None means scikit-learn's Perceptron.
+
+    Attributes
+    ----------
+    models_ : list of estimators
+        The learners inside, fitted.
+    index_size_ : int
+        The non-zero weights of all of them; present if each model has it.
+    """
+
+    values: ClassVar[Any] = "numeric"  # the learner inside converts them
+    ranks_in_threads: ClassVar[bool] = False  # the learner inside may, and knows how
+    learned: ClassVar[str] = "models_"
+
+    learner: Any
+    random_state: int | np.random.RandomState | None
+    models_: list[Any]
+    index_size_: int
+
+    def _measure(self) -> None:
+        sizes = [index_size(model) for model in self.models_]
+        known = [size for size in sizes if size is not None]
+        if len(known) == len(sizes):  # a sum of what is known would pass for the whole
+            self.index_size_ = sum(known)
+
+    @available_if(tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def edges_touched(self, X: Matrix, k: int = 1) -> float:
+        """Edges read per active feature by all models together; present if the learner inside has it."""
+        check_is_fitted(self)
+        return float(sum(model.edges_touched(X, k) for model in self.models_))
+
+    # -- files
+
+    def _fitted(self) -> dict[str, Any]:
+        fitted = super()._fitted()
+        fitted.update(pack_models(fitted.pop("models_")))
+        return fitted
+
+    def _take_up(self, fitted: dict[str, Any]) -> None:
+        models = unpack_models(fitted)
+        super()._take_up(fitted)
+        alike = all(np.array_equal(model.classes_, self.classes_) for model in models)
+        if not (models and alike):
+            raise ValueError("its members do not belong together")
+        self.models_ = models
+
+
+class OneInside(Wrapper):
+    """A classifier that trains one learner in its own way and answers as that one does."""
+
+    @property
+    def learner_(self) -> Any:
+        """The learner inside, fitted."""
+        check_is_fitted(self)
+        (learner,) = self.models_
+        return learner
+
+    def predict(self, X: Matrix) -> NDArray[Any]:
+        """Return the predictions of the learner inside."""
+        return np.asarray(self.learner_.predict(X))
+
+    def _known(self, X: Matrix) -> Matrix:
+        check_is_fitted(self)
+        return X  # which the learner inside checks
+
+    def _rank(self, X: Matrix, k: int) -> NDArray[np.int32]:
+        return positions_by(self.learner_, X, k)
+
+    @available_if(_inside_tells_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the scores that the learner inside gives to the classes in `ranks`; 0 beside pads."""
+        return scores_by(self.learner_, X, ranks)
+
+    def _fit_inside(self, learner: Any, X: Matrix, y: Any, after_pass: AfterPass) -> None:
+        """Train the learner inside; without `after_pass`, the whole training counts as one pass."""
+        if tells_passes(learner):
+            learner.fit(X, y, after_pass=after_pass)
+        else:
+            learner.fit(X, y)
+            after_pass(1)
+
+    def _take_over(self, learner: Any) -> None:
+        """Set the fitted attributes from those of the learner inside."""
+        self.models_ = [learner]
+        self.classes_ = learner.classes_
+        self.n_features_in_ = learner.n_features_in_
+        if hasattr(learner, "feature_names_in_"):
+            self.feature_names_in_ = learner.feature_names_in_
+        self._measure()

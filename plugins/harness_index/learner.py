@@ -1,0 +1,57 @@
+"""Base of the index learners: input, and the limit on the edges of a feature."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from harness.sdk import OnlineClassifier, rules
+from harness.sdk.kernels.rows import MOST_EDGES
+
+Keep = Literal["all", "scored"]
+KEPT = ("all", "scored")
+"""Edges of a row that an update keeps."""
+
+
+class IndexLearner(OnlineClassifier):
+    """An online classifier with weights above 0. It ranks only classes that a feature of the row has an edge to.
+
+    Parameters
+    ----------
+    passes : Number of passes over the training rows, each in a new random order.
+    d : Degree limit: only the d heaviest edges of a feature are scored, also in training. None means all.
+    keep : Edges of a feature kept after an update: all, or only the d heaviest ones that are scored. The weight of the
+        others is lost.
+    random_state : Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    rows_ : Rows
+        The index: for each feature its edges to classes.
+    index_size_, index_bytes_ : int
+        Number of weights above 0, and bytes of the index.
+    """
+
+    ignores_not_positive: ClassVar[bool] = True
+    ranks_untouched: ClassVar[bool] = False
+    takes_several: ClassVar[bool] = True
+
+    d: int | None
+    keep: Keep
+
+    def _shared_rules(self) -> dict[str, rules.Rule]:
+        return {
+            "d": rules.optional(self.d, rules.count(self.d)),
+            "keep": rules.one_of(self.keep, KEPT),
+            **super()._shared_rules(),
+        }
+
+    def _degree(self) -> int:
+        return self.d or 0
+
+    def _scored_edges(self) -> int:
+        """Return how many edges of a row are scored."""
+        return self.d or MOST_EDGES
+
+    def _stored_edges(self) -> int:
+        """Return how many edges of a row an update leaves."""
+        return MOST_EDGES if self.keep == "all" else self._scored_edges()

@@ -1,0 +1,1 @@
+"""Classifiers of scikit-learn, with parameters for many classes and sparse rows."""

@@ -1,0 +1,1 @@
+"""One machine for each class against the rest."""

@@ -1,0 +1,1 @@
+"""One problem for all classes, flat (Crammer and Singer) or along a class tree (HSVM)."""

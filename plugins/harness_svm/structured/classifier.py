@@ -1,0 +1,89 @@
+"""Base of the machines that train all classes in one problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.sdk import rules
+from harness.sdk.kernels.instances import Labels
+from harness_svm.linear import LinearMachine, threshold
+from harness_svm.structured.kernels.class_tree import ClassTree
+from harness_svm.structured.kernels.subproblem import Goal
+from harness_svm.structured.solver import Kernels, share_of_duals, start_solver
+
+
+class StructuredMachine(LinearMachine):
+    """A machine whose classes share one problem, solved in the dual row by row.
+
+    Parameters
+    ----------
+    C : float, default=3.0
+        Weight of the loss.
+    tol : float, default=0.1
+        Tolerance: training ends when no row's gradients differ by more.
+    max_sweeps : int, default=1000
+        Maximum number of sweeps over all rows.
+    prune : float or None, default=None
+        Weights with an absolute value up to this are not stored. None means 0, or 0.01 if a matrix of all weights would
+        take over 2 GB.
+    trace : bool, default=False
+        If True, `dual_` keeps the objective of the dual after each sweep, which takes extra time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    prune_ : float
+        The threshold that was used for pruning.
+    sweeps_ : ndarray
+        Number of sweeps over all rows.
+    dual_ : ndarray
+        With trace=True, the objective of the dual after each of them; else empty.
+    support_share_ : float
+        Of all pairs of a training row and another class than its own, the share that has a dual above 0.
+    """
+
+    prune_: float
+    sweeps_: int
+    dual_: NDArray[np.float64]
+    support_share_: float
+
+    def __init__(
+        self,
+        *,
+        C: float = 3.0,
+        tol: float = 0.1,
+        max_sweeps: int = 1000,
+        prune: float | None = None,
+        trace: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_sweeps = max_sweeps
+        self.prune = prune
+        self.trace = trace
+        self.random_state = random_state
+
+    def _solve(self, X: Any, labels: Labels, tree: ClassTree, kernels: Kernels, *, slack: bool, seed: int) -> None:
+        """Train on rows whose classes are the leaves of the tree, and keep the weights as an index."""
+        goal = Goal(float(self.C), float(self.tol), slack)
+        solver = start_solver(X, labels.indices, tree, goal, kernels, bool(self.trace))
+        self.sweeps_ = solver.run(np.random.default_rng(seed), int(self.max_sweeps))
+        self.dual_ = np.array(solver.objectives)
+        self.support_share_ = share_of_duals(solver.duals, self.classes_.size)
+        self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
+        self.rows_ = solver.index(self.prune_)
+
+    def _shared_rules(self) -> dict[str, rules.Rule]:
+        return {
+            "C": rules.positive(self.C),
+            "tol": rules.positive(self.tol),
+            "max_sweeps": rules.count(self.max_sweeps),
+            "trace": rules.flag(self.trace),
+            "prune": rules.optional(self.prune, rules.not_negative(self.prune)),
+            **super()._shared_rules(),
+        }

@@ -1,0 +1,65 @@
+"""Weights in a matrix, features x classes, where they are few enough: scores of an instance, and moves along it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from harness.sdk.kernels.compile import helper
+from harness.sdk.kernels.instances import Array, Instances
+from harness.sdk.kernels.moves import Moves
+from harness.sdk.kernels.rows import Rows
+from harness.sdk.kernels.score import fetch_instance, fetch_row
+from harness_svm.structured.kernels.subproblem import Sweep, has_dual_room
+
+
+@helper()
+def begin_visit(sweep: Sweep, duals: Rows, done: Any) -> bool:
+    """Fetch the next instance into the cache; False if its duals have no room."""
+    if not has_dual_room(duals, sweep.order, done):
+        return False
+    fetch_instance(sweep.instances, sweep.order, done)
+    fetch_row(duals, sweep.order, done)
+    return True
+
+
+@helper()
+def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None:
+    """<w_c, x> of each class; four features at a time, so the scores are gone through less."""
+    for c in range(np.uint64(scores.size)):
+        scores[c] = 0.0
+    indices, data = instances.indices, instances.data
+    j, end = instances.indptr[i], instances.indptr[i + 1]
+    while j + 4 <= end:
+        one, two = np.uint32(indices[j]), np.uint32(indices[j + 1])
+        three, four = np.uint32(indices[j + 2]), np.uint32(indices[j + 3])
+        x, y, z, v = data[j], data[j + 1], data[j + 2], data[j + 3]
+        for c in range(np.uint64(scores.size)):
+            scores[c] += (x * W[one, c] + y * W[two, c]) + (z * W[three, c] + v * W[four, c])
+        j += 4
+    while j < end:
+        one, x = np.uint32(indices[j]), data[j]
+        for c in range(np.uint64(scores.size)):
+            scores[c] += x * W[one, c]
+        j += 1
+
+
+@helper()
+def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -> None:
+    """W[f, c] += x_f change_c for the n classes that move, class by class: nothing but W changes in the inner loop."""
+    lo, hi = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])
+    for m in range(np.uint32(n)):
+        c = moves.classes[m]
+        change = moves.changes[c]
+        for j in range(lo, hi):
+            W[np.uint32(instances.indices[j]), c] += np.float64(instances.data[j]) * change
+
+
+@helper()
+def move_range(W: Array, instances: Instances, i: Any, changes: Array, lo: Any, hi: Any) -> None:
+    """W[f, c] += x_f change_c for the classes from lo to hi - 1, which are side by side."""
+    for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
+        f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
+        for c in range(lo, hi):
+            W[f, c] += x * changes[c]

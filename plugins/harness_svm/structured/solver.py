@@ -1,0 +1,242 @@
+"""Training of all classes at once: sweeps over all rows, then over those that still move, until none does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+
+from harness.sdk.kernels.edges import Edges, as_edges, as_rows, sort_by_class
+from harness.sdk.kernels.instances import (
+    Instances,
+    as_instances,
+    by_frequency,
+    frozen,
+    places_of,
+    renamed,
+    square_lengths,
+)
+from harness.sdk.kernels.moves import no_moves
+from harness.sdk.kernels.rows import Rows, empty_rows, enlarge
+from harness_svm.linear import is_large
+from harness_svm.structured.kernels.class_tree import ClassTree, OrderedTree, in_order
+from harness_svm.structured.kernels.subproblem import IDLE, Goal, Sweep, SweepState, empty_block
+
+FOCUS = 0.2
+"""Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
+
+BLOCK_NUMBERS = 2**22
+"""Weights are looked at in blocks of so many numbers, lest a copy of all of them is made."""
+
+
+class Kernels(NamedTuple):
+    """Kernels that sweep over rows, with the weights in a matrix or in an index."""
+
+    dense: Callable[..., int]
+    sparse: str
+    """"module:function", compiled for those few who need it."""
+    sum_up: Callable[..., int] | None = None
+    """Along trees: what makes the weights of the classes from the duals, since the matrix holds other vectors."""
+    most_repeats: int = 5
+    """Sweeps over the moving rows between two sweeps over all rows."""
+    worth_repeating: float = 0.0
+    """The others wait for that sweep: those that are wrong by a smaller share of what the worst is."""
+
+    def load_sparse(self) -> Callable[..., int]:
+        module, _, name = self.sparse.partition(":")
+        sweep: Callable[..., int] = getattr(import_module(module), name)
+        return sweep
+
+
+@dataclass
+class DualSolver:
+    """The weights and the duals on their way."""
+
+    instances: Instances
+    labels: NDArray[np.int32]
+    n_features: int
+    tree: ClassTree
+    """Inside, classes are in its order, and so are those of `duals` and `weights`."""
+    goal: Goal
+    sparse: bool
+    """True if the weights are kept in an index, and not in a matrix."""
+    kernels: Kernels
+    trace: bool = False
+    """True if the dual is measured after each sweep over all rows."""
+    objectives: list[float] = field(init=False, default_factory=list)
+    """Objective of the dual after each sweep over all rows."""
+    squares: NDArray[np.float64] = field(init=False)
+    violations: NDArray[np.float64] = field(init=False)
+    """By row: how far from its optimum it was when it was last visited."""
+    weights: Any = field(init=False)
+    duals: Rows = field(init=False)
+    ordered: OrderedTree = field(init=False)
+    order: NDArray[np.int64] = field(init=False)
+    """The class in each place of the tree's order."""
+    features: NDArray[np.int64] = field(init=False)
+    """The feature of each row of a matrix: those met often are side by side there, which saves time."""
+
+    def __post_init__(self) -> None:
+        n, n_classes = self.instances.n_instances, self.tree.leaf.size
+        self.order, self.ordered = in_order(self.tree)
+        self._places = frozen(np.argsort(self.order)[self.labels], np.int32)
+        self.squares, self.violations = frozen(square_lengths(self.instances)), np.zeros(n)
+        self.duals = empty_rows(n, 8 * n + 128, np.float64)
+        if self.sparse:
+            self.weights = empty_rows(self.n_features, 2 * self.instances.data.size)
+        else:
+            self.weights = np.zeros((self.n_features, n_classes))
+            self.features = by_frequency(self.instances, self.n_features)
+            self.instances = renamed(self.instances, places_of(self.features))
+        self._space = empty_block(self.tree), no_moves(n_classes)
+        self._zeros = np.zeros(n_classes)
+
+    def sweep(self, order: NDArray[np.int64]) -> None:
+        """Visit the rows in this order."""
+        block, moves = self._space
+        while order.size:
+            sweep = Sweep(self.instances, self.squares, self._places, frozen(order), self.ordered, self.goal)
+            state = SweepState(self.duals, block, moves, self.violations)
+            if self.sparse:
+                done = self.kernels.load_sparse()(sweep, self.weights, state, self._zeros)
+            else:
+                done = self.kernels.dense(sweep, self.weights, state)
+            order = order[done:]
+            if order.size:  # either may be what has no room: a little of both costs less than to find out
+                self.duals = enlarge(self.duals)
+                self.weights = enlarge(self.weights) if self.sparse else self.weights
+
+    def run(self, random: np.random.Generator, most_sweeps: int) -> int:
+        """Sweep until a sweep over all rows finds the tolerance kept; returns the number of those."""
+        n, tolerance = self.instances.n_instances, self.goal.tolerance
+        for number in range(1, most_sweeps + 1):
+            self.sweep(random.permutation(n))
+            if self.trace:
+                self.objectives.append(self.objective())
+            worst = self.violations.max(initial=0.0)
+            if worst <= tolerance:
+                return number
+            bar = max(IDLE * tolerance, self.kernels.worth_repeating * worst)
+            active = np.flatnonzero(self.violations > bar)
+            for _ in range(self.kernels.most_repeats):
+                self.sweep(random.permutation(active))
+                if self.violations[active].max() <= max(FOCUS * worst, tolerance / 2):
+                    break
+                active = active[self.violations[active] > bar]
+        warnings.warn(f"not within tol after {most_sweeps} sweeps", ConvergenceWarning, 4)
+        return most_sweeps
+
+    def objective(self) -> float:
+        """Return the current objective of the dual."""
+        return dual_objective(self.duals, self.class_weights(), self._places, self.ordered)
+
+    def class_weights(self) -> Any:
+        """The vectors u_y of the classes, in an index or in a matrix, as `weights` are."""
+        if self.sparse or self.kernels.sum_up is None:
+            return self.weights
+        summed = np.zeros_like(self.weights)
+        self._sum_up(summed)
+        return summed
+
+    def index(self, prune: float) -> Rows:
+        """The weights as an index, without those of no larger size than `prune`; the training ends with it."""
+        if self.sparse:
+            indptr, places, weights = as_edges(self.weights)
+            kept = np.abs(weights) > prune
+            before = np.concatenate([[0], np.cumsum(kept)])
+            edges = Edges(before[indptr], places[kept], weights[kept])
+        else:
+            edges = self._matrix_edges(prune)
+        classes = self.order.astype(np.uint32)[edges.classes]
+        return as_rows(sort_by_class(edges._replace(classes=classes)))
+
+    def _matrix_edges(self, prune: float) -> Edges:
+        if self.kernels.sum_up is not None:  # into the same matrix: two of them might be too large
+            self.weights[:] = 0.0
+            self._sum_up(self.weights)
+        matrix = np.empty(self.weights.shape, np.float32)
+        matrix[self.features] = self.weights
+        kept = np.abs(matrix) > prune
+        indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
+        return Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept])
+
+    def _sum_up(self, into: NDArray[np.float64]) -> None:
+        assert self.kernels.sum_up is not None
+        self.kernels.sum_up(self.instances, self._places, self.ordered, self.goal.slack, self.duals, *self._space, into)
+
+
+def start_solver(
+    X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels, trace: bool
+) -> DualSolver:
+    """Training that has not begun, with the weights in a matrix where that is not too large."""
+    sparse = is_large(X.shape[1], tree.leaf.size)
+    return DualSolver(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels, trace)
+
+
+def dual_objective(duals: Rows, weights: Any, labels: NDArray[np.int32], tree: ClassTree | OrderedTree) -> float:
+    """sum_iy cost_iy b_iy - ||w||^2 / 2, from the duals and the stored weights."""
+    edges = as_edges(duals)
+    costs = pair_costs(tree, labels[edges.features], edges.classes)
+    return float(costs @ edges.weights) - squared_length(weights, tree) / 2
+
+
+def share_of_duals(duals: Rows, n_classes: int) -> float:
+    """The share of all pairs of a row and a class other than its own that have a dual above 0."""
+    pairs = duals.length.size * (n_classes - 1)
+    return duals.n_edges / max(1, pairs)
+
+
+def pair_costs(tree: ClassTree | OrderedTree, true: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the cost of predicting each of the other classes for the true one beside it."""
+    one, two = tree.leaf[true], tree.leaf[other]
+    missed, false = tree.missed[one], tree.false[two]
+    apart = one != two
+    while apart.any():  # parents come ahead of their children: the one behind goes up, until both meet
+        behind = one > two
+        one = np.where(apart & behind, tree.parent[one], one)
+        two = np.where(apart & ~behind, tree.parent[two], two)
+        apart = one != two
+    costs: NDArray[np.float64] = missed - tree.missed[one] + false - tree.false[one]
+    return costs
+
+
+def squared_length(weights: Any, tree: ClassTree | OrderedTree) -> float:
+    """||w||^2, where w_z is sqrt(m_z) times the sum of the vectors of the classes below z."""
+    below = class_paths(tree)
+    total = 0.0
+    for block in _blocks(weights, tree):
+        sums = block @ below
+        total += float(sums.power(2).sum(axis=0) @ tree.weight)
+    return total
+
+
+def class_paths(tree: ClassTree | OrderedTree) -> csr_array:
+    """Classes x nodes: 1 where the node is on the path of the class, the root left out."""
+    classes, nodes = [], []
+    here, at = np.arange(tree.leaf.size), tree.leaf.astype(np.int64)
+    while here.size:
+        here, at = here[at > 0], at[at > 0]
+        classes.append(here)
+        nodes.append(at)
+        at = tree.parent[at].astype(np.int64)
+    places = np.concatenate(classes), np.concatenate(nodes)
+    return csr_array((np.ones(places[0].size), places), shape=(tree.leaf.size, tree.parent.size))
+
+
+def _blocks(weights: Any, tree: ClassTree | OrderedTree) -> Iterator[csr_array]:
+    """The weights, some features at a time, as sparse matrices."""
+    if isinstance(weights, Rows):
+        indptr, classes, values = as_edges(weights)
+        shape = (indptr.size - 1, tree.leaf.size)
+        yield csr_array((values.astype(np.float64), classes.astype(np.int64), indptr), shape=shape)
+        return
+    height = max(1, BLOCK_NUMBERS // tree.parent.size)
+    for start in range(0, len(weights), height):
+        yield csr_array(weights[start : start + height])

@@ -1,0 +1,1 @@
+"""One choice at each node of a class tree."""

@@ -1,0 +1,1 @@
+"""Compiled code. It takes arrays and knows no estimator."""
