@@ -1,32 +1,46 @@
-"""What all tests share: a data home of their own, away from the user's, and properties without a clock."""
+"""Fixtures for all tests: a separate data home, marked processes, a web server with programmable faults."""
 
 import os
+import uuid
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("house", deadline=None, max_examples=50)  # a busy machine is no failure, and CI has a limit
+from marked_processes import MARK, Marked
+from snapshots import VARIABLE, check_snapshot
+from web_server import Web, breaking_off, ranged
+
+settings.register_profile("house", deadline=None, max_examples=50)  # slow machines must not fail; CI has a time limit
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HARNESS_TEST_PROFILE", "house"))
 
 
 TESTS = Path(__file__).resolve().parent
 LONG_ONES = (
-    "house/test_docs.py",
+    "public/test_docs.py",
     "plugins/test_learners.py",
     "house/test_rules.py",
-    "harness/cluster",
-    "harness/executors",
-    "harness/cli",
-    "harness/environments",
-    "harness/api",
+    "hostile/cluster",
+    "hostile/executors",
+    "public/cli",
+    "hostile/environments",
+    "public/python",
 )
 """Files and folders that take long, the longest first."""
 
 
+def pytest_addoption(parser):
+    parser.addoption("--update-snapshots", action="store_true", help="write tests/public/snapshots anew")
+
+
+def pytest_configure(config):
+    if config.getoption("--update-snapshots"):
+        os.environ[VARIABLE] = "1"
+
+
 def pytest_collection_modifyitems(config, items):
-    """Where several processes share the files, the long ones begin first: else one would run alone in the end."""
+    """Start long tests first, so that workers finish at about the same time."""
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: place_in_line(item.path))
 
@@ -40,11 +54,66 @@ def place_in_line(path):
 
 @pytest.fixture(scope="session", autouse=True)
 def data_home(tmp_path_factory):
-    """The data home of all tests; HARNESS_TEST_DATA_HOME names one that outlives them."""
+    """Use one data home for all tests; HARNESS_TEST_DATA_HOME names one to keep."""
     with pytest.MonkeyPatch.context() as patch:
         home = os.environ.get("HARNESS_TEST_DATA_HOME") or str(tmp_path_factory.mktemp("data-home"))
         patch.setenv("HARNESS_DATA_HOME", home)
         yield home
+
+
+@pytest.fixture(scope="session")
+def marked():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MARK, uuid.uuid4().hex)
+        yield Marked(os.environ[MARK])
+
+
+@pytest.fixture
+def nothing_left(marked):
+    """Check that the test leaves no process behind."""
+    known = set(marked.alive())
+    yield
+    assert marked.left_behind(known) == {}
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    """Return the catalog of installed plugins; a broken plugin is no error."""
+    from internals import discover
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("HARNESS_STRICT_PLUGINS", raising=False)
+        yield discover()
+
+
+@pytest.fixture
+def web(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    web = Web()
+    yield web
+    web.close()
+
+
+@pytest.fixture
+def behaviours():
+    """Return the behaviours of the web server by path."""
+    from types import SimpleNamespace
+
+    return SimpleNamespace(ranged=ranged, breaking_off=breaking_off)
+
+
+@pytest.fixture
+def snapshot(request):
+    """Compare a text with the file of a command: `snapshot("table", text)`; the case is named after the test."""
+    count = 0
+
+    def check(command, text, case=None):
+        nonlocal count
+        count += 1
+        title = case or f"{request.node.path.stem}: {request.node.name}"
+        check_snapshot(command, title if count == 1 or case else f"{title} {count}", text)
+
+    return check
 
 
 @pytest.fixture
@@ -52,6 +121,7 @@ def lay(tmp_path):
     """Writes files into a folder: name -> bytes."""
 
     def lay(files, folder="laid"):
+        """Write files into a folder from `{name: bytes}`."""
         for name, content in files.items():
             path = tmp_path / folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,14 +133,13 @@ def lay(tmp_path):
 
 @pytest.fixture(scope="session")
 def make_record():
-    """Makes records by hand: `make_record("pa", 0, r1=0.9, train=1.5)` is a finished trial with these scores.
+    """Make a record: `make_record("pa", 0, r1=0.9, train=1.5)` is a finished trial with these scores.
 
     Fields may be plain values, as in a file: `split="kfold:5"`, `curve=[{"passes": 1, "scores": {"r1": 0.5}}]`.
     """
     from pydantic import TypeAdapter
 
-    from harness.record import Record
-    from harness.split import parse_split
+    from internals import Record, parse_split
 
     adapter = TypeAdapter(Record)
 

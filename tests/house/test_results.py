@@ -1,60 +1,126 @@
-"""What is committed in results/: every table is the one that its records make, and every number quoted is in them."""
+"""Committed results: records reproduce every table and contain every number that a page quotes."""
 
 import csv
 import json
+import subprocess
+import warnings
 
 import pytest
 
-from harness import api
-from harness.api.session import Session
-from harness.groups import group_records
-from harness.store import read_records
+from harness.errors import StoreError
+from internals import (
+    Session,
+    find_folders,
+    group_records,
+    make_page,
+    read_paper,
+    read_records,
+    read_results,
+    read_same_code,
+    reopen_paper,
+    tables_of,
+)
 from page_file import content_of
-from quotes import RESULTS, ROOT, fill, pages
+from quotes import RESULTS, ROOT, committed_folders, fill, pages
 
 SESSION = Session()
-TITLE = "All that was run"
-REPRODUCED = [
-    RESULTS / entry.spec.name for entry in SESSION.catalog.experiments if (RESULTS / entry.spec.name).is_dir()
-]
+TITLE = "All results"
+COMMITTED = committed_folders()
+EXPERIMENTS = {entry.spec.name for entry in SESSION.catalog.experiments}
+REPRODUCED = [folder for folder in COMMITTED if folder.name in EXPERIMENTS]
 
 
 @pytest.mark.parametrize("folder", REPRODUCED, ids=lambda folder: folder.name)
-def test_every_committed_table_is_the_one_that_its_records_make(folder):
-    paper = api.read_paper(folder.name, SESSION.catalog)
-    made = api.tables_of(api.reopen_paper(paper, folder, SESSION))
+def test_every_committed_table_is_reproduced_from_its_records(folder):
+    paper = read_paper(folder.name, SESSION.catalog)
+    made = tables_of(reopen_paper(paper, folder, SESSION))
     for name, text in made.items():
         assert (folder / name).read_text(encoding="utf-8") == text, f"harness reproduce {folder.name} --redraw"
 
 
-def test_the_committed_page_shows_all_committed_results_as_their_records_are(tmp_path):
-    folders = api.find_folders([RESULTS])
-    made = api.make_page([api.read_results([folder], SESSION) for folder in folders], title=TITLE)
+def test_the_committed_page_shows_all_committed_results(tmp_path):
+    folders = [folder for folder in find_folders([RESULTS]) if committed_part(folder) in COMMITTED]
+    made = make_page([read_results([folder], SESSION) for folder in folders], title=TITLE)
     assert {folder.name for folder in REPRODUCED} <= {part.title for part in made.parts}
-    committed = RESULTS / "index.html"
+    committed = RESULTS / "page.html"
     assert committed.stat().st_size < 3e6, "of a size that can be sent"
-    again = f'{committed.name} is old: harness page --apart results --out results/index.html --title "{TITLE}"'
-    assert parts_of(committed) == parts_of(made.save(tmp_path / "index.html")), again
+    again = f'{committed.name} is old: harness page --apart results --out results/page.html --title "{TITLE}"'
+    assert parts_of(committed) == parts_of(made.save(tmp_path / "page.html")), again
+
+
+def test_the_front_page_is_drawn_from_the_readmes(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import front_page
+
+    assert front_page.FRONT.read_text(encoding="utf-8") == front_page.draw(), "python benchmarks/front_page.py"
+    listed = front_page.FRONT.read_text(encoding="utf-8")
+    for folder in COMMITTED:
+        assert f'href="{folder.name}/README.md"' in listed, f"results/README.md has no line on {folder.name}"
+
+
+def test_names_on_the_front_page_are_text_and_never_markup(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import front_page
+
+    assert front_page.inline("a <b> & `c<d>`") == "a &lt;b&gt; &amp; <code>c&lt;d&gt;</code>"
+
+
+def committed_part(folder):
+    """Return the folder directly below results/ that contains this one."""
+    return RESULTS / folder.relative_to(RESULTS).parts[0]
 
 
 def parts_of(path):
-    """What a page shows, without what draws it."""
+    """Return the data shown by a page, without scripts and styles."""
     return content_of(path.read_text(encoding="utf-8"))["page"]["parts"]
 
 
-def test_every_results_folder_says_what_was_run():
-    for folder in RESULTS.iterdir():
-        if folder.is_dir():
-            assert (folder / "README.md").is_file(), folder.name
+def test_every_results_folder_has_an_experiment_file():
+    for folder in COMMITTED:
+        assert (folder / "README.md").is_file(), folder.name
+
+
+def test_a_users_run_is_not_a_committed_result(tmp_path, monkeypatch):
+    for name in ("committed", "own"):
+        (tmp_path / "results" / name).mkdir(parents=True)
+        (tmp_path / "results" / name / "records.jsonl").touch()
+    monkeypatch.setattr("quotes.ROOT", tmp_path)
+    monkeypatch.setattr("quotes.RESULTS", tmp_path / "results")
+    find = committed_folders.__wrapped__
+    assert [folder.name for folder in find()] == ["committed", "own"], "outside a git checkout"
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "results/committed"], cwd=tmp_path, check=True)
+    assert [folder.name for folder in find()] == ["committed"]
+
+
+def test_every_file_of_records_contains_records_only():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for path in (path for folder in COMMITTED for path in folder.rglob("records.jsonl")):
+            assert read_records(path.parent)
+
+
+def test_every_statement_of_same_code_is_about_records_of_its_folder():
+    for folder in COMMITTED:
+        for path in folder.rglob("same_code.json"):
+            recorded = {(one.learner, one.representation, one.code) for one in read_records(path.parent)}
+            for one in read_same_code(path.parent):
+                assert (one.learner, one.representation, one.recorded) in recorded, path
+                assert one.evidence, path
+
+
+def test_the_measurements_behind_the_defaults_are_no_results_folder():
+    with pytest.raises(StoreError, match=r"defaults is not a results folder: it has no records\.jsonl"):
+        read_records(RESULTS / "defaults")
 
 
 @pytest.mark.parametrize("page", [*pages()], ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_number_that_is_quoted_is_the_mean_in_the_records(page):
+def test_every_quoted_number_is_the_mean_in_the_records(page):
     text = page.read_text(encoding="utf-8")
     assert fill(text) == text, "python tests/parts/quotes.py"
 
 
-def test_a_quoted_number_is_written_with_the_digits_and_the_unit_that_stand_there(monkeypatch, make_record):
+def test_a_quoted_number_has_the_stated_digits_and_unit(monkeypatch, make_record):
     records = (make_record("pa", 0, r1=0.8749, index=21_900), make_record("pa", 1, r1=0.8751, index=22_100))
     monkeypatch.setattr("quotes.records_of", lambda folder: records)
     r1, index = "<!-- x|digits|pa|r1 -->", "<!-- x|digits|pa|index -->"
@@ -63,46 +129,46 @@ def test_a_quoted_number_is_written_with_the_digits_and_the_unit_that_stand_ther
     assert plain == ".9 0.875 87.5% 22k"
 
 
-def test_a_number_that_no_record_has_is_named():
+def test_a_number_without_a_record_is_named():
     with pytest.raises(ValueError, match="no record has it"):
         fill("<!-- kdd2008-table1|nobody|pa|r1 -->0.1")
 
 
 @pytest.mark.parametrize("folder", REPRODUCED, ids=lambda folder: folder.name)
-def test_every_record_is_whole(folder):
+def test_every_record_is_complete(folder):
     lines = (folder / "records.jsonl").read_text().splitlines()
     assert len(read_records(folder)) == len({json.loads(line)["key"] for line in lines})
 
 
-def test_what_suggestions_go_by_is_what_the_records_of_the_field_say(monkeypatch):
+def test_the_data_behind_suggestions_match_the_field_records(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     import field
 
     with field.MEASURED.open(encoding="utf-8", newline="") as file:
         packed = [[row["dataset"], *(row[name] for name in field.COLUMNS[6:])] for row in csv.DictReader(file)]
     lines = group_records(read_records(field.RESULTS))
-    assert packed == [[line.dataset, *field.fared(line)] for line in lines], "python benchmarks/field.py"
+    assert packed == [[line.dataset, *field.outcome(line)] for line in lines], "python benchmarks/field.py"
 
 
-def test_what_the_fields_page_says_of_leaders_and_ranks_is_what_its_records_decide(monkeypatch):
+def test_leaders_and_ranks_on_the_field_page_match_its_records(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    import field_page
+    import field
 
-    text = field_page.PAGE.read_text(encoding="utf-8")
-    lines = group_records(read_records(field_page.RESULTS))
-    assert field_page.fill(text, lines, SESSION.catalog) == text, "python benchmarks/field_page.py"
+    text = field.PAGE.read_text(encoding="utf-8")
+    lines = group_records(read_records(field.RESULTS))
+    assert field.fill(text, lines, SESSION.catalog) == text, "python benchmarks/field.py"
 
 
-def test_a_page_without_the_marks_is_told_of(monkeypatch):
+def test_a_page_without_the_markers_raises_an_error(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    import field_page
+    import field
 
-    lines = group_records(read_records(field_page.RESULTS))
+    lines = group_records(read_records(field.RESULTS))
     with pytest.raises(ValueError, match="no marks <!-- leaders -->"):
-        field_page.fill("no marks", lines, SESSION.catalog)
+        field.fill("no marks", lines, SESSION.catalog)
 
 
-def test_data_of_which_parts_were_run_is_not_told_to_be_absent():
-    done = api.reopen_paper(api.read_paper("field", SESSION.catalog), RESULTS / "field", SESSION)
+def test_partly_run_data_is_not_reported_as_missing():
+    done = reopen_paper(read_paper("field", SESSION.catalog), RESULTS / "field", SESSION)
     assert any(record.dataset_source == "subsample" for record in done.results.records)
     assert not done.absent

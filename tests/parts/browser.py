@@ -1,4 +1,4 @@
-"""A real Chromium without a window, and a page opened in it as a reader has it before him."""
+"""A headless Chromium, and a page opened in it."""
 
 import json
 import os
@@ -20,7 +20,7 @@ SCREENSHOTS = "HARNESS_SCREENSHOTS"
 
 
 def start_browser():
-    """Chromium with its driver; skips where one of them is missing, unless it must be there."""
+    """Return Chromium with its driver; skip the test if one is missing, unless it is required."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if not (chromium and driver):
@@ -43,7 +43,7 @@ class Opened:
         self.driver, self.address = driver, path.as_uri()
 
     def open(self, state="", width=WIDE):
-        """Open it anew, with a state in its address."""
+        """Open the page again, with a state in its address."""
         self.resize(width)
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}#{state}" if state else self.address)
@@ -55,7 +55,7 @@ class Opened:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     def media(self, **features):
-        """Pretend that the reader prints, or prefers dark colours."""
+        """Emulate print, or a preference for dark colours."""
         media = features.pop("media", "")
         wanted = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": wanted})
@@ -78,7 +78,7 @@ class Opened:
         return self.run(script, selector)
 
     def press(self, words):
-        """Press the first button with these words."""
+        """Press the first button with this text."""
         xpath = f"//button[normalize-space(.)={json.dumps(words)}]"
         self.driver.find_elements(By.XPATH, xpath)[0].click()
 
@@ -92,18 +92,18 @@ class Opened:
         return self.one(selector).value_of_css_property(name)
 
     def keep(self, name):
-        """Keep what is seen, where somebody wants to look at it."""
+        """Save a screenshot if a folder for them is set."""
         folder = os.environ.get(SCREENSHOTS)
         if folder:
             os.makedirs(folder, exist_ok=True)
             self.driver.save_screenshot(os.path.join(folder, f"{name}.png"))
 
     def complaints(self):
-        """What the browser had to say of the page since the last time: errors, and warnings."""
+        """Return errors and warnings of the browser since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser")]
 
     def requests(self):
-        """The addresses that were asked for since the last time, but for files of this machine and data inside."""
+        """Return requested addresses since the last call, except local files and inline data."""
         asked = []
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
@@ -113,7 +113,7 @@ class Opened:
 
 
 def axe_script(folder):
-    """The source of axe-core, by the npm client; skips where there is none, or no registry."""
+    """Return the source of axe-core from npm; skip the test without npm or a registry."""
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("no npm here, by which axe-core comes")

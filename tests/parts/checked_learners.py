@@ -1,4 +1,4 @@
-"""Learners for the tests of the checks: a good one, and one for each way in which a learner can be bad."""
+"""Learners for tests of the checks: a good one, and one for each kind of defect."""
 
 import itertools
 
@@ -10,11 +10,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from harness.sdk import archive
+from harness.sdk import saving
 
 
 class Good(ClassifierMixin):
-    """Scores a class by the product of a row with the sum of the class's rows; has all that a learner may have."""
+    """Score a class by the product of a row with the sum of the class's rows; has every optional method."""
 
     def __init__(self, *, C=1.0, random_state=None):
         self.C = C
@@ -44,7 +44,7 @@ class Good(ClassifierMixin):
         return self
 
     def read(self, y):
-        """The classes of y, and its rows by class."""
+        """Return the classes of y, and the rows of each class."""
         if issparse(y):
             names = np.flatnonzero(np.asarray(y.sum(axis=0)).ravel())
             return names, csr_array(y)[:, names]
@@ -60,11 +60,11 @@ class Good(ClassifierMixin):
 
     def save(self, path):
         header = {"C": self.C, "random_state": self.random_state}
-        archive.write_model(path, header, {"classes_": self.classes_, "sums_": self.sums_})
+        saving.write_model(path, header, {"classes_": self.classes_, "sums_": self.sums_})
 
     @classmethod
     def load(cls, path):
-        header, arrays = archive.read_model(path)
+        header, arrays = saving.read_model(path)
         learner = cls(C=header["C"], random_state=header["random_state"])
         learner.classes_ = arrays["classes_"]
         learner.set_sums(arrays["sums_"])
@@ -79,7 +79,7 @@ class Good(ClassifierMixin):
         return self.classes_[self.rank(X, 1)[:, 0]]
 
     def scores(self, X, ranks):
-        return np.where(ranks >= 0, -np.arange(float(ranks.shape[1])), 0.0)  # by the place alone
+        return np.where(ranks >= 0, -np.arange(float(ranks.shape[1])), 0.0)  # depends on the position only
 
     def edges_touched(self, X):
         return 2.5
@@ -116,7 +116,7 @@ class PredictsOtherwise(Good):
 class ChangesItsInput(Good):
     def rank(self, X, k):
         ranks = super().rank(X, k)
-        X.data *= 2  # which no ranking of this learner notices
+        X.data *= 2  # the ranking of this learner does not depend on it
         return ranks
 
 
@@ -128,7 +128,7 @@ class ChangesItsInputInFit(Good):
 
 
 class CountsItsFits(Good):
-    """Every other fit ends otherwise: what an unseeded random choice does, made certain."""
+    """Every other fit differs, as a deterministic form of unseeded randomness."""
 
     fits = itertools.count()
 
@@ -148,7 +148,7 @@ class Remembers(Good):
 
 
 class DrawsWithoutASeed(Good):
-    """A little noise, never the same: what nobody can repeat, and remembers nothing."""
+    """Adds unseeded noise to the weights, and keeps no state between fits."""
 
     chance = np.random.default_rng(5)
 
@@ -159,7 +159,7 @@ class DrawsWithoutASeed(Good):
 
 
 class RemembersAndDraws(Remembers):
-    """Noise, and a memory beside it."""
+    """Adds unseeded noise and keeps state between fits."""
 
     def fit(self, X, y, after_pass=None):
         super().fit(X, y, after_pass)
@@ -218,13 +218,13 @@ class CountsFromZero(Good):
         return self
 
 
-class TellsNoPass(Good):
+class CallsNoAfterPass(Good):
     def fit(self, X, y, after_pass=None):
         return super().fit(X, y)
 
 
 class Minimal:
-    """The least that a learner must have."""
+    """The minimal learner of the contract."""
 
     def __init__(self):
         pass
@@ -249,7 +249,7 @@ class OnlyDense(Good):
 
 
 class ReadsTexts(ClassifierMixin, BaseEstimator):
-    """Counts the words of texts, and takes nothing else."""
+    """Counts words of texts, and accepts nothing else."""
 
     def fit(self, X, y):
         assert X.dtype == object
@@ -275,7 +275,7 @@ class WantsTree(Good):
 
 
 class Around(Good):
-    """A wrapper that cannot do without a learner inside."""
+    """A wrapper that requires an inner learner."""
 
     save = load = None
 
@@ -297,4 +297,4 @@ class ScoresBackwards(Good):
 
 
 class Trusting(DummyClassifier):
-    """One of another package than scikit-learn's, which cannot save itself."""
+    """A class of another package that cannot save itself."""

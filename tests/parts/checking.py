@@ -1,14 +1,14 @@
-"""Which checks fail, one case for each thing that is bad, and a check as a job."""
+"""Helpers for tests of the checks: failing checks, parametrised cases, a check as a job."""
 
 import unittest
 
 import pytest
 
-from harness.checks.job import CheckJob, run_check_job
+from internals import CheckJob, run_check_job
 
 
 def failed(checks):
-    """The names of the checks that fail."""
+    """Return the names of the checks that fail."""
     names = set()
     for check in checks:
         try:
@@ -27,7 +27,7 @@ def cases(bad):
 
 
 def answer_of(kind, spec, check):
-    """The status and the reason that a check ends with as a job, or nothing where all is well."""
+    """Return the status and the reason of a check run as a job, or None if it passes."""
     phases = []
     answer, blob = run_check_job(CheckJob(spec, check), phases.append)
     assert blob is None

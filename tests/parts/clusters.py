@@ -1,4 +1,4 @@
-"""Real clusters on this machine: a scheduler and workers, processes that can be killed, stopped and joined late."""
+"""Real local clusters: a scheduler and workers as processes that can be killed, stopped and started late."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 class Running:
-    """A process and the group that it leads."""
+    """A process and the process group that it leads."""
 
     def __init__(self, *words, log, env=None, cwd=None, before=None):
         self.log = open(log, "ab")  # noqa: SIM115 (open as long as the process is there)
@@ -43,7 +43,7 @@ class Running:
 
 
 class RealCluster:
-    """A scheduler, started at once, and its workers by name. Every process is of its own, as on many machines."""
+    """A scheduler and workers by name, each in a separate process as on several machines."""
 
     def __init__(self, folder, *, protocol="tcp", env=None, options=()):
         self.folder = Path(folder)
@@ -59,7 +59,7 @@ class RealCluster:
         self.address = json.loads(self.file.read_text())["address"]
 
     def start(self, *names, nanny=False, env=None, options=(), file_blocks=None):
-        """Start workers; they join when they have started. With `file_blocks`, no file of theirs may be larger."""
+        """Start workers, which join when ready. `file_blocks` limits the size of their files."""
         for name in names:
             command = ["-m", "dask", "worker", "--scheduler-file", str(self.file), "--name", name, "--nworkers", "1"]
             command += [
@@ -84,7 +84,7 @@ class RealCluster:
         self.scheduler.kill()
 
     def said(self):
-        """What all of them wrote, for whoever looks for the reason of a failure."""
+        """Return the output of all processes, to diagnose a failure."""
         return "\n".join(f"== {log.name}\n{log.read_text()}" for log in sorted(self.folder.glob("*.log")))
 
 

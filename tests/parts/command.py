@@ -1,4 +1,4 @@
-"""The real command, in a process of its own."""
+"""The real command in a separate process."""
 
 import os
 import subprocess
@@ -10,9 +10,9 @@ SECONDS = 300
 
 
 def run_harness(*words, cwd, python=(), env=None, module=True, warm=None):
-    """Run `harness WORDS`; with `python=[...]` under these options of Python, with `env={...}` in that environment.
+    """Run `harness WORDS`, optionally with Python options `python=[...]` and environment `env={...}`.
 
-    A `warm` one forks it, unless how it is started matters.
+    A warm process forks the command, unless the test depends on its start.
     """
     kept = {key: value for key, value in os.environ.items() if key != "HARNESS_STRICT_PLUGINS"}
     environment = kept | {"COLUMNS": "1000"} | (env or {})

@@ -1,6 +1,6 @@
-"""Compiles all kernels ahead, on all cores: `python tests/parts/compile_kernels.py`, once after an installation.
+"""Compile all kernels on all cores: `python tests/parts/compile_kernels.py`, once after an installation.
 
-Where tests run in several processes, each of them would else compile the same kernels at the same time.
+Otherwise parallel test processes would compile the same kernels at the same time.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 
 def kernel_modules():
-    """The modules with kernels, of the host and of all plugins that are installed."""
+    """Return the modules with kernels, of the host and of all installed plugins."""
     packages = {point.module.partition(".")[0] for point in entry_points(group="harness")}
     found = []
     for package in ("harness.sdk", *sorted(packages)):
@@ -22,7 +22,7 @@ def kernel_modules():
 
 
 def compile_one(module):
-    """Import it, by which its kernels are compiled and kept."""
+    """Import a module, which compiles and caches its kernels."""
     import_module(module)
 
 

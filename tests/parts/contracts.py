@@ -1,6 +1,6 @@
-"""The import contracts, made from the list of entry points: a new plugin is under all of them without a word.
+"""Import contracts, generated from the entry points: a new plugin is covered automatically.
 
-Data flows one way, and imports go the same way, down only.
+Data flows one way, and imports go down only.
 """
 
 import tomllib
@@ -11,36 +11,36 @@ import tomli_w
 ROOT = Path(__file__).resolve().parents[2]
 LAYERS = [
     "harness.cli",
-    "harness.api",
-    "harness.runner | harness.rescore | harness.representing | harness.checks | harness.budget",
-    "harness.progress | harness.experiment | harness.recording",
+    "harness.runner | harness.checks",
+    "harness.results",
+    "harness.models",
+    "harness.experiment",
     "harness.cluster",
-    "harness.trials | harness.environments",
-    "harness.page",
-    "harness.data | harness.tables | harness.figures | harness.models",
-    "harness.groups",
-    "harness.executors | harness.store | harness.metric | harness.sdk",
-    "harness.record_lines",
-    "harness.machine | harness.quiet | harness.record | harness.home | harness.host | harness.code | harness.stats",
-    "harness.signature",
-    "harness.catalog | harness.hooks",
-    "harness.contract | harness.abilities | harness.choosing",
-    "harness.spec_fields | harness.expression | harness.split | harness.label | harness.choices | harness.docstring",
-    "harness.errors | harness.params | harness.quantities | harness.suggestions | harness.system | harness.wording",
+    "harness.trials",
+    "harness.report",
+    "harness.records | harness.data | harness.environments",
+    "harness.executors",
+    "harness.stats",
+    "harness.sdk",
+    "harness.host",
+    "harness.files | harness.syntax | harness.system",
+    "harness.text",
+    "harness.errors",
 ]
-PUBLIC = ("abilities", "contract", "errors", "hooks", "sdk")
-"""What plugins may build on, beside the names at the top of `harness`, which come from here."""
+PUBLIC = ("errors", "sdk")
+"""Modules that plugins may import, in addition to the names at the top of `harness`."""
 
 
 def plugin_packages():
-    """The packages below plugins/ and datasets/, by their entry points."""
+    """Return the packages below plugins/ and datasets/, from their entry points."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return sorted(target.partition(".")[0] for target in project["entry-points"]["harness"].values())
 
 
 def host_modules():
-    """The modules and packages at the top of `harness`."""
-    return sorted(path.stem for path in (ROOT / "harness").iterdir() if path.stem[0] != "_")
+    """Return the modules and packages at the top of `harness`."""
+    places = (ROOT / "harness").iterdir()
+    return sorted(place.stem for place in places if place.stem[0] != "_" and (place.is_dir() or place.suffix == ".py"))
 
 
 def contracts():
@@ -48,14 +48,20 @@ def contracts():
     private = [f"harness.{name}" for name in host_modules() if name not in PUBLIC]
     return [
         {"name": "Imports go down", "type": "layers", "layers": LAYERS},
-        {"name": "No package goes round in circles", "type": "acyclic_siblings", "ancestors": ["harness"]},
+        {
+            "name": "No package goes round in circles",
+            "type": "acyclic_siblings",
+            "ancestors": ["harness"],
+            # Drawings are data; matplotlib is imported only when one is drawn.
+            "ignore_imports": ["harness.report.figures.drawing -> harness.report.figures.draw"],
+        },
         forbidden("The host knows no plugin", ["harness"], plugins),
         {"name": "Plugins know each other not at all", "type": "independence", "modules": plugins},
         forbidden(
             "Plugins use the public names and the sdk, never the machinery",
             plugins,
             private,
-            allow_indirect_imports=True,  # what the public names themselves import is the host's business
+            allow_indirect_imports=True,  # imports behind the public names are covered by the host's contracts
         ),
         forbidden(
             "numba appears only in kernels",
@@ -79,16 +85,16 @@ def forbidden(name, sources, targets, **more):
 
 
 def kernels():
-    folders = [*(ROOT / "plugins").glob("*/kernels"), ROOT / "harness" / "sdk" / "kernels"]
+    folders = [*(ROOT / "plugins").glob("**/kernels"), ROOT / "harness" / "sdk" / "kernels"]
     return sorted(".".join(path.relative_to(root_of(path)).parts) for path in folders)
 
 
 def root_of(path):
-    return ROOT / "plugins" if "plugins" in path.parts else ROOT
+    return ROOT / "plugins" if path.is_relative_to(ROOT / "plugins") else ROOT
 
 
 def write_config(path):
-    """The configuration of import-linter, in a file."""
+    """Write the configuration of import-linter to a file."""
     settings = {
         "root_packages": ["harness", *plugin_packages()],
         "include_external_packages": True,

@@ -1,6 +1,6 @@
-"""How densely code is written: comprehensions, ternaries, walruses and lambdas per 100 lines of it.
+"""Density of code: comprehensions, ternaries, walruses and lambdas per 100 lines.
 
-`python tests/parts/density.py harness/tables plugins` prints each file's, the densest first, and the whole.
+`python tests/parts/density.py harness/tables plugins` prints each file, the densest first, and the total.
 """
 
 import ast
@@ -16,7 +16,7 @@ FOLDED = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, 
 
 @dataclass(frozen=True)
 class Density:
-    """Of one file, or of many."""
+    """Counts of one file, or of several."""
 
     lines: int
     folded: int
@@ -27,7 +27,7 @@ class Density:
 
 
 def sources_below(*folders):
-    """Python files without kernels, which are loops by nature."""
+    """Return Python files without kernels, which consist of loops."""
     found = []
     for folder in map(Path, folders):
         files = [folder] if folder.is_file() else sorted(folder.rglob("*.py"))
@@ -43,7 +43,7 @@ def density_of(path):
 
 
 def code_lines(text, tree):
-    """The numbers of the lines that hold code: no blank ones, no comments, no texts that stand alone."""
+    """Return the numbers of lines with code: no blank lines, comments, or string statements."""
     lines = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in PROSE:

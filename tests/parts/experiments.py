@@ -1,21 +1,12 @@
-"""Experiments for tests: a catalog without plugins, small data, and what is planned from them."""
+"""Experiments for tests: a catalog without plugins, small data, and plans made from them."""
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from harness import DatasetSpec, LearnerSpec
-from harness.catalog import Catalog, Entry, Origin
-from harness.experiment.building import build
-from harness.experiment.learner_ref import learner_refs
-from harness.experiment.plan import plan
-from harness.experiment.resolve import resolve
-from harness.experiment.schema import dataset_groups, kept_datasets
-from harness.signature import Source
 from harness_representations.plugin import harness_representations
+from internals import Catalog, Entry, Origin, Source, build, dataset_groups, kept_datasets, learner_refs, plan, resolve
 
-NO_FLAGS = dict.fromkeys(
-    ["learners", "datasets", "metrics", "trials", "representation", "split", "seed", "jobs", "threads"]
-) | {"timeout": None, "memory": None, "settings": (), "curves": None, "tune": (), "give_up": None, "on": None}
 OWN = Origin("mine", "dist", "1.0")
 DEFAULTS = {"C": 1.0, "passes": 5, "far": Source("float('inf')"), "random_state": None}
 
@@ -49,24 +40,26 @@ NAMES = ("a", "b", "c", "d")
 
 
 def learners_of(experiment):
-    """The learners that an experiment sets up."""
+    """Return the learners of an experiment."""
     return learner_refs(experiment, dataset_groups(experiment))
 
 
 def datasets_of(experiment):
-    """The data sets that an experiment runs on."""
+    """Return the datasets of an experiment."""
     return kept_datasets(dataset_groups(experiment), experiment.leave_out)
 
 
 def resolved_of(catalog=None, **raw):
-    """An experiment with its names looked up, as a run reads it."""
+    """Return an experiment with its names resolved."""
     catalog = catalog or catalog_of()
     raw = {"learners": "pa", "datasets": "data", "trials": 1} | raw
     return resolve(build(raw, "test", catalog), catalog)
 
 
 def trials_of(header, catalog=None, headers=None, **raw):
-    return plan(resolved_of(catalog, **raw), headers or {"data": header, "other": header})
+    planned = plan(resolved_of(catalog, **raw), headers or {"data": header, "other": header})
+    planned.check()
+    return planned.trials
 
 
 def key(header, **raw):

@@ -1,4 +1,4 @@
-"""A page of HTML or Markdown as a reader takes it in: the texts of its elements, every tag closed."""
+"""The texts of an HTML or Markdown page by element; every tag must be closed."""
 
 from html.parser import HTMLParser
 
@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 
 
 class Page(HTMLParser):
-    """The texts of a page's elements, by tag; every tag must be closed in its order."""
+    """The texts of a page's elements by tag; tags must be closed in order."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

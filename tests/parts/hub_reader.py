@@ -1,4 +1,4 @@
-"""A process that reads data sets of the Hub as asked on standard input: the client takes its settings when imported."""
+"""A process that reads Hub datasets on request, because the client reads its settings at import."""
 
 import json
 import sys
@@ -7,8 +7,8 @@ from harness.errors import DataError
 from harness_files import hub
 
 
-def told(data):
-    """What tests ask of a data set, in plain values."""
+def describe(data):
+    """Return the tested properties of a dataset as plain values."""
     return {
         "texts": None if data.texts is None else list(data.texts),
         "X": None if data.X is None else data.X.toarray().tolist(),
@@ -25,7 +25,7 @@ def main():
         function, params = json.loads(line)
         try:
             answer = getattr(hub, function)(**params)
-            print(json.dumps(answer if isinstance(answer, str) else told(answer)), flush=True)
+            print(json.dumps(answer if isinstance(answer, str) else describe(answer)), flush=True)
         except DataError as error:
             print(json.dumps({"error": str(error)}), flush=True)
 

@@ -1,4 +1,4 @@
-"""Servers on this machine that speak as much of the Hub's and of OpenML's protocol as their own clients ask for."""
+"""Local servers that implement the parts of the Hub's and OpenML's protocols that their clients use."""
 
 import contextlib
 import hashlib
@@ -12,7 +12,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Server:
-    """Answers by `answer(path)`, which gives status, content and headers; `asked` has the paths in order."""
+    """Responds by `answer(path)` with status, content and headers; `asked` lists the paths in order."""
 
     def __init__(self, answer):
         self.asked = asked = []
@@ -56,7 +56,7 @@ class Server:
 
 
 def hub_server(repos):
-    """A Hub with these data sets: by name, files by path. All have one commit, and a branch `v2`."""
+    """Return a Hub with these datasets, as files by path. All have one commit, and a branch `v2`."""
 
     def answer(path):
         found = re.fullmatch(r"/(?:api/)?datasets/([^/]+/[^/]+)(?:/(\w+(?:-info)?)(?:/([^/]+)(?:/(.+))?)?)?", path)
@@ -67,7 +67,7 @@ def hub_server(repos):
             return 404, b"{}", {"X-Error-Code": "RevisionNotFound"}
         if what == "resolve":
             return _file(repos[name].get(file))
-        return 200, json.dumps(_told(name, what, repos[name], file)).encode(), {"Content-Type": "application/json"}
+        return 200, json.dumps(_described(name, what, repos[name], file)).encode(), {"Content-Type": "application/json"}
 
     return Server(answer)
 
@@ -78,8 +78,8 @@ def _file(content):
     return 200, content, {"ETag": f'"{_blob(content)}"', "X-Repo-Commit": COMMIT}
 
 
-def _told(name, what, files, folder):
-    """The answer about a data set, or about what is in it or in a folder of it."""
+def _described(name, what, files, folder):
+    """Return the response about a dataset, its content or a folder."""
     if what == "tree":
         return list(_listing(files, f"{folder}/" if folder else ""))
     if what == "paths-info":
@@ -104,7 +104,7 @@ def _entry(file, content):
 
 
 def _blob(content):
-    """What git calls a file of this content."""
+    """Return git's object id of a file with this content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
@@ -120,7 +120,7 @@ UNKNOWN = b"""<oml:error xmlns:oml="http://openml.org/openml"><oml:code>111</oml
 
 
 def openml_server(sets):
-    """An OpenML with these data sets: by number what they are described by, and `arff`, the content of the file."""
+    """Return an OpenML server with datasets by number; `arff` is the content of the file."""
 
     def answer(path):
         found = re.search(r"/(?:data|download)/(\d+)", path)

@@ -1,4 +1,4 @@
-"""What the kernel tests share: a dense view of an index, and the rules that every index obeys."""
+"""Fixtures for kernel tests: a dense view of an index, and the invariants of every index."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.sdk.kernels.rows import NONE, Rows
+from internals import NONE, Rows
 
 
 @pytest.fixture(scope="session")
 def dense() -> Callable[[Rows, int], np.ndarray]:
-    """W[f, c] as a plain matrix."""
+    """Return a function that gives W[f, c] as a dense matrix."""
 
     def spread(rows: Rows, n_classes: int) -> np.ndarray:
         W = np.zeros((rows.start.size, n_classes), rows.weights.dtype)
@@ -25,9 +25,9 @@ def dense() -> Callable[[Rows, int], np.ndarray]:
 
 @pytest.fixture(scope="session")
 def assert_sound() -> Callable[..., None]:
-    """Places are disjoint, a class is at most once in a row, rows fit, no zero is stored.
+    """Check that blocks are disjoint, rows fit, classes are unique per row, and no zero is stored.
 
-    No place is lost either, unless the index `was_packed`: then a row that moved leaves something behind.
+    No block is lost either, unless the index `was_packed`: a row that moved then leaves a gap.
     """
 
     def check(rows: Rows, was_packed: bool = False) -> None:
@@ -47,7 +47,7 @@ def assert_sound() -> Callable[..., None]:
 
 
 def _places(rows: Rows) -> list[tuple[int, int]]:
-    """Start and size of the place of each row that has one."""
+    """Return start and size of the block of each row that has one."""
     sizes = np.maximum(rows.length, np.where(rows.level > 0, 1 << rows.level.astype(np.int64), 0))
     return [(int(start), int(size)) for start, size in zip(rows.start, sizes, strict=True) if size]
 

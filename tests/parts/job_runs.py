@@ -1,14 +1,14 @@
-"""Jobs of `jobs.py`, as an executor gets them, and how one of them ended."""
+"""Jobs of `jobs.py` for an executor, and their outcomes."""
 
 from pathlib import Path
 
-from harness.executors.base import Job
+from internals import Job, expand_imports
 
-JOBS = Path(__file__).with_name("jobs.py").read_text()
+JOBS = expand_imports(Path(__file__).with_name("jobs.py").read_text())
 
 
-def job(name, *, timeout=60.0, memory=None, **payload):
-    return Job(f"jobs:{name}", payload, timeout, memory)
+def job(name, *, timeout=60.0, memory=None, tuning_seconds=0.0, **payload):
+    return Job(f"jobs:{name}", payload, timeout, memory, tuning_seconds=tuning_seconds)
 
 
 def run(executor, name, *, timeout=60.0, memory=None, phases=None, **payload):

@@ -1,4 +1,4 @@
-"""Jobs for the tests: good ones and all kinds of bad ones."""
+"""Jobs for executor tests: good ones and many kinds of faulty ones."""
 
 import contextlib
 import ctypes
@@ -209,7 +209,7 @@ def close_standard_output(payload, send):
 
 
 def write_on_its_line_to_the_host(payload, send):
-    """Writes on every pipe that it finds open, but for standard output."""
+    """Write to every open pipe except standard output."""
     send("working")
     for number in os.listdir("/proc/self/fd"):
         if int(number) > 2:
@@ -225,17 +225,17 @@ def count_threads(payload, send):
     return len(os.listdir("/proc/self/task")), None
 
 
-def tell_modules(payload, send):
+def list_modules(payload, send):
     return [name for name in payload["names"] if name in sys.modules], None
 
 
-def tell_variable(payload, send):
+def read_variable(payload, send):
     return os.environ.get(payload["variable"]), None
 
 
-def tell_threads(payload, send):
-    """What the pools say of themselves, and how many threads stand there once each has really worked."""
-    from harness.trials.threads import limit_threads, threads_in_force
+def count_pool_threads(payload, send):
+    """Return the pools' reported sizes, and the number of threads after each pool has worked."""
+    from internals import limit_threads, threads_in_force
 
     limit_threads(payload["threads"])
     import numpy as np
@@ -252,8 +252,8 @@ def tell_threads(payload, send):
     }, None
 
 
-def tell_place(payload, send):
-    """Where temporary files go, after some were left there that nobody may remove."""
+def show_temporary_folder(payload, send):
+    """Return the temporary folder, after leaving undeletable files there."""
     folder = tempfile.mkdtemp()
     locked = os.path.join(folder, "locked")
     os.mkdir(locked)
@@ -267,7 +267,7 @@ def tell_place(payload, send):
 
 
 def leave_shared_memory(payload, send):
-    """Leaves shared memory that nobody will unlink, and tells its name."""
+    """Leave shared memory without an unlink, and return its name."""
     shared = shared_memory.SharedMemory(create=True, size=payload["size"])
     resource_tracker.unregister(shared._name, "shared_memory")
     shared.buf[:] = bytes(payload["size"])
@@ -277,7 +277,7 @@ def leave_shared_memory(payload, send):
 
 
 def keep_making_shared_memory(payload, send):
-    """Makes one file there after the other and holds them all, until it is killed."""
+    """Create files in shared memory and hold them until killed."""
     held = []
     while True:
         held.append(open(f"/dev/shm/{payload['prefix']}-{len(held)}", "wb"))  # noqa: SIM115 (held on purpose)
@@ -287,7 +287,7 @@ def keep_making_shared_memory(payload, send):
 
 
 def write_to_shared_memory(payload, send):
-    """Writes to a file there without ever mapping it: no process grows by it."""
+    """Write to a file in shared memory without mapping it, so no process grows."""
     with open(f"/dev/shm/{payload['file']}", "wb") as file:
         for _ in range(300):
             file.write(bytes(1_000_000))
@@ -322,3 +322,12 @@ def kill_its_supervisor_and_leave_an_orphan(payload, send):
 
 def answer_at_length(payload, send):
     return "x" * payload["answer"], b"x" * payload["blob"]
+
+
+def tune_and_fit(payload, send):
+    """Tune for some seconds, then train for some."""
+    send("tune 1/1")
+    time.sleep(payload["tune"])
+    send("fit")
+    time.sleep(payload["fit"])
+    return {}, None

@@ -1,4 +1,4 @@
-"""Problems for the kernels of training and for their oracles: rows, what is true of them, an order to see them in."""
+"""Problems for training kernels and their references: rows, labels, and an order of instances."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.instances import Labels
+from harness.sdk import Labels, frozen
 
 POSITIVE = st.sampled_from([0.0, 0.0, 0.0, 1.0, 0.5, 2.0, 1e-20, 3e-30, 0.1, 7.0])
 SIGNED = st.sampled_from([0.0, 0.0, 0.0, 1.0, -1.0, 0.5, 2.0, 1e-20, -3e-30, 0.1, 7.0])
-"""Few values, so that ties and zero rows are many."""
+"""Few values, which give many ties and zero rows."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of a class each, or of several."""
+    """Rows with one class each, or several."""
 
     X: np.ndarray
     y: np.ndarray
@@ -40,7 +39,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class IndicatedProblem:
-    """Rows of any number of classes."""
+    """Rows with any number of classes."""
 
     X: np.ndarray
     Y: np.ndarray
@@ -58,7 +57,7 @@ class IndicatedProblem:
 
 
 def draw_rows(draw, values):
-    """Rows of these values, a number of classes, and an order in which rows come twice or not at all."""
+    """Draw rows of these values, a number of classes, and an order with repeats and omissions."""
     n, n_features, n_classes = draw(st.integers(1, 10)), draw(st.integers(1, 6)), draw(st.integers(1, 5))
     X = draw(hnp.arrays(np.float32, (n, n_features), elements=values.map(lambda x: float(np.float32(x)))))
     order = draw(hnp.arrays(np.int64, st.integers(0, 25), elements=st.integers(0, n - 1)))
@@ -67,7 +66,7 @@ def draw_rows(draw, values):
 
 @st.composite
 def tied_problems(draw, values=SIGNED, most_labels: int = 1):
-    """Many ties and zero rows; some classes never occur."""
+    """Draw many ties and zero rows; some classes never occur."""
     X, order, n_classes = draw_rows(draw, values)
     n = X.shape[0]
     y = draw(hnp.arrays(np.int32, n, elements=st.integers(0, n_classes - 1)))
@@ -78,7 +77,7 @@ def tied_problems(draw, values=SIGNED, most_labels: int = 1):
 
 @st.composite
 def tied_indicated(draw, values=SIGNED):
-    """The same with one label a row, or any number: none and all too."""
+    """Draw the same with one label per row, or any number including none and all."""
     X, order, n_classes = draw_rows(draw, values)
     n = X.shape[0]
     single = hnp.arrays(np.int64, n, elements=st.integers(0, n_classes - 1)).map(lambda y: np.eye(n_classes)[y] > 0)
@@ -87,21 +86,21 @@ def tied_indicated(draw, values=SIGNED):
 
 
 def unit_rows(rng: np.random.Generator, n: int, n_features: int) -> np.ndarray:
-    """Rows of length 1, without ties."""
+    """Draw rows of unit length without ties."""
     X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
     X[:, 0] += rng.random(n)  # no zero row
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
 def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
-    """No ties but those at the start; rows of length 1."""
+    """Return a problem with unit rows and no ties except at the start."""
     rng = np.random.default_rng(seed)
     X = unit_rows(rng, n, n_features)
     return Problem(X.astype(np.float32), rng.integers(0, n_classes, n, np.int32), rng.permutation(n), n_classes)
 
 
 def free_indicated(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> IndicatedProblem:
-    """The same with mostly one or two labels a row."""
+    """Return the same with mostly one or two labels per row."""
     rng = np.random.default_rng(seed)
     X = unit_rows(rng, n, n_features)
     return IndicatedProblem(X.astype(np.float32), rng.random((n, n_classes)) < 0.25, rng.permutation(n))

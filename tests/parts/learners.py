@@ -1,4 +1,4 @@
-"""Learners for the tests: nearest class centres, with all kinds of habits."""
+"""Learners for tests: nearest class centres, with many kinds of behaviour."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array, issparse
 
 
 class Centres:
-    """The least a learner needs, and a decision_function."""
+    """The minimal learner with a decision_function."""
 
     def __init__(self, *, size=0, random_state=None):
         self.size = size
@@ -73,7 +73,7 @@ class Unpicklable(Centres):
 
 
 class Staging(Ranking):
-    """Takes long to bring the rows into a form of its own, without which it does not learn."""
+    """Takes long to stage rows, and cannot learn without staging."""
 
     def stage(self, X, y):
         time.sleep(0.5)
@@ -86,7 +86,7 @@ class Staging(Ranking):
 
 
 class SlowAtFirst(Ranking):
-    """Its first fit and its first rank take as long as if something were compiled."""
+    """Takes long in its first fit and rank, as if kernels were compiled."""
 
     fitted = ranked = False
 
@@ -104,7 +104,7 @@ class SlowAtFirst(Ranking):
 
 
 class Sized(Ranking):
-    """Has room for a size of 1."""
+    """Accepts a size of 1 only."""
 
     def __init__(self, size=1):
         self.size = size
@@ -116,7 +116,7 @@ class Sized(Ranking):
 
 
 class SlowToRank(Ranking):
-    """Learns in two passes, in no time."""
+    """Learns fast in two passes and ranks slowly."""
 
     seconds = 0.5
 
@@ -133,7 +133,7 @@ class SlowToRank(Ranking):
 
 
 class Demanding(Centres):
-    """Refuses to train on few rows, such as those of the warm-up."""
+    """Rejects few rows, such as those of the warm-up."""
 
     def fit(self, X, y):
         if X.shape[0] < 100:
@@ -142,7 +142,7 @@ class Demanding(Centres):
 
 
 class Telling(Centres):
-    """Tells what it was given, by way of its answer."""
+    """Returns what it was given in its predictions."""
 
     def fit(self, X, y):
         words = [type(X).__name__, X.dtype, type(y).__name__, y.dtype, X.shape, self.random_state]
@@ -150,7 +150,7 @@ class Telling(Centres):
 
 
 class Rolling(Centres):
-    """Uses the chance that everybody shares."""
+    """Uses numpy's global random state."""
 
     def fit(self, X, y):
         import random
@@ -183,7 +183,7 @@ class Hungry(Centres):
 
 
 class HungryBefore(Centres):
-    """Takes memory in the warm-up only."""
+    """Allocates memory in the warm-up only."""
 
     def fit(self, X, y):
         if X.shape[0] < 100:

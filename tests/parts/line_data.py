@@ -1,12 +1,11 @@
-"""What tests of raw files on their way in share: contents of the data set of lines, and looks at the data home."""
+"""Helpers for tests of raw files: contents of the dataset of lines, and listings of the data home."""
 
 import sys
 
 import pytest
 
 from harness.errors import DataError
-from harness.executors.base import Workplace
-from harness.home import raw_root
+from internals import Workplace, raw_root
 
 SOUND = b"a 1\nb 2\na 3\n"
 OTHER = b"b 5\nb 6\na 7\n"
@@ -14,12 +13,12 @@ LONGER = b"a 1\nb 2\na 3\nb 4\n"
 
 
 def plugins_at_hand():
-    """What a process needs to import the plugins that this one has."""
+    """Return the environment in which a process can import the plugins of this one."""
     return Workplace(path=tuple(path for path in sys.path if "plugins" in path))
 
 
 def laid():
-    """What lies where raw files are kept."""
+    """Return the stored raw files."""
     return set(raw_root().iterdir())
 
 
@@ -31,6 +30,6 @@ def refusal(bring, *args, **more):
     with pytest.raises(DataError) as caught:
         bring(*args, **more)
     text = str(caught.value)
-    assert text.endswith("Nothing was taken in; the data home is as it was.")
-    assert ".lines-" not in text  # the folder beside is nobody's business
+    assert text.endswith("Nothing was imported; the data home is unchanged.")
+    assert ".lines-" not in text  # the neighbouring folder is not touched
     return text

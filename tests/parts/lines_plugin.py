@@ -1,4 +1,4 @@
-"""A data set of lines, each a label and a number, and one that nobody asks for: the plugin `intake_lines` of tests."""
+"""The plugin `intake_lines` of tests: a dataset of lines (a label and a number each), and an unused one."""
 
 import re
 
@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from harness import Dataset, DatasetSpec, hookimpl
 from harness.errors import DataError
-from harness.sdk.reading.raw import RawFiles
+from internals import RawFiles
 
 RAW = RawFiles(dataset="lines", needed="lines.txt from nobody", wanted=re.compile(r"(?:^|/)lines\.txt$"))
 

@@ -1,4 +1,4 @@
-"""LOMtree by its restored pseudo-code, with dictionaries and dense float64 weights: the oracle of the kernel."""
+"""LOMtree by its restored pseudo-code, with dictionaries and dense float64 weights: the kernel's reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass
 class Node:
-    """A node of the reference; times reached, times trained and sums of scores by class."""
+    """A node of the reference: visits, training steps and score sums by class."""
 
     uid: int
     parent: int = -1

@@ -1,4 +1,4 @@
-"""Every online learner, rows for it to learn, and what it has learned."""
+"""Every online learner, rows to learn from, and the learned state."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from harness.sdk import OnlineClassifier
-from harness.sdk.kernels.edges import as_edges
 from harness_index import EMA, FF, OOZ
 from harness_prototype import MMP, PA, BoundedPerceptron, OVRPerceptron, Perceptron, Winnow
+from internals import as_edges
 
 LEARNERS = [
     EMA(beta=0.1, delta=1.0, d=3, passes=2, random_state=0),
@@ -32,7 +32,7 @@ ignoring = pytest.mark.parametrize("learner", [each for each in LEARNERS if each
 
 
 def state(learner: OnlineClassifier) -> dict[str, np.ndarray]:
-    """All that was learned, without the gaps of the arena."""
+    """Return the learned state without gaps in the arena."""
     fitted = {name: value for name, value in vars(learner).items() if name.endswith("_") and name != "rows_"}
     return {**{name: np.asarray(value) for name, value in fitted.items()}, **as_edges(learner.rows_)._asdict()}
 

@@ -1,4 +1,4 @@
-"""OOZ as the papers tell it, with whole matrices in float64: the oracle of the kernel.
+"""OOZ as described in the papers, with dense float64 matrices: the kernel's reference.
 
 Madani and Huang, KDD 2008, section 3.2, and the reports of 2010, section 2. A feature is connected to the classes with
 weights of at least 0, and to a dummy class, its free source, with what it has not given to any. An instance whose true
@@ -17,28 +17,28 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Setting:
-    """Parameters by the papers' letters."""
+    """Parameters under the papers' symbols."""
 
     delta: float
     """The margin."""
     beta: float
     """The learning rate: the most that the score of the true class gains in an update."""
     k: int
-    """How many classes may lose in an update."""
+    """Largest number of classes that lose in an update."""
     d: int
-    """How many connections of a feature are scored."""
+    """Number of scored connections per feature."""
     kept: float
     """The least weight that a connection keeps; one that falls below is dropped, and its weight lost."""
     first: Literal["rivals", "free source"]
-    """Whom weight is taken from first: 2010 has the rivals, 2008 the free source."""
+    """First source of weight: the competitors (2010) or the free source (2008)."""
     reading: Literal["shared", "level", "exact"]
-    """How the amount to be lost is spread over the rivals."""
+    """Rule that distributes the loss over the competitors."""
     lowers_rate: bool
-    """Whether the rate is lowered where the margin is almost met."""
+    """If true, lower the rate where the margin is almost met."""
 
 
 class PaperOOZ:
-    """A matrix of weights, features x classes, and the weights to the dummy class."""
+    """A features x classes matrix of weights, and the weights of the dummy class."""
 
     def __init__(self, n_features: int, n_classes: int, budget: float, setting: Setting) -> None:
         self.w = np.zeros((n_features, n_classes))
@@ -55,7 +55,7 @@ class PaperOOZ:
         """
 
     def scores(self, x: np.ndarray) -> np.ndarray:
-        """Each feature votes with its d heaviest connections."""
+        """Return the scores from each feature's d heaviest connections."""
         by_weight = np.lexsort((self.age, -self.w), axis=1)
         d = self.setting.d
         if d < self.w.shape[1]:
@@ -65,7 +65,7 @@ class PaperOOZ:
         return (x[:, None] * np.where(heaviest, self.w, 0)).sum(axis=0)
 
     def learn(self, x: np.ndarray, truth: list[int]) -> None:
-        """One instance with its true classes; nothing is learned from one without features or without a class."""
+        """Learn one instance with its true classes; an instance without features or classes changes nothing."""
         x = np.maximum(x.astype(np.float64), 0)  # features that are not positive are not active
         if not truth or not x.any():
             return
@@ -86,7 +86,7 @@ class PaperOOZ:
         self.settle(before, gainers)
 
     def rate(self, slack: float, x: np.ndarray) -> float:
-        """Up to beta; where the margin is almost met, so much that both sides moving by it just close the slack."""
+        """Return beta, or less if the margin is almost met: moving both sides by the rate then closes the slack."""
         if not self.setting.lowers_rate:
             return self.setting.beta
         return min(self.setting.beta, slack / (2 * max(1.0, float(x @ x))))
@@ -94,17 +94,17 @@ class PaperOOZ:
     def shift(
         self, x: np.ndarray, rate: float, s: np.ndarray, own: float, slack: float, false: np.ndarray, gainers: list[int]
     ) -> None:
-        """Every active feature gives the gainers x_f * rate at most, whatever it can take from rivals and its dummy."""
+        """Let every active feature give at most x_f * rate to the gainers, taken from competitors and its dummy."""
         wanted = x * rate
         if self.setting.first == "free source":
             free = np.minimum(self.w0, wanted)
-            gained = float(x @ free)  # by the score of the true class, already
+            gained = float(x @ free)  # the score of the true class is already included
             lost = self.deductions(s, false, own + gained, min(rate, slack) - gained)
         else:
             free, lost = np.zeros_like(x), self.deductions(s, false, own, rate)
         taken = np.minimum(self.w, np.outer(x, lost))
         total = taken.sum(axis=1)
-        over = total > (wanted - free) * (1 + 1e-12)  # more than is wanted: each rival loses in proportion
+        over = total > (wanted - free) * (1 + 1e-12)  # more than needed: each competitor loses in proportion
         taken[over] *= ((wanted - free)[over] / total[over])[:, None]
         if self.setting.first == "rivals":
             free = np.minimum(self.w0, np.maximum(0, wanted - taken.sum(axis=1)))
@@ -113,7 +113,7 @@ class PaperOOZ:
         self.w[:, gainers] += ((free + taken.sum(axis=1)) / len(gainers))[:, None]
 
     def deductions(self, s: np.ndarray, false: np.ndarray, own: float, amount: float) -> np.ndarray:
-        """By how much the score of each class is to fall: at most k of those that come within the margin."""
+        """Return the reduction of each class's score: at most k classes within the margin."""
         lost = np.zeros(s.size)
         offending = [c for c in false if s[c] > max(0.0, own - self.setting.delta)]
         in_order = sorted(offending, key=lambda c: (-s[c], c))
@@ -127,25 +127,25 @@ class PaperOOZ:
         return lost
 
     def compare(self, ours: np.ndarray | float, theirs: np.ndarray | float) -> None:
-        """Note how far apart numbers are that something hangs on; equal ones are a tie, which has its rule."""
+        """Record the distance between compared numbers; equal numbers are a tie with its own rule."""
         gap, larger = np.abs(ours - theirs), np.maximum(np.abs(ours), np.abs(theirs))
         shares = gap[gap > 0] / larger[gap > 0]
         self.closest = min(self.closest, shares.min(initial=np.inf))
 
     def settle(self, before: np.ndarray, gainers: list[int]) -> None:
-        """Drop what has become too light, and remember which connections are in front."""
+        """Drop light connections, and update the order of connections."""
         changed = np.any(self.w != before, axis=1)
         self.compare(self.w[changed], self.setting.kept)
         self.w[changed[:, None] & (self.w < self.setting.kept)] = 0
         new = (before == 0) & (self.w > 0)
         for place, c in enumerate(gainers):
-            self.age[new[:, c], c] = self.w.shape[1] + place  # a new connection is behind the others
+            self.age[new[:, c], c] = self.w.shape[1] + place  # a new connection comes last
         order = np.lexsort((self.age, -self.w), axis=1)
         np.put_along_axis(self.age, order, np.arange(self.w.shape[1])[None, :], axis=1)
 
 
 def spread(s: np.ndarray, amount: float, reading: str) -> np.ndarray:
-    """How much each of these scores, best first, is to lose.
+    """Return the loss of each of these scores, best first.
 
     "First the score of c1 needs to be lowered to tie c2, then both are lowered", and so on. With the best score going
     down by the amount, slice by slice: level, whoever reaches a slice loses its height; shared, those who reach it

@@ -1,4 +1,4 @@
-"""OOZ problems for the tests of its kernel, the kernel's answer to them, and that of the papers."""
+"""OOZ problems for kernel tests, solved by the kernel and by the papers' description."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.compiling import helper
-from harness.sdk.kernels.instances import Labels, as_instances
-from harness.sdk.kernels.rows import MOST_EDGES, Rows, append, empty_rows, enlarge
-from harness.sdk.kernels.touched import empty_space
+from harness.sdk import Labels, as_instances, frozen, helper
 from harness_index.kernels.ooz import EXACT, LEVEL, SHARED, OOZStep, update_ooz
+from internals import MOST_EDGES, Rows, append, empty_rows, empty_space, enlarge
 from ooz_paper import PaperOOZ, Setting
 
 update64 = helper()(update_ooz.py_func)
@@ -55,7 +52,7 @@ class Problem:
 
 @dataclass
 class Model:
-    """What training leaves: the weights, and the free sources."""
+    """The trained weights and free sources."""
 
     W: np.ndarray
     free: np.ndarray
@@ -64,7 +61,7 @@ class Model:
 
 @st.composite
 def tied_problems(draw, most_labels: int = 1):
-    """Few values, so many ties and zero rows; some classes never occur, some instances come twice or not at all."""
+    """Draw few distinct values: many ties and zero rows, unused classes, repeated and missing instances."""
     n, n_features, n_classes = draw(st.integers(1, 8)), draw(st.integers(1, 5)), draw(st.integers(1, 5))
     X = draw(hnp.arrays(np.float32, (n, n_features), elements=VALUES.map(lambda x: float(np.float32(x)))))
     truth = st.lists(st.integers(0, n_classes - 1), min_size=most_labels == 1, max_size=most_labels, unique=True)
@@ -74,7 +71,7 @@ def tied_problems(draw, most_labels: int = 1):
 
 
 def free_problem(seed: int, n: int = 30, n_features: int = 12, n_classes: int = 6) -> Problem:
-    """No ties but those at the start; rows of length 1 at most."""
+    """Return a problem with rows of length at most 1 and no ties except at the start."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, n_features)) * (rng.random((n, n_features)) < 0.6)
     X[:, 0] += rng.random(n)
@@ -111,7 +108,7 @@ def spread_out(rows: Rows, n_classes: int) -> np.ndarray:
 
 
 def loaded(W: np.ndarray) -> Rows:
-    """An index with these weights, heaviest first."""
+    """Return an index with these weights, heaviest first."""
     rows = empty_rows(W.shape[0], 8 * W.size + 100, np.float64)
     for f in range(W.shape[0]):
         for c in np.argsort(-W[f], kind="stable"):
@@ -121,7 +118,7 @@ def loaded(W: np.ndarray) -> Rows:
 
 
 def train_by_the_papers(problem: Problem, step: OOZStep, rounding: float = 1e-9) -> Model:
-    """The papers' answer; an example in which something hangs on a difference below `rounding` is passed over."""
+    """Train as in the papers; reject examples decided by a difference below `rounding`."""
     setting = Setting(
         delta=step.margin,
         beta=step.rate,

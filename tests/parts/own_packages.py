@@ -1,5 +1,7 @@
-"""A plugin whose learner needs another version of a package than the host has, and the wheel of that version."""
+"""A plugin whose learner needs another version of a package than the host, and a wheel of that version."""
 
+import base64
+import hashlib
 import zipfile
 
 PACKAGE, VERSION = "tabulate", "99.1"
@@ -56,15 +58,21 @@ class Picky(ClassifierMixin, BaseEstimator):
 
 
 def write_plugin(folder):
-    """The plugin and a module beside it that is none, as its name says, in a folder for --plugins-dir."""
+    """Write the plugin, and a module next to it that is no plugin, into a folder for --plugins-dir."""
     folder.mkdir()
     (folder / "picky.py").write_text(PLUGIN)
     (folder / "_picky_learner.py").write_text(LEARNER)
     return folder
 
 
+def record_hash(content):
+    """Return the hash of a file in the notation of RECORD."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+
+
 def write_wheel(folder, version=VERSION):
-    """A wheel of a version that nobody has published: only this learner can want it."""
+    """Write a wheel of an unpublished version, which only this learner requires."""
     folder.mkdir(exist_ok=True)
     about = f"{PACKAGE}-{version}.dist-info"
     files = {
@@ -73,7 +81,8 @@ def write_wheel(folder, version=VERSION):
         f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{about}/entry_points.txt": f"[console_scripts]\n{COMMAND} = {PACKAGE}:main\n",
     }
-    record = "".join(f"{name},,\n" for name in [*files, f"{about}/RECORD"])
+    record = "".join(f"{name},{record_hash(content)},{len(content)}\n" for name, content in files.items())
+    record += f"{about}/RECORD,,\n"
     with zipfile.ZipFile(folder / f"{PACKAGE}-{version}-py3-none-any.whl", "w") as wheel:
         for name, content in {**files, f"{about}/RECORD": record}.items():
             wheel.writestr(name, content)

@@ -1,4 +1,4 @@
-"""A page's file, taken apart again."""
+"""Parser for a page's file."""
 
 import base64
 import gzip
@@ -7,11 +7,11 @@ import re
 
 
 def scripts_of(text):
-    """The type and the content of each script."""
+    """Return type and content of each script."""
     return re.findall(r"<script type=\"([^\"]*)\"[^>]*>(.*?)</script>", text, re.DOTALL)
 
 
 def content_of(text):
-    """The data inside."""
+    """Return the embedded data."""
     (packed,) = [script for kind, script in scripts_of(text) if kind == "application/octet-stream"]
     return json.loads(gzip.decompress(base64.b64decode(packed)))

@@ -1,4 +1,4 @@
-"""Problems for learners, drawn at random: sparse rows of length 1, near the prototypes of their classes."""
+"""Random problems for learners: sparse unit rows near class prototypes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 def near_prototypes(
     seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12
 ) -> tuple[csr_array, np.ndarray]:
-    """Rows with noise in all features, each class at least once."""
+    """Return rows with noise in all features; each class occurs."""
     rng = np.random.default_rng(seed)
     prototypes = rng.random((n_classes, n_features)) * (rng.random((n_classes, n_features)) < 0.3)
     y = rng.permutation(np.arange(n) % n_classes)
@@ -20,7 +20,7 @@ def near_prototypes(
 def parts_of_prototypes(
     seed: int = 0, n: int = 200, n_features: int = 30, n_classes: int = 12
 ) -> tuple[csr_array, np.ndarray]:
-    """Rows with most features of their class and some others."""
+    """Return rows with most features of their class and some others."""
     rng = np.random.default_rng(seed)
     prototypes = (0.5 + rng.random((n_classes, n_features))) * (rng.random((n_classes, n_features)) < 0.3)
     y = rng.integers(0, n_classes, n)
@@ -35,5 +35,5 @@ def _of_length_one(X: np.ndarray) -> csr_array:
 
 
 def as_indicator(y: np.ndarray, n_classes: int = 12) -> csr_array:
-    """One label a row, as an indicator matrix."""
+    """Return single labels as an indicator matrix."""
     return csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, n_classes))

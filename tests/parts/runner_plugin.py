@@ -1,4 +1,4 @@
-"""A plugin for the tests: learners and data sets, good and bad."""
+"""A plugin for tests: good and bad learners and datasets."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def harness_datasets():
 
 
 class First:
-    """Ranks the classes in the order of their numbers."""
+    """Ranks the classes in numeric order."""
 
     def __init__(self, *, order=(), weights=None, random_state=None):
         self.order, self.weights, self.random_state = order, weights, random_state
@@ -66,7 +66,7 @@ class KillsItself(First):
 
 
 class Bag(First):
-    """Built round another, by a parameter that is not called like those of the house."""
+    """A wrapper with an unusual name for the inner learner's parameter."""
 
     def __init__(self, base=None, *, size=1):
         self.base, self.size = base, size

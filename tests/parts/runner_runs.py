@@ -1,11 +1,12 @@
-"""Trials run into a store, as tests of the runner do."""
+"""Run trials into a store for runner tests."""
 
-from harness.progress import Silence
-from harness.runner import Conditions, run_trials
+from internals import Experiment, NullProgress, Scorer, common_circumstances, run_trials
 
-CONDITIONS = Conditions(threads=1, jobs=1, timeout_seconds=60.0, memory_bytes=None, machine_id="m")
+EXPERIMENT = Experiment(learners="pa", timeout=60.0)
 
 
 def run_all(trials, catalog, executor, store, progress=None):
-    metrics = [entry.spec for entry in catalog.metrics]
-    run_trials(trials, metrics, CONDITIONS, executor, store, progress or Silence())
+    scorer = Scorer(catalog.metrics, executor)
+    run_trials(
+        trials, scorer, EXPERIMENT, common_circumstances(EXPERIMENT, "m"), executor, store, progress or NullProgress()
+    )

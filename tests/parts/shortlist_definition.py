@@ -1,4 +1,4 @@
-"""The shortlist learner from its definition, with whole matrices in float64: the rows, the optimum, the worth."""
+"""The shortlist learner by its definition, with dense float64 matrices: rows, optimum, candidate scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NOBODY = 2**32 - 1
 
 
 def rows_of_machines(label_sets, proposed, group_of, n_machines):
-    """By machine: its rows with 1 for its own and -1 for those that it was proposed for by mistake."""
+    """Return the rows by machine: 1 for its own, -1 for rows with it as a wrong candidate."""
     found = [{} for _ in range(n_machines)]
     for i, (labels, padded) in enumerate(zip(label_sets, proposed, strict=True)):
         candidates = [c for c in padded if c >= 0]
@@ -21,7 +21,12 @@ def rows_of_machines(label_sets, proposed, group_of, n_machines):
 
 
 def optimum(X, signs, C):
-    """w and b that minimise 1/2 ||w||^2 + 1/2 b^2 + C sum max(0, 1 - y (<w, x> + b))^2."""
+    """Return w and b that minimise 1/2
+
+    w
+
+    ^2 + 1/2 b^2 + C sum max(0, 1 - y (<w, x> + b))^2.
+    """
     with_bias = np.column_stack([X, np.ones(len(X))])
 
     def loss(w):
@@ -33,7 +38,7 @@ def optimum(X, signs, C):
 
 
 def as_matrix(weights, bias, n_features):
-    """Machines x features, and the biases."""
+    """Return a machines x features matrix, and the biases."""
     W = np.zeros((bias.size, n_features))
     for z in range(bias.size):
         lo, hi = weights.start[z], weights.start[z + 1]
@@ -42,7 +47,7 @@ def as_matrix(weights, bias, n_features):
 
 
 def worth(W, bias, group_of, x, candidates, *, group_share, prior):
-    """By candidate, in the order of the proposer."""
+    """Return the scores by candidate, in the proposer's order."""
     values = -(np.maximum(0, 1 - (W @ x + bias)) ** 2)
     found = {}
     for place, c in enumerate([int(c) for c in candidates if c >= 0], start=1):

@@ -1,4 +1,4 @@
-"""A small sound data set, ways to spoil it, and how to tell two apart."""
+"""A small valid dataset, ways to damage it, and a comparison."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ TREE = Taxonomy(np.array([-1, 0, 0, 1]), np.array([2, 3, 1]), ("all", "left", "r
 
 
 def dataset(**changes):
-    """A small sound data set: four rows, five features, three classes, a tree and a split; one row is empty."""
+    """Return a valid dataset: four rows (one empty), five features, three classes, a tree and a split."""
     counts = np.array([[1, 0, 2, 0, 0], [0, 3, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 4, 0]], np.float32)
     whole = Dataset(
         X=csr_array(counts),

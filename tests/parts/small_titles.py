@@ -1,15 +1,15 @@
-"""Titles of a few trades with their codes, some of them noisy, and a model of them: what tests of models ask about."""
+"""Titles of a few trades with codes, some noisy, and a model of them."""
 
 import random
 
 TRADES = {"11": "nurse ward hospital", "12": "nurse school child", "21": "welder steel pipe", "22": "baker bread oven"}
 NOISE = "senior junior assistant chief night lead"
 WRONG = 0.15
-"""How often a title has the code of another trade: no model can be sure of everything."""
+"""Share of titles with the code of another trade: no model can be right on all."""
 
 
 def titles(rows=400, seed=0):
-    """Texts and their codes."""
+    """Return texts and their codes."""
     chance = random.Random(seed)
     texts, codes = [], []
     for _ in range(rows):

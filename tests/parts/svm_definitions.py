@@ -1,4 +1,4 @@
-"""The problems of the support vector machines as they are written, dense and in float64: oracles of their kernels."""
+"""The problems of the support vector machines, dense and in float64: references for their kernels."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.edges import as_edges
-from harness.sdk.kernels.instances import Instances, as_instances
-from harness.sdk.kernels.rows import Rows
-from harness_svm.kernels.class_tree import ClassTree, as_tree
+from harness.sdk import Instances, as_instances, frozen
+from harness_svm.structured.kernels.class_tree import ClassTree, as_tree
+from internals import Rows, as_edges
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """A class tree as a user would write it: each node's parent, its weight, and what it costs to miss or enter it."""
+    """A class tree: each node's parent, weight, and cost of missing or entering it."""
 
     parent: np.ndarray
     leaf: np.ndarray
@@ -28,7 +26,7 @@ class Hierarchy:
         return as_tree(self.parent, self.leaf, self.weight, self.missed, self.false)
 
     def on_path(self) -> np.ndarray:
-        """Classes x nodes: whether the node is on the path of the class, the root left out."""
+        """Return classes x nodes: whether the node is on the path of the class, without the root."""
         on = np.zeros((self.leaf.size, self.parent.size), bool)
         for c in range(self.leaf.size):
             node = int(self.leaf[c])
@@ -38,13 +36,13 @@ class Hierarchy:
         return on
 
     def attributes(self) -> np.ndarray:
-        """L, classes x nodes: sqrt(m_z) on the path, each row scaled to length 1."""
+        """Return L, classes x nodes: sqrt(m_z) on the path, each row scaled to unit length."""
         L = self.on_path() * np.sqrt(self.weight)
         lengths = np.linalg.norm(L, axis=1, keepdims=True)
         return np.divide(L, lengths, out=np.zeros_like(L), where=lengths > 0)
 
     def costs(self) -> np.ndarray:
-        """By true class and other class: nodes of the first path that are missed, and of the second entered wrongly."""
+        """Return costs by true and other class: missed nodes of the first path plus wrong nodes of the second."""
         on = self.on_path()
         costs = np.zeros((self.leaf.size, self.leaf.size))
         for y in range(self.leaf.size):
@@ -54,7 +52,7 @@ class Hierarchy:
 
 
 def random_hierarchy(seed: int, n_classes: int = 7) -> Hierarchy:
-    """A tree with inner nodes at any depth, and a leaf below any of them for each class."""
+    """Return a tree with inner nodes at any depth, and a leaf for each class below any of them."""
     rng = np.random.default_rng(seed)
     n_inner = int(rng.integers(1, 6))
     inner = [0, *(int(rng.integers(0, z)) for z in range(1, n_inner))]
@@ -70,7 +68,7 @@ def random_hierarchy(seed: int, n_classes: int = 7) -> Hierarchy:
 
 
 def flat_hierarchy(n_classes: int) -> Hierarchy:
-    """Every class below the root, every mistake costs 1: Crammer and Singer's machine."""
+    """Return a tree with every class below the root and unit costs: Crammer and Singer's machine."""
     nodes = n_classes + 1
     half = np.full(nodes, 0.5)
     return Hierarchy(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
@@ -95,11 +93,11 @@ class Structured:
 
     @property
     def rate(self) -> np.ndarray:
-        """The cost where the loss is rescaled by it, else 1; the true class has none."""
+        """Return the cost if the loss is rescaled by it, else 1; 0 for the true class."""
         return self.cost if self.slack else (np.arange(self.hierarchy.leaf.size) != self.y[:, None]).astype(float)
 
     def coefficients(self, b: np.ndarray) -> np.ndarray:
-        """By row and class, how much of L(class) x_i is in w: dL_i(y) = L(y_i) - L(y)."""
+        """Return by row and class the coefficient of L(class) x_i in w: dL_i(y) = L(y_i) - L(y)."""
         a = b * self.rate
         coefficients = -a
         coefficients[np.arange(len(self.y)), self.y] += a.sum(axis=1)
@@ -109,21 +107,21 @@ class Structured:
         return self.hierarchy.attributes().T @ self.coefficients(b).T @ self.X
 
     def u(self, b: np.ndarray) -> np.ndarray:
-        """Features x classes: the vectors that the kernels keep, r_y sum_i coefficient_iy x_i."""
+        """Return features x classes: the vectors stored by the kernels, r_y sum_i coefficient_iy x_i."""
         on = self.hierarchy.on_path()
         lengths = np.sqrt((on * self.hierarchy.weight).sum(axis=1))
         return (self.coefficients(b).T @ self.X / lengths[:, None]).T
 
     def v(self, b: np.ndarray) -> np.ndarray:
-        """Features x classes: the vectors that score the classes, F(x, y) = <v_y, x>."""
+        """Return features x classes: the vectors that score the classes, F(x, y) = <v_y, x>."""
         return (self.hierarchy.attributes() @ self.w(b)).T
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """F(x_i, y) = sum_z L_z(y) <w_z, x_i>."""
+        """Return F(x_i, y) = sum_z L_z(y) <w_z, x_i>."""
         return self.X @ (self.hierarchy.attributes() @ w).T
 
     def gradients(self, b: np.ndarray) -> np.ndarray:
-        """The derivative of the objective in b_iy; -inf for the true class, which has no dual."""
+        """Return the derivatives of the objective in b_iy; -inf for the true class, which has no dual."""
         F = self.scores(self.w(b))
         lead = F[np.arange(len(self.y)), self.y][:, None] - F
         gradients = self.cost - self.rate * lead
@@ -134,9 +132,10 @@ class Structured:
         return float((self.cost * b).sum() - (self.w(b) ** 2).sum() / 2)
 
     def violation(self, b: np.ndarray, i: int) -> float:
-        """How far row i is from its optimum: the best gradient of all, less the worst of those that have something.
+        """Return the distance of row i from its optimum.
 
-        What of C no class has counts as one that has the gradient 0.
+        This is the best gradient minus the worst gradient of classes with a positive dual. The unused part of C counts
+        as a class with gradient 0.
         """
         g = self.gradients(b)[i]
         spare = self.C - b[i].sum() > 1e-12 * self.C
@@ -145,7 +144,7 @@ class Structured:
 
 
 def instances_of(X: np.ndarray) -> Instances:
-    """Dense rows as the kernels take them, without zeros."""
+    """Return dense rows as the kernels' instances, without zeros."""
     return as_instances(csr_array(X.astype(np.float32)))
 
 
@@ -154,7 +153,7 @@ def labels_of(y: np.ndarray) -> np.ndarray:
 
 
 def duals_of(rows: Rows, n_classes: int) -> np.ndarray:
-    """The duals that an index holds, rows x classes."""
+    """Return the duals in an index, rows x classes."""
     edges = as_edges(rows)
     b = np.zeros((rows.start.size, n_classes))
     b[edges.features, edges.classes] = edges.weights
@@ -162,7 +161,7 @@ def duals_of(rows: Rows, n_classes: int) -> np.ndarray:
 
 
 def random_rows(seed: int, n: int, n_features: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sparse rows of any sign, exact in float32, one of them empty, and their classes."""
+    """Return sparse rows of any sign, exact in float32, one of them empty, and their classes."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
     X[n // 2] = 0

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from harness.sdk.kernels.moves import no_moves
-from harness_svm.kernels.class_tree import in_order
-from harness_svm.kernels.structured import Goal, empty_block, set_gradients
+from harness_svm.structured.kernels.class_tree import in_order
+from harness_svm.structured.kernels.subproblem import Goal, empty_block, set_gradients
+from internals import no_moves
 from svm_definitions import Structured, random_hierarchy, random_rows
 
 CLASSES = 7
 
 
 class AtOneRow:
-    """A problem, feasible duals for each of its rows, and the kernel's block for one of them.
+    """A problem, feasible duals for each row, and the kernel's block for one row.
 
-    Its classes are in the order of the tree, so that kernels and definition number them alike.
+    Its classes are in tree order, which kernels and definition share.
     """
 
     def __init__(self, seed: int, slack: bool, C: float = 1.0) -> None:
@@ -48,7 +48,7 @@ class AtOneRow:
         return self.block.members[: self.size].tolist()
 
     def with_first(self, duals: np.ndarray) -> np.ndarray:
-        """The duals of all rows, with these for the first."""
+        """Return the duals of all rows, with these for the first row."""
         b = self.b.copy()
         b[0] = duals
         return b

@@ -1,4 +1,4 @@
-"""Sweeps of the support vector machines, visit by visit, and what must hold of each by the definition."""
+"""Sweeps of the support vector machines visit by visit, and the assertions for each visit."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.testing import assert_allclose
 
-from harness.sdk.kernels.arranging import square_lengths
-from harness.sdk.kernels.edges import as_edges
-from harness.sdk.kernels.moves import no_moves
-from harness.sdk.kernels.rows import Rows, empty_rows
-from harness_svm.kernels.class_tree import in_order
-from harness_svm.kernels.structured import Goal, empty_block
+from harness.sdk import frozen
+from harness_svm.structured.kernels.class_tree import in_order
+from harness_svm.structured.kernels.subproblem import Goal, Sweep, SweepState, empty_block
+from internals import Rows, as_edges, empty_rows, no_moves, square_lengths
 from svm_definitions import Structured, duals_of, instances_of, labels_of
 
 
 class Sweeps:
-    """A problem in the hands of a kernel, with its weights in a matrix or in an index."""
+    """A problem and its kernel, with weights in a matrix or in an index."""
 
     def __init__(
         self,
@@ -35,7 +33,7 @@ class Sweeps:
         self.order, tree = in_order(problem.hierarchy.kernel_tree())
         instances = instances_of(problem.X)
         goal = Goal(problem.C, tolerance, problem.slack)
-        self.given = (instances, square_lengths(instances), labels_of(np.argsort(self.order)[problem.y]))
+        self.given = (instances, frozen(square_lengths(instances)), labels_of(np.argsort(self.order)[problem.y]))
         self.meant = (tree, goal)
         self.weights: Any = empty_rows(n_features, room) if sparse else np.zeros((n_features, self.n_classes))
         self.duals = empty_rows(n, room, np.float64)
@@ -43,22 +41,23 @@ class Sweeps:
         self.space = (empty_block(tree), no_moves(self.n_classes))
 
     def visit(self, *rows: int) -> int:
-        """Visit these rows; gives how many were done."""
-        state = (self.weights, self.duals, *self.space, self.violations)
+        """Visit these rows, and return the number of processed rows."""
+        sweep = Sweep(*self.given, frozen(np.array(rows, np.int64)), *self.meant)
+        state = SweepState(self.duals, *self.space, self.violations)
         zeros = (np.zeros(self.n_classes),) if self.sparse else ()
-        return self.kernel(*self.given, np.array(rows, np.int64), *self.meant, *state, *zeros)
+        return self.kernel(sweep, self.weights, state, *zeros)
 
     def b(self) -> np.ndarray:
         return self.by_class(duals_of(self.duals, self.n_classes))
 
     def by_class(self, values: np.ndarray) -> np.ndarray:
-        """Columns in the order of the tree, as the kernels have them, in that of the classes."""
+        """Return columns in class order instead of the kernels' tree order."""
         found = np.empty_like(values)
         found[:, self.order] = values
         return found
 
     def kept(self) -> np.ndarray:
-        """The vectors that the kernel keeps, features x classes: u in an index, v in a matrix."""
+        """Return the vectors stored by the kernel, features x classes: u in an index, v in a matrix."""
         if not self.sparse:
             return self.by_class(self.weights)
         edges = as_edges(self.weights)
@@ -67,7 +66,7 @@ class Sweeps:
         return self.by_class(u)
 
     def assert_a_visit_is_by_the_definition(self, i: int, atol: float = 1e-9) -> None:
-        """It notes how far the row was from its optimum, improves its duals alone, and moves the weights with them."""
+        """Check that a visit records the violation, improves the row's duals only, and updates the weights."""
         before = self.b()
         expected = self.problem.violation(before, i)
         assert self.visit(i) == 1
@@ -78,14 +77,14 @@ class Sweeps:
         assert np.all(after >= 0)
         assert after[i].sum() <= self.problem.C * (1 + 1e-9)
         assert after[i, self.problem.y[i]] == 0
-        slip = atol * self.problem.C  # of weights that are stored in float32
+        slip = atol * self.problem.C  # of float32 weights
         assert self.problem.objective(after) >= self.problem.objective(before) - 1e-9 - slip
         expected_vectors = self.problem.u(after) if self.sparse else self.problem.v(after)
         assert_allclose(self.kept(), expected_vectors, atol=atol)
         self.assert_at_rest()
 
     def assert_at_rest(self) -> None:
-        """Nothing is left in the space between instances."""
+        """Check that the work space is empty between instances."""
         block, moves = self.space
         assert not block.beta.any()
         assert not block.member.any()
@@ -96,7 +95,7 @@ class Sweeps:
         assert not moves.marked.any()
 
     def assert_a_row_without_room_is_left_as_it_was(self, shrunk: Rows, *, duals: bool) -> None:
-        """With this arena instead, the first row is not done, and nothing of it has changed."""
+        """Check that with this arena the first row is neither processed nor changed."""
         if duals:
             self.duals = shrunk
         else:

@@ -1,4 +1,4 @@
-"""Trials of the learners of `learners.py` on small texts, as an executor runs them."""
+"""Trials of the learners in `learners.py` on small texts, run by an executor."""
 
 import io
 from pathlib import Path
@@ -7,25 +7,42 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from harness import Dataset, Taxonomy
-from harness.data.arrays import keep, read_header
-from harness.data.checking import checked
-from harness.executors.base import Job
-from harness.metric import call_of
-from harness.record_lines import measured_from_plain
-from harness.split import parse_split
-from harness.trials.blueprint import Blueprint
-from harness.trials.trial import RepresentationPlan, Trial, TrialJob
 from harness_metrics.plugin import harness_metrics
 from harness_representations.plugin import harness_representations
+from internals import (
+    HOST_DISTRIBUTION,
+    TRIAL_MODULE,
+    Blueprint,
+    Entry,
+    Job,
+    Origin,
+    RepresentationPlan,
+    Scorer,
+    Trial,
+    TrialJob,
+    checked,
+    keep,
+    load_parts,
+    load_validation_parts,
+    open_labelled,
+    parse_split,
+    ranking_from_bytes,
+    read_header,
+    read_sealed,
+    result_from_plain,
+    run_trial,
+    score_trial,
+)
 
-METRICS = {spec.name: call_of(spec) for spec in harness_metrics()}
+OWN = Origin("harness_metrics", HOST_DISTRIBUTION, "1")
+METRICS = {spec.name: Entry(spec, OWN) for spec in harness_metrics()}
 WEIGHTINGS = {spec.name: spec.load for spec in harness_representations() if spec.takes == "counts"}
-TRIAL_TARGET = "harness.trials.running:run_trial_job"
+TRIAL_TARGET = f"{TRIAL_MODULE}:run_trial_job"
 LEARNERS = Path(__file__).with_name("learners.py").read_text()
 
 
 def texts(rows=240, classes=6, features=40, multilabel=False):
-    """Rows of words, most of them their class's own; also the class tree and a fixed split."""
+    """Return rows of words, mostly of their class, with a class tree and a fixed split."""
     generator = np.random.default_rng(5)
     y = np.concatenate([np.arange(classes), generator.integers(0, classes, rows - classes)])
     X = generator.poisson(0.15, (rows, features)) + 2 * (y[:, None] == np.arange(features) % classes)
@@ -45,7 +62,7 @@ def keep_in(folder, data):
 
 
 def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
-    """A trial of a learner, by its name in `learners.py` or by module:Class, on a kept data set."""
+    """Return a trial of a learner, by its name in `learners.py` or by module:Class, on a stored dataset."""
     params = params or {}
     representation = changes.pop("representation", "tfidf")
     known = {
@@ -75,14 +92,13 @@ def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
     return Trial(**known | changes)
 
 
-def job_of(trial, metrics=None, **how):
+def job_of(trial, **how):
     """A trial as an executor gets it."""
-    metrics = METRICS.values() if metrics is None else metrics
-    return Job(TRIAL_TARGET, TrialJob(trial=trial, metrics=tuple(metrics), **how), timeout_seconds=120)
+    return Job(TRIAL_TARGET, TrialJob(trial=trial, **how), timeout_seconds=120)
 
 
 def end_of(executor, job, phases=None):
-    """How a trial's process ended: well, whatever the trial's own status."""
+    """Return the outcome of a trial's process, which succeeds for any status of the trial."""
     on_phase = None if phases is None else lambda _, phase: phases.append(phase)
     ((_, end),) = executor.run([job], on_phase=on_phase)
     assert end.status == "ok", end.output
@@ -90,12 +106,51 @@ def end_of(executor, job, phases=None):
 
 
 def run(executor, learner, header, *, metrics=None, threads=1, phases=None, **changes):
-    """What was measured of a trial, and its ranks."""
-    end = end_of(executor, job_of(trial(learner, header, **changes), metrics, threads=threads), phases)
-    return measured_from_plain(end.answer), None if end.blob is None else np.load(io.BytesIO(end.blob))
+    """The scored measurement of a trial, and its ranks."""
+    planned = trial(learner, header, **changes)
+    end = end_of(executor, job_of(planned, threads=threads), phases)
+    return score(planned, end, Scorer(tuple(METRICS.values()) if metrics is None else metrics, executor))
+
+
+def score(planned, end, scorer):
+    """The measurement and the ranks of a trial that has ended, scored as the runner does."""
+    result = result_from_plain(end.answer)
+    if result.measured.status != "ok":
+        return result.measured, None
+    drawn = open_labelled(planned.data_folder, planned.split, planned.seed)
+    scored = score_trial(result, end.blob, drawn, planned.depth, scorer)
+    return scored.measured, np.load(io.BytesIO(scored.ranks))
 
 
 def good(executor, learner, header, **changes):
     measured, ranks = run(executor, learner, header, **changes)
     assert measured.status == "ok", measured
     return measured, ranks
+
+
+def run_here(planned, send=lambda phase: None, *, metrics=None, **how):
+    """The scored measurement of a trial that runs in this process, and its ranking."""
+    sealed = TrialJob(trial=planned, **how).sealed()
+    with sealed.file as file:
+        ran = run_trial(sealed.payload.with_file(file.fileno()), send)
+    drawn = open_labelled(planned.data_folder, planned.split, planned.seed)
+    scorer = Scorer(tuple(METRICS.values()) if metrics is None else metrics)
+    scored = score_trial(ran.result, b"".join(ran.rankings), drawn, planned.depth, scorer)
+    return scored.measured, ranking_from_bytes(scored.ranks, None)
+
+
+def parts_of(planned):
+    """The rows of a trial as its process loads them."""
+    return load_parts(*opened(planned))
+
+
+def validation_parts_of(planned, split):
+    """The training rows of a trial, split once more as its process does for tuning."""
+    return load_validation_parts(*opened(planned), split)
+
+
+def opened(planned):
+    """A trial without the paths of its dataset, and its split, as its process has them."""
+    sealed = TrialJob(trial=planned).sealed()
+    with sealed.file as file:
+        return sealed.payload.trial, read_sealed(file.fileno())

@@ -1,7 +1,7 @@
-"""A process that has imported the command line already, and forks each command that it is told to run.
+"""A process that has imported the command line and forks a process per command.
 
-A command so run has a process, a folder and an environment of its own, as any; only the second that it would take to
-import what it needs is saved. Run by itself, this file is that process: it reads orders, a line of JSON each.
+A forked command has its own process, folder and environment; only the import time is saved. Run as a script, this file
+is that process: it reads one JSON request per line.
 """
 
 import gc
@@ -18,11 +18,11 @@ MARK = "HARNESS_TEST_MARK"
 
 
 class WarmCommand:
-    """Runs commands one after another; what they print comes back with their exit code."""
+    """Runs commands one after another; returns their output and exit code."""
 
     def __init__(self, folder):
         self.streams = [folder / "stdout", folder / "stderr"]
-        kept = {key: value for key, value in os.environ.items() if key != MARK}  # it stays when a test has ended
+        kept = {key: value for key, value in os.environ.items() if key != MARK}  # the process outlives the test
         self.process = subprocess.Popen(
             [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=kept
         )
@@ -43,12 +43,12 @@ class WarmCommand:
 
 
 def serve():
-    """Fork a command for each order, and tell its exit code."""
-    from harness.cli import COMMANDS, main
+    """Fork a command for each request, and return its exit code."""
+    from internals import COMMANDS, main
 
     for place, _ in COMMANDS.values():
         import_module(place.partition(":")[0])
-    gc.freeze()  # what is imported is shared with the commands as long as nobody looks through it
+    gc.freeze()  # imported modules stay shared with the forks while the collector does not touch them
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()
@@ -59,7 +59,7 @@ def serve():
 
 
 def become(order):
-    """Take the place, the streams, the environment and the words of `python -m harness WORDS`."""
+    """Set folder, streams, environment and arguments of `python -m harness WORDS`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     for number, path in enumerate([os.devnull, *order["streams"]]):
         file = os.open(path, flags if number else os.O_RDONLY, 0o600)

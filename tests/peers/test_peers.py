@@ -1,15 +1,13 @@
-"""Other tools for real, each in its environment, where that is built: `tox -e peers` builds them all."""
+"""Other tools, each in its environment where that is built; `tox -e peers` builds all of them."""
 
 import os
 
 import pytest
 from packaging.requirements import Requirement
 
-from harness.api.checking import find_checked, run_checks
-from harness.api.front import run
-from harness.api.session import Session
-from harness.environments.environment import environment_for
+from harness import run
 from harness_peers.plugin import harness_learners
+from internals import Session, environment_for, find_checked, run_checks
 
 HOME = os.environ.get("HARNESS_PEERS_HOME", "")
 """A data home in which the environments have been built, for all these tests."""
@@ -31,14 +29,14 @@ BUSY = {
     "lightgbm": "lightgbm(num_iterations=5)",
     "xgboost": "xgboost(n_estimators=5)",
 }
-"""Where the defaults would take much longer or much less than that."""
+"""Parameters for learners whose defaults would take much longer or much less."""
 TAKES_ONE = {"liblinear-l2", "liblinear-cs", "vw-oaa", "vw-log-multi", "vw-recall-tree", "vw-plt"}
-"""Those that know of no threads."""
+"""Learners without threads."""
 
 
 @pytest.fixture(params=PEERS, ids=lambda spec: spec.name)
 def peer(request, monkeypatch):
-    """A learner whose environment is built."""
+    """Return a learner whose environment is built."""
     if not HOME:
         pytest.skip("HARNESS_PEERS_HOME names no data home with environments: `tox -e peers` builds them")
     monkeypatch.setenv("HARNESS_DATA_HOME", HOME)
@@ -47,7 +45,7 @@ def peer(request, monkeypatch):
     return request.param
 
 
-def test_a_peer_keeps_the_contract(peer):
+def test_a_peer_satisfies_the_contract(peer):
     session = Session()
     ends = list(run_checks(find_checked(SET_UPS.get(peer.name, peer.name), session.catalog), session, 120.0))
     failed = [(result.name, result.end.reason) for result in ends if result.end.status == "failed"]
@@ -69,19 +67,19 @@ def test_a_peer_learns_ranks_and_is_measured(peer, record):
     assert record.scores["r1"] > LEAST_R1.get(peer.name, 0.8)
     assert (record.scores["r5"] is None) == (peer.name in GIVES_ONE_CLASS)
     assert record.index_bytes > 0
-    assert (record.stage_seconds is None) == ("taxonomy" in peer.needs)  # whose rows are taken as they are
+    assert (record.stage_seconds is None) == ("taxonomy" in peer.needs)  # its rows are used unchanged
     assert Requirement(peer.environment[0]).name in record.versions
     assert (record.representation == "texts") == ("text" in peer.supports)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_peer_takes_the_threads_that_it_is_allowed(peer, tmp_path, threads):
+def test_a_peer_uses_the_allowed_number_of_threads(peer, tmp_path, threads):
     learner, data = BUSY.get(peer.name, peer.name), WITH_TREE if "taxonomy" in peer.needs else MANY_ROWS
     results = run(learner, data, trials=1, threads=threads, out=tmp_path / "out", build=False, progress=False)
     (record,) = results.records
     assert record.status == "ok", record.message
     used = record.fit_cpu_seconds / record.fit_seconds
-    assert record.fit_seconds > 0.3  # else the start of things is all that is seen
+    assert record.fit_seconds > 0.3  # shorter runs would measure the start-up only
     if threads == 1 or peer.name in TAKES_ONE:
         assert used < 1.2
     elif os.cpu_count() > 1:

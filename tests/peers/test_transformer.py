@@ -1,4 +1,4 @@
-"""A pretrained transformer in its environment, where that is built: a tiny BERT, made here with weights by chance."""
+"""A transformer in its environment where that is built: a tiny BERT with random weights."""
 
 import json
 import os
@@ -6,12 +6,10 @@ import subprocess
 
 import pytest
 
-from harness.api.checking import find_checked, run_checks
-from harness.api.front import run
-from harness.api.session import Session
-from harness.environments.environment import environment_for
+from harness import run
 from harness.errors import SpecError
 from harness_peers.plugin import TRANSFORMERS
+from internals import Session, environment_for, find_checked, run_checks
 
 HOME = os.environ.get("HARNESS_PEERS_HOME", "")
 """A data home in which the environments have been built, for all these tests."""
@@ -46,7 +44,7 @@ SETTINGS = "epochs=8, batch=8, learning_rate=0.003"
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """The folder of a model that knows the words of these tests and nothing about them."""
+    """Return the folder of an untrained model whose vocabulary has the words of these tests."""
     if not HOME:
         pytest.skip("HARNESS_PEERS_HOME names no data home with environments: `tox -e peers` builds them")
     with pytest.MonkeyPatch.context() as patch:
@@ -63,7 +61,7 @@ def bert(tmp_path_factory):
 
 @pytest.fixture
 def trained(bert, tmp_path, monkeypatch):
-    """The records of this learner on the texts of four trades."""
+    """Return the records of this learner on texts of four trades."""
     monkeypatch.setenv("HARNESS_DATA_HOME", HOME)
 
     def train(*learners, **settings):
@@ -82,15 +80,15 @@ def test_it_learns_from_texts_ranks_them_and_is_measured(bert, trained):
     assert record.status == "ok", record.message
     assert record.representation == "texts"
     assert record.scores["r1"] > 0.8
-    assert record.scores["r5"] == 1.0  # four classes, all of them ranked
-    assert record.scores["aurc"] is not None  # from the scores beside the ranks
+    assert record.scores["r5"] == 1.0  # all four classes are ranked
+    assert record.scores["aurc"] is not None  # from the scores of the ranks
     assert record.index_bytes > 4 * record.index_size > 0  # 32-bit weights, a header and a vocabulary
     assert record.stage_seconds is not None
     assert {"torch", "transformers"} <= record.versions.keys()
     assert record.fit_cpu_seconds < 1.5 * record.fit_seconds + 0.2  # one thread
 
 
-def test_it_keeps_the_contract(bert, monkeypatch):
+def test_it_satisfies_the_contract(bert, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", HOME)
     session = Session()
     ends = list(run_checks(find_checked(transformer(bert), session.catalog), session, 300.0, 3600.0))
@@ -99,7 +97,7 @@ def test_it_keeps_the_contract(bert, monkeypatch):
     assert failed == []
 
 
-def test_its_weights_depend_on_the_seed_and_on_nothing_else(bert, trained):
+def test_its_weights_depend_on_the_seed_only(bert, trained):
     seed_1 = "one=" + transformer(bert, "epochs=1, random_state=1")
     again = "again=" + transformer(bert, "epochs=1, random_state=1, max_length=39")  # longer than all texts: the same
     seed_2 = "two=" + transformer(bert, "epochs=1, random_state=2")
@@ -109,20 +107,20 @@ def test_its_weights_depend_on_the_seed_and_on_nothing_else(bert, trained):
     assert first != other
 
 
-def test_texts_of_which_the_tokenizer_knows_no_word_are_told_of(bert, trained):
+def test_texts_without_known_words_are_reported(bert, trained):
     (record,) = trained(transformer(bert, "epochs=1"), data=([text.upper() for text in TEXTS], LABELS))
     assert record.status == "ok", record.message
     assert any("knows no word" in warning for warning in record.warnings)
 
 
-def test_a_text_longer_than_the_models_places_is_cut(bert, trained):
+def test_a_text_longer_than_the_models_limit_is_truncated(bert, trained):
     longest = [" ".join([text] * 40) for text in TEXTS]
     (record,) = trained(transformer(bert, "epochs=1, max_length=500"), data=(longest, LABELS))
     assert record.status == "ok", record.message
 
 
 def spoiled(bert, tmp_path, *, without=(), config=None):
-    """A copy of the model with something missing or changed."""
+    """Return a copy of the model with a file missing or changed."""
     folder = tmp_path / "spoiled"
     folder.mkdir()
     for file in bert.iterdir():
@@ -145,25 +143,25 @@ BAD_FOLDERS = {
 
 
 @pytest.mark.parametrize("case", BAD_FOLDERS)
-def test_a_folder_that_is_no_model_is_refused_before_anything_trains(case, bert, trained, tmp_path):
+def test_a_folder_without_a_model_is_rejected_before_training(case, bert, trained, tmp_path):
     make, words = BAD_FOLDERS[case]
     with pytest.raises(SpecError, match=words):
         trained(transformer(make(bert, tmp_path)))
     assert not (tmp_path / "out" / "records.jsonl").exists()
 
 
-def test_its_folder_must_be_told(trained):
+def test_the_model_folder_is_required(trained):
     with pytest.raises(SpecError, match=r"'transformer' needs a value for 'folder': --set transformer\.folder=VALUE"):
         trained("transformer")
 
 
 @pytest.mark.parametrize("setting", ["epochs=0", "batch=0", "learning_rate=0", "max_length=0"])
-def test_a_number_out_of_range_is_refused_before_anything_trains(setting, bert, trained):
+def test_a_number_out_of_range_is_rejected_before_training(setting, bert, trained):
     with pytest.raises(SpecError, match=setting):
         trained(transformer(bert, setting))
 
 
-def test_damaged_weights_fail_the_trial_and_name_the_folder(bert, trained, tmp_path):
+def test_damaged_weights_fail_the_trial_and_the_folder_is_named(bert, trained, tmp_path):
     folder = spoiled(bert, tmp_path)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

@@ -1,4 +1,4 @@
-"""What single wrappers see to, tried in the Python of the tool's own environment."""
+"""Details of single wrappers, tested with the Python of the tool's environment."""
 
 import os
 import subprocess
@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from harness.environments.environment import environment_for
 from harness_peers.plugin import harness_learners
+from internals import environment_for
 
 HOME = os.environ.get("HARNESS_PEERS_HOME", "")
 MADE = """
@@ -24,7 +24,7 @@ def make(n_classes, n_rows=600, n_features=200):
 
 @pytest.fixture
 def inside(monkeypatch):
-    """Runs code in the environment of a learner: `make(n_classes)` gives rows and labels there."""
+    """Run code in the environment of a learner; `make(n_classes)` returns rows and labels there."""
     if not HOME:
         pytest.skip("HARNESS_PEERS_HOME names no data home with environments: `tox -e peers` builds them")
     monkeypatch.setenv("HARNESS_DATA_HOME", HOME)
@@ -42,7 +42,7 @@ def inside(monkeypatch):
 
 
 @pytest.mark.parametrize("learner", ["Tree", "OneVersusRest"])
-def test_libmultilabel_learns_where_most_labels_have_no_row(inside, learner):
+def test_libmultilabel_learns_if_most_labels_have_no_row(inside, learner):
     inside(
         "libmultilabel-tree",
         f"""
@@ -58,7 +58,7 @@ def test_libmultilabel_learns_where_most_labels_have_no_row(inside, learner):
     )
 
 
-def test_libmultilabel_answers_as_it_learned_with_a_bias_and_without(inside):
+def test_libmultilabel_predicts_as_trained_with_and_without_a_bias(inside):
     inside(
         "libmultilabel-ovr",
         """
@@ -75,7 +75,7 @@ def test_libmultilabel_answers_as_it_learned_with_a_bias_and_without(inside):
 
 
 @pytest.mark.parametrize("kary_tree", [2, 3, 16])
-def test_vowpal_wabbits_label_tree_ranks_every_class_and_no_other(inside, kary_tree):
+def test_vowpal_wabbits_label_tree_ranks_exactly_the_classes(inside, kary_tree):
     inside(
         "vw-plt",
         f"""
@@ -87,7 +87,7 @@ def test_vowpal_wabbits_label_tree_ranks_every_class_and_no_other(inside, kary_t
     )
 
 
-def test_pecos_answers_when_its_files_are_gone_and_tells_their_bytes(inside):
+def test_pecos_predicts_after_its_files_are_deleted_and_reports_their_size(inside):
     inside(
         "pecos-xr-linear",
         """
@@ -102,7 +102,7 @@ def test_pecos_answers_when_its_files_are_gone_and_tells_their_bytes(inside):
     )
 
 
-def test_xgboost_learns_several_labels_of_a_row(inside):
+def test_xgboost_learns_several_labels_per_row(inside):
     inside(
         "xgboost",
         """
@@ -119,7 +119,7 @@ def test_xgboost_learns_several_labels_of_a_row(inside):
 
 
 @pytest.mark.parametrize("learner", ["OneAgainstAll", "LogMulti", "RecallTree", "LabelTree"])
-def test_vowpal_wabbit_learns_the_same_from_examples_held_ready_and_from_lines(inside, learner):
+def test_vowpal_wabbit_learns_the_same_from_prepared_examples_and_from_lines(inside, learner):
     inside(
         "vw-oaa",
         f"""
@@ -136,7 +136,7 @@ def test_vowpal_wabbit_learns_the_same_from_examples_held_ready_and_from_lines(i
 
 
 @pytest.mark.parametrize("learner", ["L2SVC", "CrammerSinger"])
-def test_liblinear_answers_without_copying_its_weights(inside, learner):
+def test_liblinear_predicts_without_copying_its_weights(inside, learner):
     inside(
         "liblinear-l2",
         f"""
@@ -145,6 +145,63 @@ def test_liblinear_answers_without_copying_its_weights(inside, learner):
         for bias in (-1.0, 1.0):
             model = {learner}(bias=bias).fit(X, y)
             assert (model.predict(X) == y).mean() > 0.9
-            assert model.coef_[:, : X.shape[1]].T.flags.c_contiguous  # else each answer copies all of it first
+            assert model.coef_[:, : X.shape[1]].T.flags.c_contiguous  # else each prediction copies the matrix
+        """,
+    )
+
+
+CHECKED = [
+    ("liblinear-l2", "linear:L2SVC"),
+    ("omikuji-parabel", "omikuji_trees:Parabel"),
+    ("vw-oaa", "vowpal:OneAgainstAll"),
+    ("vw-plt", "vowpal:LabelTree"),
+    ("fasttext", "fasttext_models:Softmax"),
+    ("libmultilabel-ovr", "libmultilabel_linear:OneVersusRest"),
+    ("pecos-xr-linear", "pecos_linear:XRLinear"),
+    ("napkinxc-ovr", "napkinxc_models:OneVersusRest"),
+]
+PICKLED = [one for one in CHECKED if not one[0].startswith("napkinxc")]
+
+
+@pytest.mark.parametrize(("learner", "place"), CHECKED)
+def test_a_wrapper_refuses_what_its_tool_cannot_take(inside, learner, place):
+    module, name = place.split(":")
+    inside(
+        learner,
+        f"""
+        from sklearn.exceptions import NotFittedError
+        from harness_peers.{module} import {name}
+        X, y = make(10)
+        fitted = {name}().fit(X, y)
+        bad = X.toarray()
+        bad[3, 2] = np.nan
+        for error, call in [
+            (NotFittedError, lambda: {name}().predict(X)),
+            (ValueError, lambda: fitted.predict(X[:, :50])),
+            (ValueError, lambda: fitted.predict(bad)),
+            (ValueError, lambda: {name}().fit(bad, y)),
+            (ValueError, lambda: {name}().fit(X[:0], y[:0])),
+        ]:
+            try:
+                call()
+            except error:
+                continue
+            raise AssertionError(error)
+        """,
+    )
+
+
+@pytest.mark.parametrize(("learner", "place"), PICKLED)
+def test_a_pickled_wrapper_answers_as_before(inside, learner, place):
+    module, name = place.split(":")
+    inside(
+        learner,
+        f"""
+        import pickle
+        from harness_peers.{module} import {name}
+        X, y = make(10)
+        fitted = {name}().fit(X, y)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert (again.predict(X) == fitted.predict(X)).all()
         """,
     )

@@ -1,8 +1,8 @@
-"""Learners that take dense rows learn from them what they learn from sparse ones, in the same order; `svm`, whose
-order is another one, to the same end.
+"""Learners with a dense kernel learn the same from dense rows as from sparse rows in the same order.
 
-The oracle is the sparse kernel, which has one of its own. Where all sums are exact, as with small whole numbers, every
-bit is the same. Elsewhere sums are added up in another order, in float32, and weights differ in their last places.
+`svm` visits rows in another order and reaches the same optimum. The reference is the sparse kernel. Results are bit-
+identical if all sums are exact, as with small integers. Otherwise float32 sums are added in another order, and weights
+differ in the last digits.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from harness.sdk.kernels import density
-from harness.sdk.kernels.edges import as_edges
-from harness.sdk.kernels.vectors import BLOCK_ROWS, as_matrix
 from harness_prototype import MMP, PA, Perceptron
 from harness_svm import SVM
 from harness_tree import OAA
+from internals import FEWEST_ROWS, as_edges, as_matrix, patch_internal
+from internals import VECTOR_BLOCK_ROWS as BLOCK_ROWS
 from problems import as_indicator
 
 seeds = st.integers(0, 2**31 - 1)
@@ -41,11 +40,11 @@ each = pytest.mark.parametrize(("kind", "params"), SET_UPS, ids=lambda value: ge
 
 @pytest.fixture(autouse=True)
 def _small_problems_count(monkeypatch):
-    monkeypatch.setattr(density, "LEAST_WEIGHTS", 1)
+    patch_internal(monkeypatch, "LEAST_WEIGHTS", 1)
 
 
 def embeddings(seed: int = 0, n: int = 2 * BLOCK_ROWS + 20, n_classes: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Rows near the centres of their classes, with a row of zeros."""
+    """Return rows near the centres of their classes, with one zero row."""
     rng = np.random.default_rng(seed)
     centres, y = rng.normal(size=(n_classes, 24)), rng.permutation(np.arange(n) % n_classes)
     X = (centres[y] + rng.normal(size=(n, 24))).astype(np.float32)
@@ -55,7 +54,7 @@ def embeddings(seed: int = 0, n: int = 2 * BLOCK_ROWS + 20, n_classes: int = 12)
 
 
 def of_sparse_rows(kind: type[Any]) -> type[Any]:
-    """The same learner, to which all rows are sparse."""
+    """Return the same learner with all rows treated as sparse."""
     return type(kind.__name__, (kind,), {"takes_dense": False})
 
 
@@ -77,7 +76,7 @@ def assert_close(one: Any, other: Any) -> None:
 
 
 @each
-def test_dense_rows_teach_what_sparse_ones_do(kind, params):
+def test_dense_rows_give_the_weights_of_sparse_rows(kind, params):
     X, y = embeddings()
     dense, sparse = build(kind, params).fit(X, y), build(of_sparse_rows(kind), params).fit(X, y)
     assert_close(dense, sparse)
@@ -87,7 +86,7 @@ def test_dense_rows_teach_what_sparse_ones_do(kind, params):
 
 
 @each
-def test_whichever_form_dense_rows_come_in_every_bit_is_the_same(kind, params):
+def test_every_form_of_dense_rows_gives_identical_results(kind, params):
     X, y = embeddings()
     dense, given_sparse = build(kind, params).fit(X, y), build(kind, params).fit(csr_array(X), y)
     assert_array_equal(weights(dense), weights(given_sparse))
@@ -95,7 +94,7 @@ def test_whichever_form_dense_rows_come_in_every_bit_is_the_same(kind, params):
 
 
 @pytest.mark.parametrize(("value", "told"), [(np.nan, "NaN"), (np.inf, "infinity"), (1e39, "infinity")])
-def test_a_value_that_is_no_finite_number_is_refused_when_dense_rows_are_ranked(value, told):
+def test_a_non_finite_value_in_dense_rows_raises_an_error_in_rank(value, told):
     X, y = embeddings()
     learner = build(PA, {}).fit(X, y)
     wrong = X.astype(np.float64)
@@ -105,7 +104,7 @@ def test_a_value_that_is_no_finite_number_is_refused_when_dense_rows_are_ranked(
 
 
 @each
-def test_a_row_of_zeros_among_dense_ones_ranks_as_it_does_alone(kind, params):
+def test_a_zero_row_among_dense_rows_ranks_as_it_does_alone(kind, params):
     X, y = embeddings()
     learner = build(kind, params).fit(X, y)
     assert_array_equal(learner.rank(X, 4)[3], learner.rank(X[3:4], 4)[0])
@@ -113,7 +112,7 @@ def test_a_row_of_zeros_among_dense_ones_ranks_as_it_does_alone(kind, params):
 
 @settings(deadline=None, max_examples=30)
 @given(seed=seeds)
-def test_where_sums_are_exact_the_perceptron_is_the_same_to_the_last_bit(seed):
+def test_the_perceptron_is_bit_identical_where_sums_are_exact(seed):
     rng = np.random.default_rng(seed)
     n = BLOCK_ROWS + int(rng.integers(1, 60))
     X, y = rng.integers(-2, 3, (n, 5)).astype(np.float32), rng.integers(0, 6, n)
@@ -124,7 +123,7 @@ def test_where_sums_are_exact_the_perceptron_is_the_same_to_the_last_bit(seed):
 
 
 @pytest.mark.parametrize("kind", [PA, MMP, SVM])
-def test_several_labels_a_row_or_none_teach_the_same(kind):
+def test_several_labels_or_none_per_row_give_the_same_weights(kind):
     X, y = embeddings()
     several = as_indicator(y).toarray() + as_indicator((y * 5 + 1) % 12).toarray() > 0
     several[::9] = False
@@ -133,25 +132,25 @@ def test_several_labels_a_row_or_none_teach_the_same(kind):
 
 
 @pytest.mark.parametrize("kind", [PA, Perceptron, MMP, OAA])
-def test_batches_dense_and_sparse_by_turns_add_up_to_the_same(kind):
+def test_alternating_dense_and_sparse_batches_give_the_same_weights(kind):
     X, y = embeddings()
     turns, sparse = build(kind, {}), of_sparse_rows(kind)(random_state=0)
     for lo, hi in ((0, 40), (40, 47), (47, 120)):
-        assert (hi - lo >= density.FEWEST_ROWS) == (lo != 40)
+        assert (hi - lo >= FEWEST_ROWS) == (lo != 40)
         turns.partial_fit(X[lo:hi], y[lo:hi])
         sparse.partial_fit(X[lo:hi], y[lo:hi])
     assert_close(turns, sparse)
 
 
 @pytest.mark.parametrize("kind", [PA, MMP, OAA])
-def test_classes_never_met_take_no_part(kind):
+def test_unseen_classes_are_not_ranked(kind):
     X, y = embeddings()
     learner = build(kind, {}).partial_fit(X, y, classes=np.arange(15))
     assert learner.rank(X, 15)[:, :12].max() < 12
     assert (learner.rank(X, 15)[4, 12:] == -1).all()
 
 
-def test_the_learner_may_rank_after_each_pass_and_its_index_is_sound():
+def test_the_learner_can_rank_after_each_pass_and_its_index_is_valid():
     X, y = embeddings()
     seen = []
     learner = PA(passes=3, random_state=0)
@@ -162,7 +161,7 @@ def test_the_learner_may_rank_after_each_pass_and_its_index_is_sound():
     assert once.index_size_ == seen[0]
 
 
-def test_scores_of_a_ranking_are_told_as_it_has_them():
+def test_scores_of_a_ranking_match_its_order():
     X, y = embeddings()
     learner = PA(passes=2, random_state=0).fit(X, y)
     ranks = learner.rank(X, 12)
@@ -172,7 +171,7 @@ def test_scores_of_a_ranking_are_told_as_it_has_them():
     assert_allclose(scores[5], expected[ranks[5]], atol=1e-5)
 
 
-def test_mmp_asks_what_a_row_touches_of_sparse_rows_alone():
+def test_mmp_updates_touched_classes_for_sparse_rows_only():
     X, y = embeddings()
     learner = MMP(passes=1, touched_only=True, random_state=0).fit(X, y)
     assert_array_equal(
@@ -182,7 +181,7 @@ def test_mmp_asks_what_a_row_touches_of_sparse_rows_alone():
 
 @pytest.mark.parametrize("kind", [PA, OAA, SVM])
 @pytest.mark.parametrize("scale", [1e-14, 1e13])
-def test_very_small_and_very_large_values_teach_what_sparse_ones_do(kind, scale):
+def test_extreme_values_give_the_weights_of_sparse_rows(kind, scale):
     X, y = embeddings()
     scaled = (X * scale).astype(np.float32)
     params = {"max_sweeps": 5} if kind is SVM else {}
@@ -193,7 +192,7 @@ def test_very_small_and_very_large_values_teach_what_sparse_ones_do(kind, scale)
 
 
 @pytest.mark.parametrize("kind", [PA, MMP, OAA, SVM])
-def test_the_number_of_threads_changes_no_bit(kind, monkeypatch):
+def test_results_are_bit_identical_for_any_number_of_threads(kind, monkeypatch):
     X, y = embeddings(n=700, n_classes=300)  # more than one block of classes, and of rows to rank
     found = []
     for threads in ("1", "2", "3"):

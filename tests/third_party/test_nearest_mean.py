@@ -1,4 +1,4 @@
-"""A third party's plugin, built and pip-installed into an environment of its own, takes part like any built-in."""
+"""A third-party plugin, installed by pip into a separate environment, works like a built-in one."""
 
 import json
 import subprocess
@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 import pytest
 
 from harness import LearnerSpec
-from harness.checks import learner_checks
+from internals import learner_checks
 
 SPEC = LearnerSpec(name="nearest-mean", load="nearest_mean:NearestMean", kind="flat")
 
@@ -19,14 +19,14 @@ def harness(*words, cwd=None):
     )
 
 
-def test_the_plugin_is_really_installed_by_pip():
+def test_the_plugin_is_installed_by_pip():
     (point,) = [p for p in entry_points(group="harness") if p.name == "nearest-mean"]
     assert point.dist is not None
     assert point.dist.name == "harness-nearest-mean"
 
 
 @pytest.mark.parametrize("check", learner_checks(SPEC), ids=str)
-def test_the_learner_keeps_the_contract(check):
+def test_the_learner_satisfies_the_contract(check):
     check()
 
 
@@ -37,12 +37,12 @@ def test_it_is_listed_with_its_origin_and_parameters():
     assert row["parameters"] == {"power": 1.0}
 
 
-def test_the_check_command_passes_it():
+def test_harness_check_passes():
     ended = harness("check", "nearest-mean")
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_it_runs_beside_a_built_in(tmp_path, monkeypatch):
+def test_it_runs_next_to_a_built_in_learner(tmp_path, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(tmp_path / "data"))
     command = ("run", "--learners", "pa,nearest-mean", "--datasets", "digits", "--set", "nearest-mean.power=0.5")
     ended = harness(*command, "--trials", "2", "--out", str(tmp_path / "out"))
@@ -54,7 +54,7 @@ def test_it_runs_beside_a_built_in(tmp_path, monkeypatch):
     assert all(r["params"] == {"power": 0.5} for r in mine)
 
 
-def test_a_misspelt_parameter_is_named_before_any_work():
+def test_a_misspelt_parameter_raises_an_error_before_any_trial():
     ended = harness("run", "--learners", "nearest-mean(pover=2)")
     assert ended.returncode == 2
     assert "did you mean power?" in ended.stderr

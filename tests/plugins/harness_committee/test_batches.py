@@ -1,4 +1,4 @@
-"""Training in batches: what partial_fit makes of the same slices, for learners that have it."""
+"""Training in batches gives the same model as `partial_fit` on the same slices."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from sklearn.svm import LinearSVC
 
 from harness_committee.batches import Batches
 from harness_prototype import PA
+from messages import naming
 
 GENERATOR = np.random.default_rng(0)
 X = csr_array(GENERATOR.random((60, 9)) * (GENERATOR.random((60, 9)) < 0.5), dtype=np.float32)
@@ -17,7 +18,7 @@ y = GENERATOR.integers(0, 4, 60)
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 80), st.integers(1, 3))
-def test_the_learner_inside_is_what_partial_fit_makes_of_the_same_slices(rows, passes):
+def test_batches_give_the_same_model_as_partial_fit_on_the_same_slices(rows, passes):
     expected = PA(random_state=0)
     for _ in range(passes):
         for start in range(0, 60, rows):
@@ -28,19 +29,19 @@ def test_the_learner_inside_is_what_partial_fit_makes_of_the_same_slices(rows, p
     assert found.classes_.tolist() == [0, 1, 2, 3]
 
 
-def test_it_is_told_after_each_pass_and_can_rank_meanwhile():
-    told = []
+def test_after_pass_is_called_after_each_pass_and_the_learner_can_rank_then():
+    calls = []
     learner = Batches(PA(), rows=25, passes=2)
-    learner.fit(X, y, after_pass=lambda number: told.append((number, learner.rank(X[:1], 2).shape)))
-    assert told == [(1, (1, 2)), (2, (1, 2))]
+    learner.fit(X, y, after_pass=lambda number: calls.append((number, learner.rank(X[:1], 2).shape)))
+    assert calls == [(1, (1, 2)), (2, (1, 2))]
 
 
-def test_a_learner_without_batches_is_named():
-    with pytest.raises(ValueError, match="LinearSVC has no partial_fit: it cannot be trained in batches"):
+def test_a_learner_without_partial_fit_raises_an_error_that_names_it():
+    with pytest.raises(ValueError, match=naming("LinearSVC", "partial_fit")):
         Batches(LinearSVC()).fit(X, y)
 
 
 @pytest.mark.parametrize("wrong", [{"rows": 0}, {"passes": 0}])
-def test_a_wrong_number_is_refused(wrong):
+def test_rows_and_passes_below_one_raise_an_error(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Batches(PA(), **wrong).fit(X, y)

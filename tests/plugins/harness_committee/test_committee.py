@@ -1,4 +1,4 @@
-"""Learners round others: votes, sparsified weights, rare classes drawn again; through Python and the command line."""
+"""Wrappers around learners: voting, sparsified weights, oversampled rare classes; from Python and the command line."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import MultinomialNB
 
 from harness_committee import Committee, Oversample, Sparsify
-from harness_committee.committee import taken_passes
+from harness_committee.committee import count_votes, taken_passes
 from harness_committee.oversample import drawn_rows
-from harness_committee.votes import best_of, count_votes
 from harness_prototype import PA
+from internals import rank_scores
+from messages import assert_names
 from problems import near_prototypes as data
 
 # -- votes -----------------------------------------------------------------------------------------------------------
 
 
 def naive_vote(first, counts, how):
-    """The winner of one row's votes, by the words of the definition."""
+    """Return the winner of one row's votes, computed directly from the definition."""
     votes = [c for c in first if c >= 0]
     if not votes:
         return -1
@@ -35,8 +36,8 @@ def naive_vote(first, counts, how):
     return min(number, key=lambda c: (counts[c], -number[c], c))
 
 
-class Says:
-    """A fitted learner that ranks as it was told."""
+class FixedRanks:
+    """A fitted learner that returns the given ranks."""
 
     def __init__(self, ranks):
         self.ranks = ranks
@@ -47,7 +48,7 @@ class Says:
 
 def committee_of(ranks, counts, vote):
     committee = Committee(vote=vote)
-    committee.models_ = [Says(r) for r in ranks]
+    committee.models_ = [FixedRanks(r) for r in ranks]
     committee.classes_, committee.class_counts_ = np.arange(len(counts)), np.asarray(counts)
     committee.n_features_in_ = 1
     return committee
@@ -64,11 +65,11 @@ rankings = st.integers(2, 6).flatmap(
 
 @settings(max_examples=150, deadline=None)
 @given(rankings, st.sampled_from(["majority", "minfreq"]))
-def test_the_winner_is_the_one_of_the_definition(given_, vote):
+def test_the_first_rank_is_the_winner_by_the_definition_of_the_vote(given_, vote):
     members, counts, silent = given_
     ranks = np.array(members, np.int32)
     if silent:
-        ranks[0] = -1  # a member that predicts none does not vote
+        ranks[0] = -1  # a member without a prediction does not vote
     X = np.ones((3, 1))
     won = committee_of(ranks, counts, vote).rank(X, len(counts))
     expected = [naive_vote(ranks[:, row, 0].tolist(), counts, vote) for row in range(3)]
@@ -78,7 +79,7 @@ def test_the_winner_is_the_one_of_the_definition(given_, vote):
 
 @settings(max_examples=50, deadline=None)
 @given(rankings)
-def test_majority_does_not_depend_on_the_order_of_members_and_minfreq_is_never_more_frequent(given_):
+def test_majority_ignores_member_order_and_minfreq_never_picks_a_more_frequent_class(given_):
     members, counts, _ = given_
     ranks, X = np.array(members, np.int32), np.ones((3, 1))
     majority = committee_of(ranks, counts, "majority").rank(X, 1)
@@ -89,23 +90,23 @@ def test_majority_does_not_depend_on_the_order_of_members_and_minfreq_is_never_m
 
 @settings(max_examples=30, deadline=None)
 @given(rankings, st.sampled_from(["majority", "minfreq"]))
-def test_a_committee_of_one_and_a_unanimous_one_say_what_the_member_says(given_, vote):
+def test_a_single_or_unanimous_committee_ranks_as_its_member(given_, vote):
     members, counts, _ = given_
     one, X = np.array(members[:1], np.int32), np.ones((3, 1))
     for ranks in (one, np.repeat(one, 4, axis=0)):
         assert_array_equal(committee_of(ranks, counts, vote).rank(X, 2), one[0][:, :2])
 
 
-def test_ranks_behind_the_first_follow_the_votes_then_the_support():
+def test_ranks_after_the_first_follow_votes_then_support():
     ranks = np.array([[[0, 2, 1]], [[0, 2, 3]], [[1, 2, 0]]], np.int32)
     _, standing = count_votes(ranks, 4)
-    assert best_of(standing, 4).tolist() == [[0, 1, 2, 3]]
+    assert rank_scores(standing, 4).tolist() == [[0, 1, 2, 3]]
 
 
 # -- members ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_member_is_taken_after_each_pass_named():
+def test_a_member_is_kept_after_each_pass_in_passes():
     X, y = data()
     committee = Committee(learner=PA(), members=2, passes="2:4", random_state=0).fit(X, y)
     assert len(committee.models_) == 6
@@ -117,13 +118,13 @@ def test_a_member_is_taken_after_each_pass_named():
     assert committee.edges_touched(X) == pytest.approx(total)
 
 
-def test_a_size_that_no_member_tells_is_not_told():
+def test_a_wrapper_has_no_index_size_if_its_members_have_none():
     X, y = data()
     assert not hasattr(Committee(MultinomialNB(), members=2).fit(X, y), "index_size_")
     assert not hasattr(Oversample(MultinomialNB()).fit(X, y), "index_size_")
 
 
-def test_members_differ_and_equal_seeds_give_equal_committees():
+def test_members_have_different_seeds_and_equal_seeds_give_equal_committees():
     X, y = data()
     one, two, other = (Committee(learner=PA(), members=3, random_state=s).fit(X, y) for s in (1, 1, 2))
     assert len({model.random_state for model in one.models_}) == 3
@@ -134,12 +135,12 @@ def test_members_differ_and_equal_seeds_give_equal_committees():
 @pytest.mark.parametrize(
     ("passes", "expected"), [(None, []), (3, [3]), ("5:7", [5, 6, 7]), ([2, 1, 2], [1, 2]), ("4:4", [4])]
 )
-def test_passes_are_read(passes, expected):
+def test_passes_may_be_none_a_number_a_range_or_a_list(passes, expected):
     assert taken_passes(passes) == expected
 
 
 @pytest.mark.parametrize("passes", [0, "7:5", "a", [], [0], 1.5, True])
-def test_bad_passes_are_named(passes):
+def test_bad_passes_raise_an_error(passes):
     with pytest.raises(ValueError, match="passes="):
         Committee(learner=PA(), passes=passes).fit(*data())
 
@@ -149,7 +150,7 @@ def test_bad_passes_are_named(passes):
     [
         (Committee(members=0), "members=0: must be an integer"),
         (Committee(vote="most"), "vote='most': must be one of majority, minfreq"),
-        (Committee(learner=MultinomialNB(), passes=2), "MultinomialNB does not tell its passes"),
+        (Committee(learner=MultinomialNB(), passes=2), "MultinomialNB does not call after_pass"),
         (Sparsify(share=2), "share=2: must be a number from 0 to 1"),
         (Sparsify(when="never"), "when='never': must be one of end, pass"),
         (Sparsify(learner=MultinomialNB()), "MultinomialNB has neither coef_ nor keep_largest"),
@@ -157,7 +158,7 @@ def test_bad_passes_are_named(passes):
     ],
     ids=str,
 )
-def test_bad_parameters_are_named(learner, message):
+def test_bad_parameters_raise_an_error(learner, message):
     with pytest.raises(ValueError, match=message):
         learner.fit(*data())
 
@@ -165,7 +166,7 @@ def test_bad_parameters_are_named(learner, message):
 # -- sparsify --------------------------------------------------------------------------------------------------------
 
 
-def test_keeping_everything_changes_nothing():
+def test_a_share_of_one_keeps_all_weights():
     X, y = data()
     whole = PA(random_state=5).fit(X, y)
     kept = Sparsify(learner=PA(random_state=5), share=1.0).fit(X, y)
@@ -174,7 +175,7 @@ def test_keeping_everything_changes_nothing():
 
 
 @pytest.mark.parametrize("inside", [PA(random_state=0), Perceptron(random_state=0)], ids=["index", "coef"])
-def test_the_share_is_kept_and_smaller_shares_are_parts_of_larger_ones(inside):
+def test_sparsify_keeps_the_share_and_smaller_shares_are_subsets(inside):
     X, y = data()
     whole = Sparsify(learner=inside, share=1.0).fit(X, y).index_size_
     few, many = (Sparsify(learner=inside, share=share).fit(X, y) for share in (0.2, 0.5))
@@ -183,7 +184,7 @@ def test_the_share_is_kept_and_smaller_shares_are_parts_of_larger_ones(inside):
         assert np.all((few.learner_.coef_ == 0) | (few.learner_.coef_ == many.learner_.coef_))
 
 
-def test_thinning_after_each_pass_goes_on_learning_from_what_is_left():
+def test_sparsifying_after_each_pass_differs_from_sparsifying_once():
     X, y = data()
     sizes = []
     learner = Sparsify(learner=PA(passes=3), share=0.5, when="pass", random_state=0)
@@ -198,7 +199,7 @@ def test_thinning_after_each_pass_goes_on_learning_from_what_is_left():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 12), st.integers(0, 2**31 - 1))
-def test_every_class_has_enough_rows_and_all_of_them_its_own(labels, least, seed):
+def test_oversampling_gives_every_class_at_least_the_minimum_of_its_own_rows(labels, least, seed):
     y = np.array(labels)
     rows = drawn_rows(y, least, seed)
     assert rows[: len(y)].tolist() == list(range(len(y)))
@@ -206,7 +207,7 @@ def test_every_class_has_enough_rows_and_all_of_them_its_own(labels, least, seed
     assert_array_equal(after, np.where(before == 0, 0, np.maximum(before, least)))
 
 
-def test_a_learner_that_sees_every_class_often_enough_is_left_as_it_is():
+def test_oversampling_changes_nothing_if_every_class_has_enough_rows():
     X, y = data()
     inside = PA(random_state=3)
     assert_array_equal(Oversample(learner=inside, least=1).fit(X, y).rank(X, 4), inside.fit(X, y).rank(X, 4))
@@ -234,22 +235,22 @@ def test_wrappers_nest_on_the_command_line_and_in_toml(tmp_path):
     assert same["scores"]["r1"] == next(r["scores"]["r1"] for r in records if r["label"] == "committee(pa)")
 
 
-def test_what_is_inside_is_looked_up_before_any_work():
+def test_inner_learners_and_parameters_are_checked_before_any_trial():
     ended = harness("run", "--learners", "committee(paa)", "--datasets", "digits")
     assert ended.returncode == 2
-    assert "unknown learner 'paa'; did you mean pa" in ended.stderr
+    assert_names(ended.stderr, "paa")
     ended = harness("run", "--learners", "committee(pa(D=1))", "--datasets", "digits")
     assert ended.returncode == 2
-    assert "has no parameter 'D'" in ended.stderr
+    assert_names(ended.stderr, "D", "parameter")
 
 
-def test_a_wrapper_without_a_learner_inside_is_refused():
+def test_a_wrapper_without_an_inner_learner_is_rejected():
     ended = harness("run", "--learners", "committee", "--datasets", "digits")
     assert ended.returncode == 2
-    assert "is built round another: say which, as in committee(NAME)" in ended.stderr
+    assert_names(ended.stderr, "committee(NAME)")
 
 
-def test_a_wrapper_takes_no_more_than_what_is_inside():
+def test_a_wrapper_accepts_several_labels_only_if_the_inner_learner_does():
     ended = harness("run", "--learners", "sparsify(pa)", "--datasets", "topics(labels=2)")
     assert ended.returncode == 2
-    assert "has several labels a row" in ended.stderr
+    assert_names(ended.stderr, "labels", "row")

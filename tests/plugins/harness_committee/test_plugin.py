@@ -1,8 +1,8 @@
-"""What the plugin says of its learners, those that are built round another."""
+"""The specs that the plugin registers for its wrappers."""
 
-from announced import assert_announced
 from harness_committee.plugin import harness_learners
+from plugin_specs import assert_specs_match
 
 
-def test_learners_are_as_announced():
-    assert_announced(harness_learners(), dict.fromkeys(("committee", "sparsify", "oversample", "batches"), "flat"))
+def test_registered_specs_match_the_learners():
+    assert_specs_match(harness_learners(), dict.fromkeys(("committee", "sparsify", "oversample", "batches"), "flat"))

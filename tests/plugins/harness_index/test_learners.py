@@ -1,4 +1,4 @@
-"""OOZ, EMA and FF as classifiers: what they rank, what they ignore, what their parameters do, how they are found."""
+"""OOZ, EMA and FF as classifiers: ranks, ignored input, parameters, and registration."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from harness.sdk.kernels.edges import as_edges
 from harness_index import EMA, FF, OOZ
+from internals import as_edges
 from problems import as_indicator
 from problems import near_prototypes as data
 
@@ -27,7 +27,7 @@ every = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 
 
 def weights(learner) -> np.ndarray:
-    """W[f, c] as it is scored, without a degree limit: FF's counts become votes."""
+    """Return the weights W[f, c] used in scores, without a degree limit; counts of FF become votes."""
     edges = as_edges(learner.rows_)
     W = np.zeros((learner.n_features_in_, learner.classes_.size))
     W[edges.features, edges.classes] = edges.weights
@@ -38,7 +38,7 @@ def weights(learner) -> np.ndarray:
 @every
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_ranks_are_those_of_a_dense_product_over_touched_classes(learner, seed):
+def test_ranks_equal_a_dense_product_over_touched_classes(learner, seed):
     X, y = data(seed, n=60)
     fitted = clone(learner).set_params(d=None).fit(X, y)
     scores = X.toarray().astype(np.float64) @ weights(fitted)
@@ -50,7 +50,7 @@ def test_ranks_are_those_of_a_dense_product_over_touched_classes(learner, seed):
 
 
 @every
-def test_only_classes_that_a_feature_knows_are_ranked_and_a_row_that_ranks_none_gets_the_first(learner):
+def test_a_row_of_unknown_features_ranks_nothing_and_is_predicted_as_the_first_class(learner):
     X, y = data()
     wider = csr_array((X.data, X.indices, X.indptr), shape=(200, 31))
     fitted = clone(learner).fit(wider, y + 3)
@@ -61,7 +61,7 @@ def test_only_classes_that_a_feature_knows_are_ranked_and_a_row_that_ranks_none_
 
 
 @every
-def test_values_not_above_zero_count_as_absent(learner):
+def test_values_at_or_below_zero_are_ignored(learner):
     X, y = data()
     noise = csr_array(-1.0 * (np.random.default_rng(1).random((200, 30)) < 0.2) * (X.toarray() == 0), dtype=np.float32)
     fitted, noisy = clone(learner).fit(X, y), clone(learner).fit(csr_array(X + noise), y)
@@ -71,14 +71,14 @@ def test_values_not_above_zero_count_as_absent(learner):
 
 
 @every
-def test_no_weight_is_zero_or_below(learner):
+def test_all_weights_are_above_zero(learner):
     edges = as_edges(clone(learner).fit(*data()).rows_)
     assert edges.weights.min() > 0
 
 
 @every
 @pytest.mark.parametrize("d", [1, 3, None])
-def test_edges_are_read_up_to_the_degree_limit(learner, d):
+def test_edges_touched_counts_edges_up_to_the_degree_limit(learner, d):
     X, y = data()
     fitted = clone(learner).set_params(d=d).fit(X, y)
     read = fitted.rows_.length if d is None else np.minimum(fitted.rows_.length, d)
@@ -89,14 +89,14 @@ def test_edges_are_read_up_to_the_degree_limit(learner, d):
 
 
 @every
-def test_a_feature_without_edges_counts_among_those_that_edges_are_read_for(learner):
+def test_edges_touched_averages_over_features_without_edges_too(learner):
     fitted = clone(learner).fit(np.array([[1.0, 0.0], [1.0, 0.0]]), [0, 0])
     assert fitted.index_size_ == 1
     assert fitted.edges_touched(np.array([[1.0, 1.0], [0.0, 1.0]])) == pytest.approx(1 / 3)
 
 
 @every
-def test_a_limit_that_no_row_reaches_changes_nothing(learner):
+def test_a_degree_limit_above_all_row_lengths_changes_nothing(learner):
     X, y = data()
     limited, free = (clone(learner).set_params(d=d).fit(X, y) for d in (12, None))
     assert_array_equal(weights(limited), weights(free))
@@ -104,7 +104,7 @@ def test_a_limit_that_no_row_reaches_changes_nothing(learner):
 
 
 @every
-def test_what_is_not_scored_is_stored_unless_told_otherwise(learner):
+def test_edges_beyond_the_degree_limit_are_stored_unless_keep_is_scored(learner):
     X, y = data()
     everything, scored = (clone(learner).set_params(d=3, keep=keep).fit(X, y) for keep in ("all", "scored"))
     assert everything.rows_.length.max() > 3
@@ -114,14 +114,14 @@ def test_what_is_not_scored_is_stored_unless_told_otherwise(learner):
 
 @every
 @pytest.mark.parametrize("d", [None, 12])
-def test_without_a_limit_that_a_row_reaches_nothing_is_dropped(learner, d):
+def test_keep_scored_drops_nothing_below_the_degree_limit(learner, d):
     X, y = data()
     everything, scored = (clone(learner).set_params(d=d, keep=keep).fit(X, y) for keep in ("all", "scored"))
     assert_array_equal(weights(everything), weights(scored))
 
 
 @every
-def test_the_index_is_counted(learner):
+def test_index_size_and_bytes_match_the_stored_weights(learner):
     fitted = clone(learner).fit(*data())
     assert fitted.index_size_ == np.count_nonzero(weights(fitted))
     assert fitted.index_bytes_ >= 8 * fitted.index_size_
@@ -134,7 +134,7 @@ several = pytest.mark.parametrize("learner", LEARNERS[:3], ids=repr)
 
 
 @several
-def test_of_several_labels_one_comes_first_and_empty_columns_never(learner):
+def test_one_of_several_labels_is_ranked_first_and_empty_columns_are_never_ranked(learner):
     X, y = data(n=600)
     indicator = as_indicator(y, 14) + as_indicator((y + 1) % 12, 14)
     fitted = clone(learner).set_params(passes=5).fit(X, indicator)
@@ -145,7 +145,7 @@ def test_of_several_labels_one_comes_first_and_empty_columns_never(learner):
 
 
 @several
-def test_rows_without_a_label_teach_nothing(learner):
+def test_rows_without_a_label_do_not_change_the_weights(learner):
     X, y = data()
     one, two = (clone(learner).partial_fit(X, as_indicator(y)) for _ in range(2))
     one.partial_fit(X, csr_array((200, 12), dtype=np.int8))
@@ -155,9 +155,11 @@ def test_rows_without_a_label_teach_nothing(learner):
 # -- parameters
 
 
-def ooz_with_rivals(**parameters) -> np.ndarray:
-    """What three features have left for the rivals 0, 1 and 2, with scores of .4, .3 and .25, after a row of class 3
-    that shifts .3."""
+def ooz_competitor_weights(**parameters) -> np.ndarray:
+    """Return the weights left to competitors 0, 1 and 2 after a row of class 3 takes 0.3.
+
+    The competitors' scores before that row are 0.4, 0.3 and 0.25.
+    """
     learner = OOZ(delta=1.0, beta=0.4, **{"lower_rate": False, **parameters})
     learner.partial_fit(np.diag([1.0, 0.75, 0.625]), [0, 1, 2], classes=range(4))
     np.testing.assert_allclose(weights(learner)[:, :3], np.diag([0.4, 0.3, 0.25]), rtol=1e-6)
@@ -174,33 +176,33 @@ def ooz_with_rivals(**parameters) -> np.ndarray:
         ("exact", [0.1 + 0.05 + 0.1 / 3, 0.05 + 0.1 / 3, 0.1 / 3]),
     ],
 )
-def test_ooz_rivals_lose_by_the_reading_that_is_asked_for(deduct, losses):
-    np.testing.assert_allclose(ooz_with_rivals(deduct=deduct), np.array([0.4, 0.3, 0.25]) - losses, rtol=1e-5)
+def test_ooz_competitors_lose_weight_by_the_deduct_rule(deduct, losses):
+    np.testing.assert_allclose(ooz_competitor_weights(deduct=deduct), np.array([0.4, 0.3, 0.25]) - losses, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("k", "left"), [(1, [0.1, 0.3, 0.25]), (2, [0.4 - 0.2, 0.3 - 0.1, 0.25])])
-def test_ooz_takes_from_k_rivals_at_most(k, left):
-    np.testing.assert_allclose(ooz_with_rivals(k=k), left, rtol=1e-5)
+def test_ooz_takes_weight_from_at_most_k_competitors(k, left):
+    np.testing.assert_allclose(ooz_competitor_weights(k=k), left, rtol=1e-5)
 
 
-def test_ooz_of_2008_spares_its_rivals_while_the_free_sources_last():
-    np.testing.assert_allclose(ooz_with_rivals(variant="2008"), [0.4, 0.3, 0.25], rtol=1e-6)
+def test_ooz_2008_takes_no_competitor_weight_while_free_weight_remains():
+    np.testing.assert_allclose(ooz_competitor_weights(variant="2008"), [0.4, 0.3, 0.25], rtol=1e-6)
 
 
 @pytest.mark.parametrize(("lower_rate", "gained"), [(True, 0.05), (False, 0.08)])
-def test_ooz_lowers_its_rate_to_half_the_slack_when_told_so(lower_rate, gained):
+def test_ooz_lowers_its_rate_to_half_the_slack_with_lower_rate(lower_rate, gained):
     learner = OOZ(delta=0.1, beta=0.08, lower_rate=lower_rate).partial_fit([[1.0]], [0])
     np.testing.assert_allclose(weights(learner), [[gained]], rtol=1e-6)
 
 
-def test_ooz_keeps_its_budget():
+def test_ooz_weights_and_free_weight_sum_to_the_budget():
     X, y = data()
     for budget in (1.0, 0.25):
         fitted = OOZ(beta=0.1, delta=0.5, d=25, passes=20, budget=budget, random_state=0).fit(X, y)
         np.testing.assert_allclose(weights(fitted).sum(axis=1) + fitted.free_, budget, atol=1e-5)
 
 
-def test_ooz_without_shifting_takes_from_no_rival():
+def test_ooz_without_shift_takes_weight_from_no_competitor():
     X, y = data()
     weighed = []
     learner = OOZ(beta=0.1, delta=0.5, d=25, shift=False, passes=4, random_state=0)
@@ -209,7 +211,7 @@ def test_ooz_without_shifting_takes_from_no_rival():
         assert np.all(after >= before - 1e-7)
 
 
-def test_ooz_has_a_free_source_for_each_label_when_told_so_until_they_are_emptied():
+def test_ooz_has_a_free_source_per_label_with_sources_labels_until_they_are_removed():
     X, y = data()
     Y = as_indicator(y) + as_indicator((y + 1) % 12)
     eager = {"delta": 5.0, "beta": 0.5, "passes": 4, "random_state": 0}
@@ -220,10 +222,12 @@ def test_ooz_has_a_free_source_for_each_label_when_told_so_until_they_are_emptie
     emptied.fit(X, Y, after_pass=lambda n: frees.append((emptied.free_.copy(), weights(emptied).sum(axis=1))))
     assert frees[0][0].min() < 0
     assert not frees[1][0].any()
-    np.testing.assert_allclose(frees[3][1], frees[0][1], atol=1e-4)  # what was there is shifted, and nothing comes
+    np.testing.assert_allclose(
+        frees[3][1], frees[0][1], atol=1e-4
+    )  # weight is shifted between classes, and none is added
 
 
-def test_ooz_takes_from_other_classes_when_told_so():
+def test_ooz_takes_weight_from_other_classes_with_third_source():
     X, y = data(n=600)
     tight = {"delta": 2.0, "beta": 0.3, "passes": 6, "k": 1, "random_state": 0}
     two, three = (OOZ(third_source=third, **tight).fit(X, y) for third in (False, True))
@@ -231,7 +235,7 @@ def test_ooz_takes_from_other_classes_when_told_so():
     np.testing.assert_allclose(weights(three).sum(axis=1) + three.free_, 1, atol=1e-5)
 
 
-def test_ooz_gives_what_it_drops_to_the_true_class_when_told_so():
+def test_ooz_gives_dropped_weight_to_the_true_class_with_dropped_given():
     X, y = data()
     lost, kept = (
         OOZ(beta=0.1, delta=0.5, w_min=0.01, dropped=dropped, random_state=0).fit(X, y) for dropped in ("lost", "given")
@@ -241,7 +245,7 @@ def test_ooz_gives_what_it_drops_to_the_true_class_when_told_so():
     assert np.all(held[1] <= 1 + 1e-5)
 
 
-def test_ooz_empties_its_free_sources_after_the_pass_named_and_those_of_new_features_stay_empty():
+def test_ooz_removes_free_sources_after_the_given_pass_and_new_features_get_none():
     X, y = data()
     kept = OOZ(beta=0.1, delta=0.5, d=25, passes=1, random_state=0).fit(X, y)
     removed, frees = OOZ(beta=0.1, delta=0.5, d=25, passes=3, remove_after=1, random_state=0), []
@@ -255,13 +259,13 @@ def test_ooz_empties_its_free_sources_after_the_pass_named_and_those_of_new_feat
     assert OOZ(beta=0.1, delta=0.5, d=25, passes=1, remove_after=1, random_state=0).fit(X, y).free_.any()
 
 
-def test_ooz_drops_what_falls_to_w_min():
+def test_ooz_drops_weights_at_or_below_w_min():
     fitted = OOZ(beta=0.1, delta=0.5, d=25, passes=20, w_min=1e-3, random_state=0).fit(*data())
     assert as_edges(fitted.rows_).weights.min() > 1e-3
 
 
 @pytest.mark.parametrize(("parameters", "least"), [({}, 0.005), ({"beta": 0.01}, 0.002), ({"w_min": 0.1}, 0.1)])
-def test_ema_drops_what_falls_below_w_min(parameters, least):
+def test_ema_drops_weights_below_w_min(parameters, least):
     fitted = EMA(**{"beta": 0.6, "delta": 7.0, "passes": 3, "random_state": 0, **parameters}).fit(*data())
     assert as_edges(fitted.rows_).weights.min() >= np.float32(least) * (1 - 1e-6)
 
@@ -275,14 +279,14 @@ def test_ff_votes_are_shares_of_at_least_w_min():
     assert fitted.rows_.length.max() <= 50
 
 
-def test_ff_counts_ones_when_told_so():
+def test_ff_counts_ones_with_counts_boolean():
     X, y = data()
     counts = FF(delta=np.inf, counts="boolean", w_min=0.0, passes=1, random_state=0).fit(X, y)
     assert_array_equal(counts.totals_, (X.toarray() > 0).sum(axis=0))
     assert_array_equal(counts.met_, counts.totals_)
 
 
-def test_ff_meets_a_feature_in_the_first_pass_and_in_batches_alone():
+def test_ff_counts_feature_occurrences_once_per_fit_and_per_batch():
     X, y = data()
     meetings = (X.toarray() > 0).sum(axis=0)
     learner = FF(passes=3, random_state=0).fit(X, y)
@@ -290,7 +294,7 @@ def test_ff_meets_a_feature_in_the_first_pass_and_in_batches_alone():
     assert_array_equal(learner.partial_fit(X, y).met_, 2 * meetings)
 
 
-def test_ff_trusts_a_feature_once_it_was_met_often_enough():
+def test_ff_gives_full_weight_to_features_seen_more_often_than_warm():
     X, y = data()
     fitted = FF(delta=np.inf, warm=5, random_state=0).fit(X, y)
     plain = FF(delta=np.inf, warm=0, random_state=0).fit(X, y)
@@ -298,12 +302,12 @@ def test_ff_trusts_a_feature_once_it_was_met_often_enough():
     np.testing.assert_allclose(weights(fitted), weights(plain))
 
 
-def test_ff_votes_are_shares_however_little_was_counted():
+def test_ff_votes_are_shares_for_small_counts_too():
     fitted = FF(delta=np.inf, warm=0).partial_fit(np.array([[0.25, 0.0]]), [0])
     np.testing.assert_allclose(weights(fitted), [[1.0], [0.0]])
 
 
-def test_ff_doubts_features_that_are_new():
+def test_ff_scales_down_features_seen_less_often_than_warm():
     X, y = data()
     fitted = FF(delta=np.inf, warm=400, random_state=0).fit(X, y)
     plain = FF(delta=np.inf, warm=0, random_state=0).fit(X, y)
@@ -344,6 +348,6 @@ def test_ff_doubts_features_that_are_new():
         (FF, "random_state", "seven", "None, an integer"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, name, value, allowed):
+def test_a_bad_parameter_raises_an_error_with_its_value_and_the_allowed_values(learner, name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         learner(**{name: value}).fit(*data())

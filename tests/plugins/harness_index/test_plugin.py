@@ -1,8 +1,8 @@
-"""What the plugin says of its learners, those with an index of weights above 0."""
+"""The specs that the plugin registers for its index learners."""
 
-from announced import assert_announced
 from harness_index.plugin import harness_learners
+from plugin_specs import assert_specs_match
 
 
-def test_learners_are_as_announced():
-    assert_announced(harness_learners(), {"ooz": "flat", "ema": "flat", "ff": "flat"})
+def test_registered_specs_match_the_learners():
+    assert_specs_match(harness_learners(), {"ooz": "flat", "ema": "flat", "ff": "flat"})

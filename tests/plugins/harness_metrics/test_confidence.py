@@ -1,4 +1,4 @@
-"""What a machine can decide alone, held against the definitions, and what is not known has no value."""
+"""Metrics of automatic decisions, compared with their definitions; None where a value is unknown."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from harness_metrics.confidence import aurc, automatic, ece
 
 
 def outcome_of(gaps, right, confidence=None):
-    """Rows of class 0, of which those that are right are said to be 0 and the others 1."""
+    """Return an outcome with rows of class 0, predicted as 0 where right and as 1 elsewhere."""
     n = len(gaps)
     ranks = np.where(np.asarray(right), 0, 1).astype(np.int32).reshape(n, 1)
     scores = np.column_stack([np.asarray(gaps, float) + 1, np.ones(n)]).astype(np.float32)
@@ -33,21 +33,21 @@ def outcome_of(gaps, right, confidence=None):
 rows = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.0, 4.0]), st.booleans()), min_size=1, max_size=30)
 
 
-def test_the_surest_rows_that_are_right_often_enough_are_automatic():
+def test_automatic_counts_the_most_confident_rows_with_enough_accuracy():
     outcome = outcome_of([5, 4, 3, 2, 1], [True, True, True, False, True])
     assert automatic(outcome, accuracy=1.0) == pytest.approx(3 / 5)
     assert automatic(outcome, accuracy=0.8) == 1.0  # 4 of 5 are right
     assert automatic(outcome, accuracy=0.81) == pytest.approx(3 / 5)
 
 
-def test_where_the_surest_row_is_wrong_more_rows_may_still_reach_the_accuracy():
+def test_a_wrong_most_confident_row_does_not_prevent_reaching_the_accuracy():
     outcome = outcome_of([4, 3, 2, 1], [False, True, True, True])
     assert automatic(outcome, accuracy=0.75) == 1.0
     assert automatic(outcome, accuracy=0.9) == 0.0
 
 
 @given(rows, st.sampled_from([0.5, 0.75, 0.95, 1.0]))
-def test_automatic_is_the_best_that_any_threshold_can_do(pairs, accuracy):
+def test_automatic_is_the_maximum_over_all_thresholds(pairs, accuracy):
     gaps, right = np.array([g for g, _ in pairs]), np.array([r for _, r in pairs])
     best = 0.0
     for threshold in gaps:
@@ -58,32 +58,34 @@ def test_automatic_is_the_best_that_any_threshold_can_do(pairs, accuracy):
 
 
 @given(rows)
-def test_the_area_is_the_mean_error_over_all_orders_of_equally_sure_rows(pairs):
+def test_the_risk_coverage_area_averages_over_orders_of_tied_rows(pairs):
     gaps, right = np.array([g for g, _ in pairs]), np.array([r for _, r in pairs])
     risks = []
     for taken in range(1, len(gaps) + 1):
         border = np.sort(gaps)[::-1][taken - 1]
         surer = gaps > border
-        drawn = (taken - surer.sum()) * (~right[gaps == border]).mean()  # expected of as many drawn among the equal
+        drawn = (taken - surer.sum()) * (
+            ~right[gaps == border]
+        ).mean()  # the expected errors among as many of the tied rows
         risks.append(((~right[surer]).sum() + drawn) / taken)
     assert aurc(outcome_of(gaps, right)) == pytest.approx(np.mean(risks))
 
 
-def test_a_row_that_ranks_nothing_is_the_least_sure():
+def test_a_row_without_ranks_has_the_lowest_confidence():
     outcome = outcome_of([1, 1, 1], [True, True, True])
     ranks = outcome.ranks.copy()
     ranks[0] = -1
     assert automatic(replace(outcome, ranks=ranks), accuracy=1.0) == pytest.approx(2 / 3)
 
 
-def test_rows_without_a_true_class_do_not_count():
+def test_rows_without_a_true_class_are_ignored():
     outcome = replace(outcome_of([3, 2, 1], [True, False, True]), truth=np.array([0, -1, 0]))
     assert automatic(outcome, accuracy=1.0) == 1.0
     assert aurc(outcome) == 0.0
     assert aurc(replace(outcome, truth=np.array([-1, -1, -1]))) is None
 
 
-def test_without_scores_or_confidence_there_is_no_value():
+def test_the_value_is_none_without_scores_or_confidence():
     outcome = replace(outcome_of([1.0], [True]), scores=None)
     assert automatic(outcome) is None
     assert aurc(outcome) is None
@@ -91,7 +93,7 @@ def test_without_scores_or_confidence_there_is_no_value():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=30), st.integers(1, 8))
-def test_the_calibration_error_is_the_mean_over_bins(pairs, bins):
+def test_the_calibration_error_is_the_weighted_mean_over_bins(pairs, bins):
     confidence = np.array([c for c, _ in pairs], np.float32)
     right = np.array([r for _, r in pairs])
     expected = 0.0

@@ -1,4 +1,4 @@
-"""Costs: each metric is the figure it says, None where the trial could not tell, and registered for what it is."""
+"""Cost metrics: values, None where a trial did not measure them, and registered specs."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -45,23 +45,23 @@ def compute(name, outcome):
         ("predict_one", "one prediction", 50.5),
         ("predict_one_p99", "one prediction, 99%", 100.0),
         ("rows_per_second", "rows/s", 3.2),
-        ("index", "|I|", 12),
+        ("index", "index size", 12),
         ("index_bytes", "index bytes", 96),
-        ("edges", "e", 1.5),
+        ("edges", "edges read", 1.5),
         ("peak", "peak memory", 4096),
     ],
 )
-def test_every_metric_has_its_title_and_gives_its_figure(name, title, value):
+def test_every_metric_has_a_title_and_returns_its_measurement(name, title, value):
     assert SPECS[name].title == title
     assert compute(name, KNOWN) == value
 
 
-def test_tables_show_the_few_that_matter_most_in_this_order():
+def test_the_default_columns_are_these_metrics_in_this_order():
     shown = [name for name, spec in SPECS.items() if spec.shown]
     assert shown == ["r1", "r5", "train", "predict", "index", "edges"]
 
 
-def test_what_needs_deep_ranks_or_more_of_the_clock_waits_until_it_is_asked_for():
+def test_expensive_metrics_are_computed_only_on_request():
     assert max(spec.depth for spec in SPECS.values() if spec.always) == 10
     assert not any(spec.always for spec in SPECS.values() if spec.single)
 
@@ -77,21 +77,21 @@ def test_what_needs_deep_ranks_or_more_of_the_clock_waits_until_it_is_asked_for(
         ("predict_one_p99", "single_seconds"),
     ],
 )
-def test_what_the_trial_could_not_tell_is_none(name, field):
+def test_values_that_the_trial_did_not_measure_are_none(name, field):
     assert compute(name, replace(KNOWN, **{field: None})) is None
 
 
-def test_zero_is_a_figure_and_not_a_gap():
+def test_zero_is_a_value_and_not_none():
     assert compute("index", replace(KNOWN, index_size=0)) == 0
     assert compute("train", replace(KNOWN, fit_seconds=0.0)) == 0.0
 
 
-def test_the_time_per_prediction_without_rows_is_none():
+def test_time_per_prediction_without_rows_is_none():
     nothing = replace(KNOWN, truth=np.zeros(0, dtype=np.intp), ranks=np.zeros((0, 1), dtype=np.int32))
     assert compute("predict", nothing) is None
 
 
-def test_a_fit_without_time_has_no_speed():
+def test_training_speed_without_training_time_is_none():
     assert compute("rows_per_second", replace(KNOWN, fit_seconds=0.0)) is None
 
 
@@ -101,12 +101,12 @@ def test_costs_are_lower_is_better_and_need_no_ranks():
     assert [spec.name for spec in costs if spec.direction == "higher"] == ["rows_per_second"]
 
 
-def test_what_depends_on_the_machine_says_so():
+def test_machine_dependent_metrics_are_marked():
     times = {"train", "train_cpu", "predict", "rank", "predict_one", "predict_one_p99", "rows_per_second", "peak"}
     assert {name for name, spec in SPECS.items() if spec.timed} == times
 
 
-def test_units_are_those_of_the_figures():
+def test_units_match_the_values():
     units = {}
     for name, spec in SPECS.items():
         units.setdefault(spec.unit, set()).add(name)

@@ -1,9 +1,9 @@
-"""What the plugin says of its metrics: what tables show of them, and which way is better."""
+"""The specs that the plugin registers for its metrics: default columns and directions."""
 
 import pytest
 
-from harness.signature import import_target
 from harness_metrics.plugin import harness_metrics
+from internals import import_target
 
 SPECS = {spec.name: spec for spec in harness_metrics()}
 SHARES = {"r1", "r5", "r10", "rk", "accuracy", "error", "mrr", "macro_f1", "macro_f1_lshtc", "coverage", "psp"}
@@ -17,7 +17,7 @@ DEPTHS = {"r5": 5, "r10": 10, "mrr": 1000}
 
 
 @pytest.mark.parametrize("name", sorted(SHARES | LOWER_IS_BETTER | ON_THIS_MACHINE))
-def test_a_metric_is_as_announced(name):
+def test_registered_specs_match_the_metrics(name):
     spec = SPECS[name]
     assert (spec.unit == "share") == (name in SHARES)
     assert (spec.unit == "seconds") == (name in TIMES)
@@ -32,14 +32,14 @@ def test_a_metric_is_as_announced(name):
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.name)
-def test_a_metric_has_a_heading_and_a_summary_and_is_computed_by_the_function_of_its_name(spec):
+def test_a_metric_has_a_heading_and_a_summary_and_its_function_has_its_name(spec):
     assert spec.title
     assert spec.title != spec.name or spec.name in {"accuracy", "error", "coverage", "train"}
     assert spec.summary
     assert import_target(spec.compute).__name__ == spec.name
 
 
-def test_families_are_short_for_a_parameter_and_know_which_one_is_the_depth():
+def test_metric_families_name_the_parameter_that_is_the_depth():
     families = {spec.name: (spec.parameters, spec.short, spec.depth_parameter) for spec in SPECS.values()}
     assert families["rk"] == ({"k": 1}, "r{k}", "k")
     assert families["psp"] == ({"k": 1, "a": 0.55, "b": 1.5}, "psp{k}", "k")

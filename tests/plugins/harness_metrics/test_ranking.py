@@ -1,4 +1,4 @@
-"""R_k: against a naive reference, for one label a row and for several, with padding and with k beyond the ranking."""
+"""R_k against a naive reference: one or several labels per row, padding, and k beyond the ranking."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from harness_metrics.ranking import accuracy, coverage, error, macro_f1, macro_f
 
 
 def outcome(truth, ranks, n_classes):
-    """An outcome of which only the ranking matters."""
+    """Return an outcome in which only the ranking matters."""
     return Outcome(
         truth=truth,
         ranks=np.array(ranks, dtype=np.int32).reshape(len(ranks), -1 if len(ranks) else 0),
@@ -40,7 +40,7 @@ def indicator(true_sets, n_classes, dtype=np.int8):
 
 
 def naive(true_sets, ranks, k):
-    """The definition, row by row: the best place of a true class, and whether it is within k."""
+    """Compute R_k from the definition, row by row."""
     found = []
     for true, ranked in zip(true_sets, ranks, strict=True):
         if true:
@@ -51,7 +51,7 @@ def naive(true_sets, ranks, k):
 
 @st.composite
 def rankings(draw, largest_set):
-    """Classes, sets of true classes (some empty), distinct ranked classes with pads at the end, and a k."""
+    """Draw classes, sets of true classes (some empty), distinct ranked classes with padding, and k."""
     n_classes = draw(st.integers(1, 8))
     width = draw(st.integers(0, n_classes + 2))
     n_rows = draw(st.integers(0, 8))
@@ -65,28 +65,28 @@ def rankings(draw, largest_set):
 
 
 @given(rankings(largest_set=1))
-def test_one_label_a_row_agrees_with_the_definition(case):
+def test_r_k_with_one_label_per_row_matches_the_definition(case):
     n_classes, true_sets, ranks, k = case
     truth = positions(*(next(iter(true), -1) for true in true_sets))
     assert rk(outcome(truth, ranks, n_classes), k=k) == naive(true_sets, ranks, k)
 
 
 @given(rankings(largest_set=8), st.sampled_from([np.int8, np.bool_, np.float64]))
-def test_several_labels_a_row_agree_with_the_definition(case, dtype):
+def test_r_k_with_several_labels_per_row_matches_the_definition(case, dtype):
     n_classes, true_sets, ranks, k = case
     truth = indicator(true_sets, n_classes, dtype)
     assert rk(outcome(truth, ranks, n_classes), k=k) == naive(true_sets, ranks, k)
 
 
 @given(rankings(largest_set=8))
-def test_a_larger_k_never_loses_a_hit(case):
+def test_r_k_never_decreases_with_k(case):
     n_classes, true_sets, ranks, k = case
     known = outcome(indicator(true_sets, n_classes), ranks, n_classes)
     assert (rk(known, k=k) or 0) <= (rk(known, k=k + 1) or 0)
 
 
 @given(rankings(largest_set=1))
-def test_one_label_says_the_same_as_an_indicator_of_one_label(case):
+def test_one_label_per_row_equals_an_indicator_matrix_with_one_label(case):
     n_classes, true_sets, ranks, k = case
     truth = positions(*(next(iter(true), -1) for true in true_sets))
     assert rk(outcome(truth, ranks, n_classes), k=k) == rk(
@@ -94,34 +94,34 @@ def test_one_label_says_the_same_as_an_indicator_of_one_label(case):
     )
 
 
-def test_r1_and_r5_look_at_one_rank_and_at_five():
+def test_r1_uses_one_rank_and_r5_uses_five():
     ranks = [[0, 1, 2, 3, 4, 5]] * 3
     known = outcome(positions(0, 4, 5), ranks, 6)
     assert r1(known) == pytest.approx(1 / 3)
     assert r5(known) == pytest.approx(2 / 3)
 
 
-def test_a_pad_is_not_the_last_class_of_the_row_above():
+def test_padding_is_not_read_as_the_last_class():
     truth = indicator([{2}, {0}], n_classes=3)
     assert rk(outcome(truth, [[0], [-1]], 3), k=1) == 0.0
 
 
-def test_a_pad_does_not_hit_a_row_without_a_label():
+def test_padding_never_hits_a_row_without_a_label():
     assert rk(outcome(positions(-1, 0), [[-1], [0]], 2), k=1) == 1.0
 
 
-def test_a_stored_zero_is_not_a_label():
+def test_an_explicit_zero_is_not_a_label():
     truth = csr_array((np.array([0, 1], dtype=np.int8), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
     assert rk(outcome(truth, [[0]], 2), k=1) == 0.0
 
 
-def test_no_rows_and_no_labels_give_none():
+def test_r_k_without_rows_or_labels_is_none():
     assert r1(outcome(positions(), [], 3)) is None
     assert r1(outcome(positions(-1), [[0]], 3)) is None
     assert r1(outcome(indicator([set()], 3), [[0]], 3)) is None
 
 
-def test_the_truth_and_the_ranks_stay_as_they_were():
+def test_true_labels_and_ranks_are_not_modified():
     truth, ranks = indicator([{0}, {1}], 2), np.array([[0], [-1]], dtype=np.int32)
     before = truth.toarray().tolist(), ranks.tolist()
     rk(outcome(truth, ranks, 2), k=5)
@@ -129,7 +129,7 @@ def test_the_truth_and_the_ranks_stay_as_they_were():
 
 
 def test_many_rows_and_classes_need_no_dense_matrix():
-    n_rows, n_classes = 200_000, 1_000_000  # dense, the indicator would take 200 GB
+    n_rows, n_classes = 200_000, 1_000_000  # a dense indicator would take 200 GB
     classes = np.arange(n_rows, dtype=np.int32)
     truth = csr_array((np.ones(n_rows, dtype=np.int8), classes, np.arange(n_rows + 1)), shape=(n_rows, n_classes))
     assert rk(outcome(truth, classes[:, np.newaxis], n_classes), k=5) == 1.0
@@ -139,7 +139,7 @@ def test_many_rows_and_classes_need_no_dense_matrix():
 
 
 @given(rankings(largest_set=8))
-def test_the_reciprocal_rank_agrees_with_the_definition(case):
+def test_the_reciprocal_rank_matches_the_definition(case):
     n_classes, true_sets, ranks, depth = case
     rows = [(true, ranked[:depth]) for true, ranked in zip(true_sets, ranks, strict=True) if true]
     places = [[place for place, c in enumerate(ranked, start=1) if c in true] for true, ranked in rows]
@@ -149,7 +149,7 @@ def test_the_reciprocal_rank_agrees_with_the_definition(case):
 
 
 @given(rankings(largest_set=1))
-def test_error_accuracy_and_r1_are_one_figure(case):
+def test_error_is_one_minus_accuracy_and_accuracy_equals_r1(case):
     n_classes, true_sets, ranks, _ = case
     known = outcome(positions(*(next(iter(true), -1) for true in true_sets)), ranks, n_classes)
     assert accuracy(known) == r1(known)
@@ -160,7 +160,7 @@ predictions = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size
 
 
 @given(predictions)
-def test_macro_f1_is_scikit_learns_over_the_classes_of_the_truth(pairs):
+def test_macro_f1_equals_scikit_learns_over_the_true_classes(pairs):
     truth, predicted = (np.array(column) for column in zip(*pairs, strict=True))
     known = outcome(truth, [[c] for c in predicted], 6)
     expected = f1_score(truth, predicted, labels=np.unique(truth), average="macro", zero_division=0)
@@ -168,7 +168,7 @@ def test_macro_f1_is_scikit_learns_over_the_classes_of_the_truth(pairs):
 
 
 @given(predictions)
-def test_the_other_macro_f1_is_made_of_scikit_learns_macro_precision_and_recall(pairs):
+def test_macro_f1_of_means_combines_scikit_learns_macro_precision_and_recall(pairs):
     truth, predicted = (np.array(column) for column in zip(*pairs, strict=True))
     kept = {"labels": np.unique(truth), "average": "macro", "zero_division": 0}
     precision, recall = precision_score(truth, predicted, **kept), recall_score(truth, predicted, **kept)
@@ -177,13 +177,13 @@ def test_the_other_macro_f1_is_made_of_scikit_learns_macro_precision_and_recall(
 
 
 @given(rankings(largest_set=8))
-def test_macro_f1_of_several_labels_counts_the_first_ranked_class_as_the_prediction(case):
+def test_macro_f1_with_several_labels_uses_the_first_rank_as_the_prediction(case):
     n_classes, true_sets, ranks, _ = case
     rows = [(true, ranked[0] if ranked else -1) for true, ranked in zip(true_sets, ranks, strict=True) if true]
     f1s, precisions, recalls = [], [], []
     for c in sorted(set().union(*(true for true, _ in rows))) if rows else []:
-        hits = sum(c in true and said == c for true, said in rows)
-        predicted, actual = sum(said == c for _, said in rows), sum(c in true for true, _ in rows)
+        hits = sum(c in true and guess == c for true, guess in rows)
+        predicted, actual = sum(guess == c for _, guess in rows), sum(c in true for true, _ in rows)
         precisions.append(hits / predicted if predicted else 0.0)
         recalls.append(hits / actual)
         f1s.append(2 * hits / (predicted + actual))
@@ -199,11 +199,11 @@ def test_macro_f1_of_several_labels_counts_the_first_ranked_class_as_the_predict
 
 
 @given(rankings(largest_set=8))
-def test_coverage_is_the_share_of_true_classes_that_are_ever_predicted(case):
+def test_coverage_is_the_share_of_true_classes_ever_predicted(case):
     n_classes, true_sets, ranks, _ = case
     present = set().union(*true_sets) if true_sets else set()
-    said = {ranked[0] for ranked in ranks if ranked}
-    expected = len(present & said) / len(present) if present else None
+    guess = {ranked[0] for ranked in ranks if ranked}
+    expected = len(present & guess) / len(present) if present else None
     assert coverage(outcome(indicator(true_sets, n_classes), ranks, n_classes)) == expected
 
 
@@ -212,7 +212,7 @@ def test_coverage_is_the_share_of_true_classes_that_are_ever_predicted(case):
     st.lists(st.sets(st.integers(0, 4), max_size=3), min_size=8, max_size=8),
     st.integers(1, 6),
 )
-def test_ties_count_at_their_worst_where_scores_are_known(scores, true_sets, k):
+def test_tied_scores_get_their_worst_rank_where_scores_are_known(scores, true_sets, k):
     table, true_sets = np.array(scores), true_sets[: len(scores)]
     ranks = np.argsort(-table, axis=1, kind="stable").astype(np.int32)
     listed = np.take_along_axis(table, ranks, axis=1)
@@ -231,13 +231,13 @@ def test_ties_count_at_their_worst_where_scores_are_known(scores, true_sets, k):
     assert mrr(known) == (None if means is None else pytest.approx(means))
 
 
-def test_constant_scores_rank_every_class_last_and_accuracy_is_that_of_predict():
+def test_constant_scores_rank_all_classes_last_and_accuracy_follows_predict():
     known = replace(outcome(positions(0, 1), [[0, 1, 2]] * 2, 3), places=np.full((2, 3), 3, np.int32))
     assert (r1(known), rk(known, k=2), rk(known, k=3)) == (0.0, 0.0, 1.0)
     assert accuracy(known) == 0.5
 
 
-def test_a_class_nobody_ranked_has_an_infinite_rank():
+def test_an_unranked_class_has_an_infinite_rank():
     known = outcome(positions(2, 0), [[0, 1], [0, 1]], 3)
     assert (mrr(known), rk(known, k=100)) == (0.5, 0.5)
 

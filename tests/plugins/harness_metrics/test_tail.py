@@ -1,4 +1,4 @@
-"""Frequent and rare classes: against plain loops over rows, and the promises of a propensity score."""
+"""Metrics over frequent and rare classes, compared with plain loops, and properties of propensity scores."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ from harness_metrics.tail import psp, r1_frequent, r1_rare
 
 @st.composite
 def cases(draw):
-    """Classes with training counts, sets of true classes, rankings with pads."""
+    """Draw classes with training counts, sets of true classes, and rankings with padding."""
     n_classes = draw(st.integers(2, 7))
     counts = draw(st.lists(st.integers(0, 200), min_size=n_classes, max_size=n_classes))
     true_sets = draw(st.lists(st.sets(st.integers(0, n_classes - 1), max_size=3), min_size=1, max_size=8))
@@ -36,7 +36,7 @@ def outcome(counts, true_sets, ranks):
 
 
 @given(cases())
-def test_r1_over_a_part_of_the_classes_agrees_with_the_definition(case):
+def test_r1_over_a_subset_of_classes_matches_the_definition(case):
     counts, true_sets, ranks = case
     for metric, chosen in (
         (r1_frequent, {c for c, n in enumerate(counts) if n > 100}),
@@ -59,7 +59,7 @@ def naive_psp(counts, true_sets, ranks, k):
 
 
 @given(cases(), st.integers(1, 5))
-def test_the_propensity_score_agrees_with_the_definition(case, k):
+def test_propensity_scored_precision_matches_the_definition(case, k):
     counts, true_sets, ranks = case
     expected = naive_psp(counts, true_sets, ranks, k)
     found = psp(outcome(counts, true_sets, ranks), k=k)
@@ -67,17 +67,17 @@ def test_the_propensity_score_agrees_with_the_definition(case, k):
     assert found is None or 0 <= found <= 1 + 1e-12
 
 
-def test_a_hit_on_a_rare_class_gains_more():
+def test_a_hit_on_a_rare_class_scores_higher():
     frequent_hit = outcome([1000, 1], [{0}, {1}], [[0], [0]])
     rare_hit = replace(frequent_hit, ranks=np.array([[1], [1]], np.int32))
     assert psp(rare_hit) > 0.5 > psp(frequent_hit)
 
 
-def test_with_equal_counts_and_one_label_it_is_r1():
+def test_propensity_scored_precision_equals_r1_with_equal_counts_and_one_label():
     assert psp(outcome([50, 50], [{0}, {1}, {1}], [[0], [1], [0]])) == pytest.approx(2 / 3)
 
 
-def test_one_label_a_row_says_the_same_as_an_indicator():
+def test_one_label_per_row_equals_an_indicator_matrix_with_one_label():
     known = outcome([150, 3, 30], [{0}, {1}, {2}], [[0], [1], [0]])
     single = replace(known, truth=np.array([0, 1, 2]))
     for metric in (r1_frequent, r1_rare, psp):

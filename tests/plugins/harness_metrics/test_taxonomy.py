@@ -1,4 +1,4 @@
-"""The class tree: losses and accuracies against paths walked node by node, and the identities between them."""
+"""Taxonomy metrics, compared with paths followed node by node, and identities between them."""
 
 from dataclasses import replace
 
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from harness import Outcome, Taxonomy
-from harness.sdk.class_tree import class_paths
 from harness_metrics.ranking import accuracy
 from harness_metrics.taxonomy import level_accuracy, parent_accuracy, tree_error, tree_loss
+from internals import class_paths
+from messages import naming
 
 
 def outcome(true_sets, predicted, taxonomy):
@@ -27,7 +28,7 @@ def outcome(true_sets, predicted, taxonomy):
 
 @st.composite
 def cases(draw, fewest=0):
-    """A tree with classes at any of its nodes, sets of true classes, and a predicted class or none for each row."""
+    """Draw a tree with classes at any node, sets of true classes, and a predicted class or none per row."""
     n_nodes = draw(st.integers(2, 12))
     parent = [-1, *(draw(st.integers(0, node - 1)) for node in range(1, n_nodes))]
     class_node = draw(st.lists(st.integers(0, n_nodes - 1), min_size=2, max_size=8, unique=True))
@@ -38,7 +39,7 @@ def cases(draw, fewest=0):
 
 
 def path(taxonomy, class_):
-    """The nodes from below the root to the class, walked."""
+    """Return the nodes from below the root to the class."""
     node, found = int(taxonomy.class_node[class_]), []
     while taxonomy.parent[node] >= 0:
         found.insert(0, node)
@@ -46,13 +47,13 @@ def path(taxonomy, class_):
     return found
 
 
-def naive_loss(taxonomy, true, said, costs):
+def naive_loss(taxonomy, true, guess, costs):
     def cost(nodes, of):
         return sum(costs[min(of.index(node), len(costs) - 1)] for node in nodes)
 
     losses = []
     for class_ in true:
-        right, other = path(taxonomy, class_), path(taxonomy, said) if said >= 0 else None
+        right, other = path(taxonomy, class_), path(taxonomy, guess) if guess >= 0 else None
         if other is None:
             losses.append(2 * cost(right, right))
         else:
@@ -65,7 +66,7 @@ def mean_of(values):
 
 
 @given(cases(), st.sampled_from([[0.5], [1.0], [4.0, 2.0, 1.0], [0.0, 1.0]]))
-def test_the_loss_agrees_with_paths_walked_node_by_node(case, costs):
+def test_the_tree_loss_matches_paths_followed_node_by_node(case, costs):
     taxonomy, true_sets, predicted = case
     expected = [naive_loss(taxonomy, t, p, costs) for t, p in zip(true_sets, predicted, strict=True) if t]
     known = outcome(true_sets, predicted, taxonomy)
@@ -82,7 +83,7 @@ def test_the_tree_induced_error_is_twice_the_loss(case):
 
 
 @given(cases())
-def test_the_parents_agree_with_the_definition(case):
+def test_parent_accuracy_matches_the_definition(case):
     taxonomy, true_sets, predicted = case
     above = taxonomy.parent[taxonomy.class_node]
     rows = [(t, p) for t, p in zip(true_sets, predicted, strict=True) if t]
@@ -92,7 +93,7 @@ def test_the_parents_agree_with_the_definition(case):
 
 
 @given(cases(), st.integers(1, 12))
-def test_a_level_agrees_with_paths_cut_short(case, level):
+def test_level_accuracy_matches_truncated_paths(case, level):
     taxonomy, true_sets, predicted = case
     deepest = max(len(path(taxonomy, c)) for c in range(len(taxonomy.class_node)))
     rows = [(t, p) for t, p in zip(true_sets, predicted, strict=True) if t]
@@ -104,14 +105,14 @@ def test_a_level_agrees_with_paths_cut_short(case, level):
 
 
 @given(cases(fewest=1))
-def test_the_deepest_level_is_accuracy(case):
+def test_accuracy_at_the_deepest_level_equals_accuracy(case):
     taxonomy, true_sets, predicted = case
     known, depth = outcome(true_sets, predicted, taxonomy), class_paths(taxonomy).shape[1]
-    assert depth >= 1  # two classes at two nodes: one of them is below the root
+    assert depth >= 1  # of two classes at two nodes, one is below the root
     assert level_accuracy(known, level=depth) == pytest.approx(accuracy(known))
 
 
-def test_a_small_tree_by_hand():
+def test_values_on_a_small_tree_match_a_manual_calculation():
     # root 0, inner 1 and 2, leaves 3, 4 below 1 and 5 below 2: classes 0, 1, 2 at the leaves.
     taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2]), np.array([3, 4, 5]))
     known = outcome([{0}, {0}, {0}, {0}], [0, 1, 2, -1], taxonomy)
@@ -123,12 +124,12 @@ def test_a_small_tree_by_hand():
     assert level_accuracy(known, level=3) is None
 
 
-def test_of_several_true_classes_the_nearest_counts():
+def test_the_nearest_of_several_true_classes_counts():
     taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2]), np.array([3, 4, 5]))
     assert tree_loss(outcome([{1, 2}], [0], taxonomy)) == 1.0
 
 
-def test_without_a_tree_or_a_true_class_there_is_no_figure():
+def test_the_value_is_none_without_a_taxonomy_or_a_true_class():
     taxonomy = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
     known = outcome([set()], [0], taxonomy)
     for metric in (tree_loss, tree_error, parent_accuracy, level_accuracy):
@@ -137,7 +138,7 @@ def test_without_a_tree_or_a_true_class_there_is_no_figure():
 
 
 @pytest.mark.parametrize("costs", [-1.0, [], [1.0, float("nan")]])
-def test_costs_that_are_none_are_refused(costs):
+def test_invalid_costs_are_rejected(costs):
     taxonomy = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
-    with pytest.raises(ValueError, match="costs must be a number or a list"):
+    with pytest.raises(ValueError, match=naming("costs")):
         tree_loss(outcome([{0}], [0], taxonomy), costs=costs)

@@ -1,4 +1,4 @@
-"""The weight-bounded perceptron as its users meet it: mistakes are counted, and weights stay within their bounds."""
+"""The weight-bounded perceptron as a classifier: mistake counts and weight bounds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from harness.sdk.kernels.edges import as_edges
 from harness_prototype import BoundedPerceptron
+from internals import as_edges
+from messages import naming
 from problems import parts_of_prototypes as data
 
 
-def test_two_classes_that_can_be_told_apart_are_until_no_mistake_is_made():
+def test_training_stops_making_mistakes_on_two_separable_classes():
     rng = np.random.default_rng(0)
     X = rng.random((300, 10)) * (rng.random((300, 10)) < 0.6)
     X[:, 0] += 0.01
@@ -26,12 +27,12 @@ def test_two_classes_that_can_be_told_apart_are_until_no_mistake_is_made():
     assert made[-1][0] == made[-1][1] <= 10 / (4 * 2 * 0.1**2)
 
 
-def test_no_weight_leaves_its_bounds():
+def test_weights_stay_within_their_bounds():
     edges = as_edges(BoundedPerceptron(beta=1.0, random_state=0).fit(*data()).rows_)
     assert np.abs(edges.weights).max() == 0.5
 
 
-def test_mistakes_are_counted_on_in_batches_and_saved(tmp_path):
+def test_the_mistake_count_continues_in_batches_and_is_saved(tmp_path):
     X, y = data()
     learner = BoundedPerceptron().partial_fit(X[:100], y[:100])
     first = learner.mistakes_.copy()
@@ -42,6 +43,6 @@ def test_mistakes_are_counted_on_in_batches_and_saved(tmp_path):
 
 
 @pytest.mark.parametrize("value", [0, 1.5, "x", float("nan")])
-def test_a_bad_rate_is_named_with_its_value_and_what_is_allowed(value):
-    with pytest.raises(ValueError, match=rf"^beta={value!r}: must be a number above 0 and at most 1"):
+def test_a_bad_rate_raises_an_error_with_its_value_and_the_allowed_values(value):
+    with pytest.raises(ValueError, match=naming(f"beta={value!r}", "0", "1")):
         BoundedPerceptron(beta=value).fit(*data())

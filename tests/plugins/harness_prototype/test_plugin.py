@@ -1,4 +1,4 @@
-"""What all learners of this plugin do alike, and what the plugin says of them."""
+"""Behaviour common to all learners of this plugin, and their registered specs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from announced import assert_announced
 from harness_prototype import MMP, PA, BoundedPerceptron, OVRPerceptron, Perceptron, Winnow
 from harness_prototype.plugin import harness_learners
+from plugin_specs import assert_specs_match
 from problems import parts_of_prototypes as data
 
 LEARNERS = [
@@ -28,14 +28,14 @@ several = pytest.mark.parametrize("learner", [each for each in LEARNERS if each.
 
 
 def pairs(y: np.ndarray, n_classes: int = 12) -> csr_array:
-    """Two labels a row: the class and the next."""
+    """Return two labels per row: the class and the next one."""
     rows = np.repeat(np.arange(y.size), 2)
     labels = np.column_stack([y, (y + 1) % n_classes]).ravel()
     return csr_array((np.ones(rows.size, np.int8), (rows, labels)), shape=(y.size, n_classes))
 
 
 @several
-def test_it_learns_several_labels(learner):
+def test_several_labels_are_learned(learner):
     X, y = data(n=1000)
     fitted = clone(learner).fit(X[:800], pairs(y[:800]))
     ranked = fitted.rank(X[800:], 2)
@@ -45,7 +45,7 @@ def test_it_learns_several_labels(learner):
 
 
 @every
-def test_a_row_without_features_ranks_nothing_and_is_given_the_first_class(learner):
+def test_a_row_without_features_ranks_nothing_and_is_predicted_as_the_first_class(learner):
     X, y = data()
     fitted = clone(learner).fit(X, y + 3)
     nothing = csr_array((2, 30), dtype=np.float32)
@@ -55,7 +55,7 @@ def test_a_row_without_features_ranks_nothing_and_is_given_the_first_class(learn
 
 
 @every
-def test_the_index_is_counted(learner):
+def test_index_size_and_bytes_match_the_stored_weights(learner):
     X, y = data()
     fitted = clone(learner).fit(X, y)
     assert fitted.index_size_ == fitted.rows_.length.sum() > 0
@@ -64,13 +64,13 @@ def test_the_index_is_counted(learner):
 
 
 @pytest.mark.parametrize("learner", [MMP(), Perceptron(), OVRPerceptron(), OVRPerceptron(members=2)], ids=repr)
-def test_weights_beyond_float32_are_refused(learner):
+def test_weights_beyond_float32_raise_an_error(learner):
     rng = np.random.default_rng(0)
     X, y = (3e38 * rng.random((60, 3))).astype(np.float32), rng.integers(0, 3, 60)
     with pytest.raises(ValueError, match=r"outgrew float32 in pass [1-9]: scale X down"):
         clone(learner).set_params(passes=9, random_state=0).fit(X, y)
 
 
-def test_learners_are_as_announced():
+def test_registered_specs_match_the_learners():
     names = ["pa", "mmp", "perceptron", "winnow", "ovr-perceptron", "bounded-perceptron"]
-    assert_announced(harness_learners(), dict.fromkeys(names, "flat"))
+    assert_specs_match(harness_learners(), dict.fromkeys(names, "flat"))

@@ -1,4 +1,4 @@
-"""Winnow as its users meet it: it finds the few features that matter, and takes no notice of values not above 0."""
+"""Winnow as a classifier: it finds few relevant features, and ignores values at or below 0."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 
-from harness.sdk.kernels.edges import as_edges
 from harness_prototype import Winnow
+from internals import as_edges
 
 
 def disjunctions(n: int = 2000, n_features: int = 200, n_classes: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of 0 and 1; a class shows in either of its two features, all others are noise."""
+    """Return rows of 0 and 1; either of two features marks a class, all other features are noise."""
     rng = np.random.default_rng(0)
     X = rng.random((n, n_features)) < 0.1
     y = rng.integers(0, n_classes, n)
@@ -21,7 +21,7 @@ def disjunctions(n: int = 2000, n_features: int = 200, n_classes: int = 5) -> tu
     return X.astype(np.float32), y
 
 
-def test_it_finds_the_features_that_matter_among_many_that_do_not():
+def test_relevant_features_are_found_among_many_irrelevant_ones():
     X, y = disjunctions()
     learner = Winnow(random_state=0).fit(X[:1000], y[:1000])
     assert learner.score(X[1000:], y[1000:]) > 0.97
@@ -30,7 +30,7 @@ def test_it_finds_the_features_that_matter_among_many_that_do_not():
     assert set(promoted) <= set(range(10))
 
 
-def test_values_that_are_not_above_zero_count_as_absent():
+def test_values_at_or_below_zero_are_ignored():
     X, y = disjunctions(n=300)
     rng = np.random.default_rng(1)
     below = np.where((X == 0) & (rng.random(X.shape) < 0.3), -rng.random(X.shape), X).astype(np.float32)
@@ -40,7 +40,7 @@ def test_values_that_are_not_above_zero_count_as_absent():
     assert one.edges_touched(X) == other.edges_touched(below)
 
 
-def test_the_threshold_is_the_mean_row_length_unless_told():
+def test_the_default_threshold_is_the_mean_row_length():
     X, y = disjunctions(n=300)
     learner = Winnow(random_state=0).fit(X, y)
     assert learner.theta_ == pytest.approx(X.sum(axis=1).mean())
@@ -49,11 +49,11 @@ def test_the_threshold_is_the_mean_row_length_unless_told():
     assert not hasattr(told, "theta_")
 
 
-def test_a_first_batch_without_a_feature_leaves_a_threshold_of_one():
+def test_a_first_batch_without_features_gives_a_threshold_of_one():
     assert Winnow().partial_fit(np.zeros((2, 3)), [0, 1]).theta_ == 1.0
 
 
-def test_the_threshold_of_the_first_batch_stays_and_is_saved(tmp_path):
+def test_the_threshold_of_the_first_batch_is_kept_and_saved(tmp_path):
     X, y = disjunctions(n=300)
     learner = Winnow().partial_fit(X[:100], y[:100])
     first = learner.theta_
@@ -63,14 +63,14 @@ def test_the_threshold_of_the_first_batch_stays_and_is_saved(tmp_path):
     assert Winnow.load(tmp_path / "model").theta_ == first
 
 
-def test_rows_without_features_teach_nothing():
+def test_rows_without_features_do_not_change_the_weights():
     learner = Winnow().fit(-np.ones((4, 3)), [0, 1, 0, 1])
     assert learner.index_size_ == 0
     assert np.all(learner.rank(np.ones((1, 3)), 2) == [[0, 1]])
 
 
 def dense_rows(n: int = 900) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that all have the same features: only their values tell the classes apart."""
+    """Return rows with the same active features; the classes differ in the values only."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, n)
     X = 0.3 + 0.7 * rng.random((4, 12))[y] + 0.05 * rng.random((n, 12))
@@ -78,7 +78,7 @@ def dense_rows(n: int = 900) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-def test_updates_by_value_tell_apart_what_active_features_cannot(balanced):
+def test_updates_by_value_separate_classes_with_equal_active_features(balanced):
     X, y = dense_rows()
     active, by_value = (
         Winnow(updates=updates, balanced=balanced, random_state=0).fit(X[:600], y[:600]).score(X[600:], y[600:])
@@ -88,14 +88,14 @@ def test_updates_by_value_tell_apart_what_active_features_cannot(balanced):
     assert by_value > 0.8
 
 
-def test_a_demotion_at_the_same_rate_changes_nothing():
+def test_the_default_demotion_rate_is_the_promotion_rate():
     X, y = disjunctions(n=300)
     one, same = (Winnow(alpha=2.0, demotion=demotion, random_state=0).fit(X, y) for demotion in (None, 2.0))
     assert_array_equal(one.rows_.weights, same.rows_.weights)
     assert_array_equal(one.rank(X, 5), same.rank(X, 5))
 
 
-def test_a_milder_demotion_leaves_more_weight():
+def test_a_smaller_demotion_leaves_larger_weights():
     X, y = disjunctions(n=300)
     one, milder = (Winnow(alpha=2.0, demotion=demotion, passes=1, random_state=0).fit(X, y) for demotion in (None, 1.2))
     assert np.min(milder.rows_.weights) > np.log(2) * np.min(one.rows_.weights)
@@ -129,6 +129,6 @@ def test_balanced_weights_grow_with_new_classes_and_features_and_are_saved(tmp_p
         ("passes", 0, "at least 1"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(name, value, allowed):
+def test_a_bad_parameter_raises_an_error_with_its_value_and_the_allowed_values(name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         Winnow(**{name: value}).fit(*disjunctions(n=50))

@@ -1,4 +1,4 @@
-"""Words and runs of characters: scikit-learn's counts are the oracle, in many scripts and for any text."""
+"""Word and character n-grams, compared with scikit-learn's counts in many scripts and on random text."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from harness_representations import terms
 from harness_representations.chars import Chars
 from harness_representations.hashed import Hashed
 from harness_representations.words import Words
+from messages import naming
 
 SCRIPTS = [
     "Registered nurse, RN (night shift)",
@@ -37,20 +38,20 @@ def assert_counts_agree(ours, theirs, rows):
 
 
 @pytest.mark.parametrize("ngrams", [(1, 1), (2, 5), (3, 3), (1, 9)])
-def test_runs_of_characters_are_those_of_char_wb_in_every_script(ngrams):
+def test_character_ngrams_equal_char_wb_in_every_script(ngrams):
     theirs = CountVectorizer(analyzer="char_wb", ngram_range=ngrams)
     assert_counts_agree(Chars(ngrams=ngrams, weighting="raw"), theirs, SCRIPTS)
 
 
 @given(texts)
-def test_runs_of_characters_are_those_of_char_wb_in_any_text(rows):
+def test_character_ngrams_equal_char_wb_on_random_text(rows):
     rows = [*rows, "anchor"]  # scikit-learn refuses an empty vocabulary
     theirs = CountVectorizer(analyzer="char_wb", ngram_range=(2, 4), strip_accents="unicode")
     assert_counts_agree(Chars(ngrams="2:4", weighting="raw", accents="strip"), theirs, rows)
 
 
 @given(texts)
-def test_runs_of_words_are_those_of_scikit_learn_in_any_text(rows):
+def test_word_ngrams_equal_scikit_learns_on_random_text(rows):
     rows = [*rows, "an anchor and a sail"]
     theirs = CountVectorizer(ngram_range=(1, 3), token_pattern=r"\w+", stop_words=list(ENGLISH_STOP_WORDS))
     ours = Words(ngrams="1:3", tokens=r"\w+", stop_words="english", weighting="raw")
@@ -58,22 +59,22 @@ def test_runs_of_words_are_those_of_scikit_learn_in_any_text(rows):
 
 
 @pytest.mark.parametrize(("min_df", "most"), [(2, None), (1, 5), (2, 3)])
-def test_rare_terms_are_cut_by_training_texts_and_the_most_frequent_stay(min_df, most):
+def test_rare_terms_are_dropped_by_training_frequency_and_the_most_frequent_are_kept(min_df, most):
     rows = ["a b c d e", "a b c d", "a b c", "a b b b", "a f"]
     ours = Words(min_df=min_df, max_features=most, weighting="raw").fit(rows)
-    frequent = ["b", "a", "c", "d", "e", "f"]  # 6, 5, 3, 2, 1, 1 times
+    frequent = ["b", "a", "c", "d", "e", "f"]  # document frequencies 6, 5, 3, 2, 1, 1
     allowed = frequent[:4] if min_df == 2 else frequent
     assert set(ours.get_feature_names_out()) == set(allowed[:most])
 
 
-def test_what_training_did_not_meet_has_no_column_and_weighs_nothing():
+def test_terms_absent_from_training_have_no_column():
     words = Words(weighting="tf").fit(["staff nurse", "nurse"])
     found = words.transform(["nurse unheard", "unheard"])
     assert found.toarray()[:, list(words.get_feature_names_out()).index("nurse")].tolist() == [1.0, 0.0]
     assert found.shape == (2, 2)
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_block_size_does_not_change_counts(monkeypatch):
     rows = SCRIPTS * 50
     whole = Chars().fit_transform(rows)
     monkeypatch.setattr(terms, "BLOCK_TEXTS", 7)
@@ -81,21 +82,23 @@ def test_blocks_change_nothing(monkeypatch):
     assert (Chars().fit_transform(Texts.of(rows)) != whole).nnz == 0
 
 
-def test_no_texts_and_texts_without_terms_have_no_columns():
+def test_no_texts_or_texts_without_terms_give_no_columns():
     assert Words().fit_transform(["", "..."]).shape == (2, 0)
-    assert Chars().fit(["a"]).transform([]).shape == (0, 3)  # " a", "a ", and " a " for all longer runs
+    assert Chars().fit(["a"]).transform([]).shape == (0, 3)  # " a", "a ", and " a " for all larger n
 
 
-def test_hashed_terms_count_what_the_vocabulary_counts():
+def test_hashed_terms_have_the_counts_of_the_vocabulary():
     exact = Chars(weighting="raw").fit_transform(SCRIPTS)
     hashed = Hashed(bits=24, weighting="raw").fit_transform(SCRIPTS)
     assert hashed.shape == (len(SCRIPTS), 2**24)
     np.testing.assert_array_equal(hashed.sum(axis=1), exact.sum(axis=1))
     same = (exact @ exact.T).toarray()
-    np.testing.assert_array_equal((hashed @ hashed.T).toarray(), same)  # no two of so few share one of 16 million
+    np.testing.assert_array_equal(
+        (hashed @ hashed.T).toarray(), same
+    )  # so few terms never collide in 16 million buckets
 
 
-def test_hashed_words_are_runs_of_words():
+def test_hashed_words_include_word_ngrams():
     assert Hashed(of="words", bits=10, ngrams="1:2", weighting="raw").fit_transform(["a b c"]).sum() == 5
 
 
@@ -112,11 +115,11 @@ def test_hashed_words_are_runs_of_words():
         (lambda: Hashed(of="bytes"), "of='bytes': must be one of words, chars"),
     ],
 )
-def test_a_parameter_that_makes_no_sense_is_named(made, told):
+def test_an_invalid_parameter_raises_an_error_that_names_it(made, told):
     with pytest.raises(ValueError, match=told):
         made().fit(["some text"])
 
 
-def test_one_text_in_the_place_of_several_is_refused():
-    with pytest.raises(ValueError, match="expected a sequence of texts"):
+def test_a_single_string_in_place_of_a_list_is_rejected():
+    with pytest.raises(ValueError, match=naming("texts")):
         Words().fit("some text")

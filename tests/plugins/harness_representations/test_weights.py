@@ -1,4 +1,4 @@
-"""Representations: a dense float64 reference agrees, and nothing of the test part ever reaches the training part."""
+"""Weighted representations equal a dense float64 reference, and test rows never influence training rows."""
 
 import warnings
 
@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
 from harness_representations.weights import Binary, LogTfIdf, Raw, Tf, TfIdf
+from internals import draw_split, parse_split
 
 BY_NAME = {"raw": Raw, "binary": Binary, "tf": Tf, "tfidf": TfIdf, "logtfidf": LogTfIdf}
 names = st.sampled_from(sorted(BY_NAME))
@@ -25,14 +24,14 @@ def represent(name, train, test):
 
 @st.composite
 def problems(draw, parts=2):
-    """Dense counts of a training part and of some test parts, with empty rows and features that a part lacks."""
+    """Draw dense counts of a training set and of test sets, with empty rows and missing features."""
     features = draw(st.integers(1, 6))
     sizes = [draw(st.integers(1, 7)) for _ in range(parts)]
     return [draw(arrays(np.float32, (size, features), elements=values)) for size in sizes]
 
 
 def reference(name, train, test):
-    """The definition, dense and in float64."""
+    """Compute the definition with dense float64 arrays."""
     train, test = train.astype(np.float64), test.astype(np.float64)
     if name == "raw":
         return train, test
@@ -49,7 +48,7 @@ def reference(name, train, test):
 
 
 @given(names, problems())
-def test_it_equals_the_dense_reference(name, problem):
+def test_weights_equal_the_dense_reference(name, problem):
     train, test = problem
     for found, expected in zip(
         represent(name, csr_array(train), csr_array(test)), reference(name, train, test), strict=True
@@ -58,7 +57,7 @@ def test_it_equals_the_dense_reference(name, problem):
 
 
 @given(names, problems(parts=3))
-def test_changing_the_test_part_never_changes_the_training_part(name, problem):
+def test_changing_the_test_set_does_not_change_the_training_set(name, problem):
     train, test, other = problem
     first, _ = represent(name, csr_array(train), csr_array(test))
     second, _ = represent(name, csr_array(train), csr_array(other))
@@ -67,8 +66,8 @@ def test_changing_the_test_part_never_changes_the_training_part(name, problem):
 
 
 @given(names, st.integers(4, 9), st.integers(0, 50), st.data())
-def test_whatever_the_test_rows_of_a_data_set_hold_the_training_rows_and_what_is_fitted_stay(name, rows, seed, data):
-    """Over the whole way from data set to learner: the fitted weights show in how one row of every feature looks."""
+def test_rows_of_a_dataset_never_change_training_rows_or_fitted_weights(name, rows, seed, data):
+    """Cover the path from dataset to learner; a row with every feature shows the fitted weights."""
     split = data.draw(st.sampled_from(["holdout:0.3", "kfold:3", "stratified:0.4"]))
     labels = np.arange(rows) % 2
     first = data.draw(arrays(np.float32, (rows, 5), elements=values))
@@ -83,7 +82,7 @@ def test_whatever_the_test_rows_of_a_data_set_hold_the_training_rows_and_what_is
 
 
 @given(names, problems(parts=3))
-def test_a_test_row_is_represented_alike_whatever_stands_beside_it(name, problem):
+def test_a_test_row_is_represented_independently_of_other_rows(name, problem):
     train, test, other = problem
     _, alone = represent(name, csr_array(train), csr_array(test))
     _, beside = represent(name, csr_array(train), csr_array(np.vstack([test, other])))
@@ -91,7 +90,7 @@ def test_a_test_row_is_represented_alike_whatever_stands_beside_it(name, problem
 
 
 @given(names, problems())
-def test_the_result_is_canonical_float32_and_the_input_is_left_alone(name, problem):
+def test_the_result_is_canonical_float32_and_the_input_is_unchanged(name, problem):
     parts = [csr_array(part) for part in problem]
     before = [part.copy() for part in parts]
     for found, part, old in zip(represent(name, *parts), parts, before, strict=True):
@@ -103,14 +102,14 @@ def test_the_result_is_canonical_float32_and_the_input_is_left_alone(name, probl
 
 
 @given(st.sampled_from(["binary", "tf", "tfidf"]), problems())
-def test_every_row_has_length_one_or_is_empty(name, problem):
+def test_every_row_has_unit_length_or_is_empty(name, problem):
     for found in represent(name, *map(csr_array, problem)):
         norms = np.sqrt((found.toarray().astype(np.float64) ** 2).sum(axis=1))
         assert np.all(np.isclose(norms, 1, atol=1e-5) | (norms == 0))
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME))
-def test_empty_rows_stay_empty_and_features_without_a_training_row_raise_no_warning(name):
+def test_empty_rows_and_features_absent_from_training_raise_no_warning(name):
     train = csr_array(np.array([[1, 0, 0], [0, 0, 0], [2, 3, 0]], np.float32))
     test = csr_array(np.array([[0, 0, 0], [0, 0, 5], [1, 1, 1]], np.float32))
     with warnings.catch_warnings():
@@ -121,7 +120,7 @@ def test_empty_rows_stay_empty_and_features_without_a_training_row_raise_no_warn
     assert np.isfinite(train_found.data).all()
 
 
-def test_a_feature_that_no_training_row_has_vanishes_from_tfidf_only():
+def test_a_feature_absent_from_training_is_zero_in_tfidf_only():
     train = csr_array(np.array([[1, 1, 0], [0, 1, 0]], np.float32))
     test = csr_array(np.array([[1, 1, 9]], np.float32))
     assert represent("tfidf", train, test)[1].toarray().tolist() == [[1, 0, 0]]
@@ -129,7 +128,7 @@ def test_a_feature_that_no_training_row_has_vanishes_from_tfidf_only():
         assert represent(name, train, test)[1].toarray()[0, 2] > 0
 
 
-def test_counts_that_float32_cannot_square_are_still_normalised():
+def test_counts_whose_squares_overflow_float32_are_normalised():
     train = csr_array(np.array([[3e30, 4e30]], np.float32))
     found, _ = represent("tf", train, train)
     np.testing.assert_allclose(found.toarray(), [[0.6, 0.8]], rtol=1e-6)

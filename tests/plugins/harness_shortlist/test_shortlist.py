@@ -1,4 +1,4 @@
-"""The shortlist: worth and order of candidates by the definition, groups, other proposers, several labels, files."""
+"""The shortlist: candidate scores and order by definition, groups, proposers, several labels, files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron
 
-from harness.sdk.kernels.instances import Labels
+from harness.sdk import Labels
 from harness_index import FF
 from harness_prototype import PA
 from harness_shortlist import Shortlist
-from harness_shortlist.grouping import group_classes
+from harness_shortlist.class_groups import group_classes
+from messages import naming
 from problems import as_indicator, parts_of_prototypes
 from shortlist_definition import as_matrix, worth
 
@@ -22,7 +23,7 @@ SHARED = settings(max_examples=10, deadline=None)
 
 
 def by_definition(learner, X, k):
-    """For each row the worth of its candidates, by class."""
+    """Return the scores of each row's candidates by class, computed from the definition."""
     W, bias = as_matrix(learner.weights_, learner.bias_, learner.n_features_in_)
     proposed = learner.proposer_.rank(X, max(learner.candidates, k))
     shares = {"group_share": learner.group_share, "prior": learner.prior}
@@ -37,7 +38,7 @@ def by_definition(learner, X, k):
     k=st.sampled_from([1, 2, 5, 12]),
     groups=st.sampled_from([None, 2, 5]),
 )
-def test_a_ranking_is_the_order_of_worth_by_the_definition(seed, candidates, k, groups):
+def test_ranks_follow_the_candidate_scores_of_the_definition(seed, candidates, k, groups):
     X, y = parts_of_prototypes(seed, 150)
     settings = {"candidates": candidates, "group_classes": groups, "group_share": 0.7, "prior": 0.3, "random_state": 0}
     learner = Shortlist(**settings).fit(X, y)
@@ -52,7 +53,7 @@ def test_a_ranking_is_the_order_of_worth_by_the_definition(seed, candidates, k, 
         assert told[: len(named)] == pytest.approx(sorted(values.values(), reverse=True)[: len(named)], abs=1e-4)
 
 
-def test_a_class_that_was_not_proposed_counts_as_behind_all_others():
+def test_a_class_that_was_not_proposed_ranks_after_all_candidates():
     X, y = parts_of_prototypes(0, 150)
     learner = Shortlist(candidates=2, group_classes=None, prior=0.5, random_state=0).fit(X, y)
     W, bias = as_matrix(learner.weights_, learner.bias_, learner.n_features_in_)
@@ -64,7 +65,7 @@ def test_a_class_that_was_not_proposed_counts_as_behind_all_others():
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 60), most=st.sampled_from([2, 5, 16]))
-def test_groups_hold_each_class_once_and_are_of_about_one_size(seed, n_classes, most):
+def test_groups_contain_each_class_once_and_have_similar_size(seed, n_classes, most):
     X, y = parts_of_prototypes(seed, 200, n_classes=n_classes)
     y[:n_classes] = np.arange(n_classes)
     labels = Labels(np.arange(y.size + 1), y.astype(np.int32))
@@ -75,7 +76,7 @@ def test_groups_hold_each_class_once_and_are_of_about_one_size(seed, n_classes, 
     assert sizes.max() <= 2 * sizes.min() + 1
 
 
-def test_classes_whose_rows_point_the_same_way_are_in_one_group():
+def test_classes_with_similar_rows_are_in_one_group():
     near = np.zeros((40, 8), np.float32)
     y = np.arange(40) % 8
     near[np.arange(40), y] = 0.5
@@ -85,14 +86,14 @@ def test_classes_whose_rows_point_the_same_way_are_in_one_group():
     assert set(learner.group_of_) == {8, 9}
 
 
-def test_few_classes_have_no_groups():
+def test_few_classes_are_not_grouped():
     X, y = parts_of_prototypes(0, 100)
     assert Shortlist(group_classes=12).fit(X, y).bias_.size == 12
     assert Shortlist(group_classes=11).fit(X, y).bias_.size == 14
 
 
 @pytest.mark.parametrize("proposer", [FF(d=5), PA(passes=2), Perceptron()], ids=lambda one: type(one).__name__)
-def test_any_learner_may_propose(proposer):
+def test_any_learner_can_be_the_proposer(proposer):
     X, y = parts_of_prototypes(0, 800)
     learner = Shortlist(proposer, candidates=4, random_state=0).fit(X[:600], y[:600])
     assert type(learner.proposer_) is type(proposer)
@@ -100,13 +101,13 @@ def test_any_learner_may_propose(proposer):
     assert hasattr(learner, "edges_touched") == hasattr(proposer, "edges_touched")
 
 
-def test_it_decides_better_than_the_first_proposed():
+def test_the_shortlist_is_more_accurate_than_its_proposer():
     X, y = parts_of_prototypes(3, 1500, n_classes=30)
     learner = Shortlist(random_state=0).fit(X[:1000], y[:1000])
     assert learner.score(X[1000:], y[1000:]) > learner.proposer_.score(X[1000:], y[1000:])
 
 
-def test_edges_are_those_of_the_proposer_and_of_the_machines_asked():
+def test_edges_touched_sums_proposer_and_evaluated_machines():
     X, y = parts_of_prototypes(0, 150)
     learner = Shortlist(candidates=3, group_classes=6, random_state=0).fit(X, y)
     W, _ = as_matrix(learner.weights_, learner.bias_, learner.n_features_in_)
@@ -120,14 +121,14 @@ def test_edges_are_those_of_the_proposer_and_of_the_machines_asked():
     assert learner.index_bytes_ > learner.proposer_.index_bytes_ + 8 * learner.weights_.weights.size
 
 
-def test_one_label_a_row_gives_the_same_machines_as_labels_or_as_an_indicator():
+def test_labels_and_a_one_label_indicator_give_the_same_machines():
     X, y = parts_of_prototypes(0, 200)
     y[:12] = np.arange(12)
     one, several = (Shortlist(PA(), random_state=0).fit(X, target) for target in (y, as_indicator(y)))
     assert_array_equal(one.weights_.weights, several.weights_.weights)
 
 
-def test_a_file_brings_it_back(tmp_path):
+def test_a_saved_shortlist_is_restored(tmp_path):
     X, y = parts_of_prototypes(0, 200)
     learner = Shortlist(FF(d=4), group_classes=5, random_state=0).fit(X, y)
     learner.save(tmp_path / "model")
@@ -147,7 +148,7 @@ def test_a_file_brings_it_back(tmp_path):
     ],
     ids=["features", "start", "groups", "bias"],
 )
-def test_a_file_that_leads_beyond_the_machines_is_refused(tmp_path, name, value):
+def test_a_file_with_positions_beyond_the_machines_is_rejected(tmp_path, name, value):
     X, y = parts_of_prototypes(0, 200)
     learner = Shortlist(group_classes=5, random_state=0).fit(X, y)
     setattr(learner, name, value(learner))
@@ -156,24 +157,24 @@ def test_a_file_that_leads_beyond_the_machines_is_refused(tmp_path, name, value)
         Shortlist.load(tmp_path / "model")
 
 
-def test_a_file_whose_proposer_knows_other_classes_is_refused(tmp_path):
+def test_a_file_whose_proposer_has_other_classes_is_rejected(tmp_path):
     X, y = parts_of_prototypes(0, 200)
     learner = Shortlist(random_state=0).fit(X, y)
     learner.proposer_ = FF().fit(X, y + 1)
     learner.save(tmp_path / "model")
-    with pytest.raises(ValueError, match="its proposer knows other classes"):
+    with pytest.raises(ValueError, match=naming("proposer", "classes")):
         Shortlist.load(tmp_path / "model")
 
 
 @pytest.mark.parametrize("learner", ["pa", 3, None])
-def test_who_cannot_propose_is_refused(learner):
+def test_a_learner_that_cannot_rank_is_rejected_as_proposer(learner):
     X, y = parts_of_prototypes(0, 50)
-    with pytest.raises(ValueError, match=rf"^learner={learner!r}: must be a learner with rank or scores"):
+    with pytest.raises(ValueError, match=naming(f"learner={learner!r}")):
         Shortlist(learner).fit(X, y)
 
 
-def test_machines_that_are_not_within_tol_are_told_of():
+def test_unconverged_machines_raise_a_warning():
     X, y = parts_of_prototypes(0, 100)
-    with pytest.warns(ConvergenceWarning, match="not within tol after 1 sweeps"):
+    with pytest.warns(ConvergenceWarning, match=naming("1", "within")):
         learner = Shortlist(max_sweeps=1, tol=1e-6).fit(X, y)
     assert np.all(learner.sweeps_ == 1)

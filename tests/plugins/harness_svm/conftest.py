@@ -1,4 +1,4 @@
-"""What the tests of the support vector machines share: data, a small tree, weights as a matrix."""
+"""Fixtures for tests of the support vector machines: data, a small tree, weights as a matrix."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
-from harness.sdk.kernels.edges import as_edges
+from internals import as_edges
 
 
 @pytest.fixture(scope="session")
 def data() -> Callable[..., tuple[csr_array, np.ndarray]]:
-    """Makes sparse rows near the prototype of their class, each class at least once, one row empty."""
+    """Return a function that draws sparse rows near class prototypes: all classes occur, one row is empty."""
 
     def make(seed: int = 0, n: int = 120, n_features: int = 20, n_classes: int = 6) -> tuple[csr_array, np.ndarray]:
         rng = np.random.default_rng(seed)
@@ -39,7 +39,7 @@ def tree() -> Taxonomy:
 
 @pytest.fixture(scope="session")
 def weights() -> Callable[[Any], np.ndarray]:
-    """The index of a learner as a plain matrix, W[f, c]."""
+    """Return a function that gives a learner's index as a dense matrix W[f, c]."""
 
     def spread(learner: Any) -> np.ndarray:
         edges = as_edges(learner.rows_)

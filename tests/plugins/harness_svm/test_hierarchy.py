@@ -1,4 +1,4 @@
-"""Class trees: the part that is needed, a leaf for every class, clusters where there is no tree."""
+"""Class trees: pruned to the classes, one leaf per class, clusters where no taxonomy is given."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
-from harness.sdk.kernels.instances import Labels
+from harness.sdk import Labels
 from harness_svm import TopDownSVM
 from harness_svm.hierarchy import LEAVES, cluster, from_taxonomy, halve
-from harness_svm.topdown import rows_below
+from harness_svm.topdown.classifier import rows_below
 
 
 def one_each(y) -> Labels:
@@ -27,12 +27,12 @@ def path(hierarchy, c):
     return nodes[::-1]
 
 
-def test_a_class_at_an_inner_node_gets_a_leaf_of_its_own(tree):
+def test_a_class_at_an_inner_node_gets_its_own_leaf(tree):
     hierarchy = from_taxonomy(tree, np.arange(6))
     assert [path(hierarchy, c) for c in range(6)] == [[1, 3], [1, 4, 4], [1, 4, 5], [2, 6], [2, 7, 8], [9]]
 
 
-def test_nodes_without_a_class_below_are_left_out(tree):
+def test_nodes_without_a_class_below_are_removed(tree):
     hierarchy = from_taxonomy(tree, np.array([1, 4]))
     assert [path(hierarchy, c) for c in range(2)] == [[1, 4], [2, 7, 8]]
     assert hierarchy.parent.size == 6
@@ -40,7 +40,7 @@ def test_nodes_without_a_class_below_are_left_out(tree):
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), nodes=st.integers(1, 30), classes=st.integers(1, 12))
-def test_parents_come_first_children_are_neighbours_and_leaves_are_distinct(seed, nodes, classes):
+def test_parents_precede_children_siblings_are_adjacent_and_leaves_are_distinct(seed, nodes, classes):
     rng = np.random.default_rng(seed)
     parent = np.array([-1, *(rng.integers(0, z) for z in range(1, nodes))])
     shuffled = rng.permutation(nodes)
@@ -53,7 +53,7 @@ def test_parents_come_first_children_are_neighbours_and_leaves_are_distinct(seed
     assert not np.isin(hierarchy.leaf, hierarchy.parent[1:]).any()
 
 
-def test_clusters_are_balanced_and_hold_every_class(data):
+def test_clusters_are_balanced_and_contain_every_class(data):
     X, y = data(n=400, n_classes=50)
     hierarchy = cluster(X, one_each(y), 50, seed=0)
     counts = np.bincount(hierarchy.parent[1:])
@@ -63,7 +63,7 @@ def test_clusters_are_balanced_and_hold_every_class(data):
     assert np.all(counts[np.setdiff1d(hierarchy.parent, hierarchy.parent[hierarchy.leaf])] == 2)
 
 
-def test_a_row_with_several_labels_counts_for_the_centre_of_each(data):
+def test_a_row_with_several_labels_counts_in_the_centre_of_each(data):
     X, y = data(n=400, n_classes=50)
     several = Labels(2 * np.arange(401), np.stack([y, y], axis=1).ravel())
     one, twice = cluster(X, one_each(y), 50, seed=0), cluster(X, several, 50, seed=0)
@@ -73,7 +73,7 @@ def test_a_row_with_several_labels_counts_for_the_centre_of_each(data):
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_row_goes_down_every_branch_that_holds_one_of_its_classes(seed):
+def test_a_row_descends_into_every_branch_with_one_of_its_classes(seed):
     rng = np.random.default_rng(seed)
     nodes, n_classes, n = 12, 7, 15
     parent = np.array([-1, *(rng.integers(0, z) for z in range(1, nodes))])
@@ -96,14 +96,14 @@ def test_a_row_goes_down_every_branch_that_holds_one_of_its_classes(seed):
             assert children[starts[number] : starts[number + 1]].tolist() == sorted(expected[z][row])
 
 
-def test_halves_follow_the_directions():
+def test_classes_are_halved_along_the_direction_that_separates_them():
     rng = np.random.default_rng(0)
     centres = np.repeat(np.eye(2), 6, axis=0) + 0.05 * rng.random((12, 2))
     first, second = halve(csr_array(centres), rng)
     assert {tuple(first), tuple(second)} == {tuple(range(6)), tuple(range(6, 12))}
 
 
-def test_going_down_takes_the_best_child_at_each_node(data, tree):
+def test_descent_takes_the_best_child_at_each_node(data, tree):
     X, y = data()
     learner = TopDownSVM(random_state=0).fit(X, y, taxonomy=tree)
     b, dense = learner.branches_, X.toarray().astype(float)

@@ -1,4 +1,4 @@
-"""Label trees: clusters of classes, held against a search of the whole tree in plain Python; several labels, files."""
+"""Label trees compared with an exhaustive search in plain Python; clusters, several labels, files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from harness import HarnessError
-from harness.sdk.kernels.instances import Labels
+from harness.sdk import Labels
 from harness_svm import LabelTree
 from harness_svm.hierarchy import cluster
-from harness_svm.kernels.beam import VACANT, feature_slots
+from harness_svm.topdown.kernels.beam import VACANT, feature_slots
+from messages import naming
 
 SHARED = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SMALL = {"fanout": 2, "leaf_classes": 3, "prune": 0.0, "random_state": 0}
 
 
 def paths(branches, x):
-    """By node: the sum of -max(0, 1 - score)^2 on its way from the root; an only child is certain."""
+    """Return by node the sum of -max(0, 1 - score)^2 from the root; an only child scores 0."""
     path = np.zeros(branches.own.size)
-    for z in np.flatnonzero(branches.own < 0):  # parents come ahead of their children
+    for z in np.flatnonzero(branches.own < 0):  # parents precede their children
         children = np.arange(branches.child[z], branches.child[z + 1])
         scores = branches.base[children].copy()
         for place in range(branches.first[z], branches.first[z + 1]):
@@ -34,7 +35,7 @@ def paths(branches, x):
 
 
 def follow(branches, path, beam):
-    """The leaves met where the best inner nodes of each level are entered."""
+    """Return the leaves reached when the best inner nodes of each level are expanded."""
     ways, met = [0], []
     while ways:
         children = [c for z in ways for c in range(branches.child[z], branches.child[z + 1])]
@@ -45,7 +46,7 @@ def follow(branches, path, beam):
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1), beam=st.sampled_from([1, 2, 8]), fanout=st.sampled_from([2, 4]))
-def test_a_ranking_is_that_of_a_beam_search_by_the_definition(data, seed, beam, fanout):
+def test_ranks_equal_a_beam_search_by_the_definition(data, seed, beam, fanout):
     X, y = data(seed, n=150, n_classes=12)
     fitted = LabelTree(beam=beam, **SMALL | {"fanout": fanout}).fit(X, y)
     ranked = fitted.rank(X, 2)
@@ -59,7 +60,7 @@ def test_a_ranking_is_that_of_a_beam_search_by_the_definition(data, seed, beam, 
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_beam_as_wide_as_the_tree_ranks_all_classes_by_their_paths(data, seed):
+def test_a_beam_as_wide_as_the_tree_ranks_all_classes_by_path_score(data, seed):
     X, y = data(seed, n=150, n_classes=12)
     fitted = LabelTree(beam=12, **SMALL).fit(X, y)
     ranked = fitted.rank(X, 12)
@@ -72,7 +73,7 @@ def test_a_beam_as_wide_as_the_tree_ranks_all_classes_by_their_paths(data, seed)
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(2, 40), fanout=st.sampled_from([2, 4, 8]))
-def test_clusters_hold_each_class_once_and_differ_in_size_by_little(seed, n_classes, fanout):
+def test_clusters_contain_each_class_once_and_have_similar_size(seed, n_classes, fanout):
     random = np.random.default_rng(seed)
     X = csr_array(random.random((n_classes, 6)).astype(np.float32))
     labels = Labels(np.arange(n_classes + 1), np.arange(n_classes, dtype=np.int32))
@@ -90,16 +91,16 @@ def test_clusters_hold_each_class_once_and_differ_in_size_by_little(seed, n_clas
         assert sizes.max() - sizes.min() <= 1
 
 
-def test_the_tree_of_the_data_is_followed_where_asked_for(data, tree):
+def test_the_taxonomy_of_the_data_is_used_on_request(data, tree):
     X, y = data()
     fitted = LabelTree(tree="taxonomy", random_state=0).fit(X, y, taxonomy=tree)
     assert fitted.branches_.child[1] - fitted.branches_.child[0] == 3  # the root of the taxonomy has three children
     assert fitted.score(X, y) > 0.8
-    with pytest.raises(HarnessError, match=r'needs a class tree.*tree="cluster"'):
+    with pytest.raises(HarnessError, match=naming("tree=", "cluster")):
         LabelTree(tree="taxonomy").fit(X, y)
 
 
-def test_a_row_with_several_labels_has_them_in_front(data):
+def test_a_row_with_several_labels_ranks_them_first(data):
     X, y = data(n=300)
     Y = np.zeros((len(y), 6), np.int8)
     Y[np.arange(len(y)), y] = Y[np.arange(len(y)), (y + 2) % 6] = 1
@@ -108,7 +109,7 @@ def test_a_row_with_several_labels_has_them_in_front(data):
     assert np.take_along_axis(Y, ranked.astype(np.intp), axis=1)[filled].mean() > 0.8
 
 
-def test_a_file_gives_the_same_tree_and_its_table_is_made_again(data, tmp_path):
+def test_a_saved_tree_is_restored_and_its_table_is_rebuilt(data, tmp_path):
     X, y = data()
     fitted = LabelTree(**SMALL).fit(X, y)
     expected, slots = fitted.rank(X, 4), fitted.slots_
@@ -119,7 +120,7 @@ def test_a_file_gives_the_same_tree_and_its_table_is_made_again(data, tmp_path):
     assert_array_equal(again.rank(X, 4), expected)
 
 
-def test_each_feature_of_a_node_has_a_slot_and_half_of_them_are_free(data):
+def test_each_feature_of_a_node_has_a_slot_and_half_of_the_slots_are_free(data):
     X, y = data()
     branches = LabelTree(**SMALL).fit(X, y).branches_
     slots = feature_slots(branches)
@@ -136,6 +137,6 @@ def test_each_feature_of_a_node_has_a_slot_and_half_of_them_are_free(data):
         ("leaf_classes", 1, "at least 2"),
     ],
 )
-def test_a_bad_parameter_is_told(name, value, allowed, data):
+def test_a_bad_parameter_raises_an_error(name, value, allowed, data):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         LabelTree(**{name: value}).fit(*data())

@@ -1,4 +1,4 @@
-"""The support vector machines as their users meet them: equal to liblinear's, with scikit-learn's manners, saved."""
+"""The support vector machines as classifiers: equal to liblinear, scikit-learn conventions, saving."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 from harness import HarnessError, Taxonomy
 from harness_svm import HSVM, SVM, CrammerSinger, TopDownPerceptron, TopDownSVM
+from messages import naming
 
 FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
 CHAIN = Taxonomy(np.array([-1, *[0] * 6, *range(1, 7)]), np.arange(7, 13))
@@ -32,7 +33,7 @@ def one_vs_rest_objective(X, y, W, bias, C, p):
 
 @pytest.mark.parametrize(("loss", "p"), [("hinge", 1), ("squared_hinge", 2)])
 @pytest.mark.parametrize("C", [0.1, 1.0])
-def test_the_objective_is_that_of_liblinear(digits, weights, loss, p, C):
+def test_the_objective_equals_liblinears(digits, weights, loss, p, C):
     X, y = digits
     theirs = LinearSVC(dual=True, C=C, loss=loss, tol=1e-5, max_iter=200_000, random_state=0).fit(X, y)
     ours = SVM(C=C, loss=loss, tol=1e-5, max_sweeps=100_000, random_state=0).fit(X, y)
@@ -48,7 +49,7 @@ def crammer_singer_objective(X, y, W, C):
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0])
-def test_the_objective_is_that_of_liblinears_crammer_singer(digits, weights, C):
+def test_the_objective_equals_liblinears_crammer_singer(digits, weights, C):
     X, y = digits
     same = {"C": C, "tol": 1e-4, "random_state": 0}
     theirs = LinearSVC(multi_class="crammer_singer", fit_intercept=False, max_iter=100_000, **same).fit(X, y)
@@ -59,7 +60,7 @@ def test_the_objective_is_that_of_liblinears_crammer_singer(digits, weights, C):
 
 @pytest.mark.parametrize("taxonomy", [FLAT, CHAIN], ids=["flat tree", "chains"])
 @pytest.mark.parametrize("rescaling", ["slack", "margin"])
-def test_hsvm_without_a_tree_to_speak_of_is_crammer_singer(data, weights, taxonomy, rescaling):
+def test_hsvm_on_a_flat_tree_is_crammer_singer(data, weights, taxonomy, rescaling):
     X, y = data()
     flat = CrammerSinger(C=1.0, tol=1e-4, max_sweeps=20_000, random_state=0).fit(X, y)
     same = {"C": 1.0, "tol": 1e-4, "max_sweeps": 20_000, "random_state": 0}
@@ -73,15 +74,18 @@ def test_hsvm_without_a_tree_to_speak_of_is_crammer_singer(data, weights, taxono
     ("rescaling", "C", "a"),
     [("slack", 10.0, 1 / 2), ("margin", 10.0, 2 / 2), ("slack", 0.1, 2 * 0.1), ("margin", 0.1, 0.1)],
 )
-def test_a_cost_of_two_doubles_the_price_of_slack_or_else_the_margin(weights, rescaling, C, a):
-    """Two rows at right angles, w_0 = a x_0 - a x_1 = -w_1: x_0 leads by 2 a, and should by 1, or by the cost of 2."""
+def test_a_cost_of_two_doubles_either_the_slack_penalty_or_the_margin(weights, rescaling, C, a):
+    """Use two orthogonal rows and w_0 = a x_0 - a x_1 = -w_1.
+
+    The lead of x_0 is 2 a; it should be 1, or the cost of 2.
+    """
     two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
     learner = HSVM(C=C, rescaling=rescaling, costs=(0.0, 2.0, 2.0), tol=1e-9)
     learner.fit(np.eye(2), [0, 1], taxonomy=two)
     assert_allclose(weights(learner), [[a, -a], [-a, a]], rtol=1e-6)
 
 
-def test_hsvm_ranks_by_the_scores_of_the_definition(data, weights, tree):
+def test_hsvm_ranks_follow_the_scores_of_the_definition(data, weights, tree):
     X, y = data()
     learner = HSVM(random_state=0).fit(X, y, taxonomy=tree)
     t, S = learner.tree_, X.toarray().astype(float) @ weights(learner)
@@ -99,19 +103,21 @@ def test_hsvm_ranks_by_the_scores_of_the_definition(data, weights, tree):
 
 
 @pytest.mark.parametrize("learner", TREES)
-def test_without_a_tree_the_error_says_what_to_do(learner, data):
-    with pytest.raises(HarnessError, match=r"needs a class tree.*taxonomy=harness\.Taxonomy.*taxonomy=\"cluster\""):
-        learner().fit(*data())
+def test_without_a_taxonomy_classes_are_clustered_with_a_warning(learner, data):
+    X, y = data()
+    with pytest.warns(UserWarning, match=naming("taxonomy=harness.Taxonomy", "cluster")):
+        warned = learner(random_state=0).fit(X, y)
+    assert (warned.rank(X, 3) == learner(taxonomy="cluster", random_state=0).fit(X, y).rank(X, 3)).all()
 
 
 @pytest.mark.parametrize("learner", TREES)
-def test_labels_that_are_no_positions_are_refused(learner, data, tree):
+def test_labels_that_are_not_class_positions_are_rejected(learner, data, tree):
     X, y = data()
-    with pytest.raises(HarnessError, match="y must hold class positions"):
+    with pytest.raises(HarnessError, match=naming("y", "positions")):
         learner().fit(X, y + 3, taxonomy=tree)
 
 
-def test_unseen_classes_take_part_when_asked_for(data, tree):
+def test_unseen_classes_are_ranked_on_request(data, tree):
     X, y = data()
     y = np.where(y == 2, 0, y)
     fitted = HSVM(unseen=True, random_state=0).fit(X, y, taxonomy=tree)
@@ -133,7 +139,7 @@ def test_several_labels_train_each_class_on_its_own_rows(data, weights):
     Y[np.arange(len(y)), y] = 1
     several, single = SVM(tol=1e-5, random_state=0).fit(X, csr_array(Y)), SVM(tol=1e-5, random_state=0).fit(X, y)
     assert_allclose(weights(several)[:, :6], weights(single), atol=1e-3)
-    assert np.isneginf(several.base_[6])  # the column without a row takes no part
+    assert np.isneginf(several.base_[6])  # the column without a row is ignored
     assert several.rank(X, 7).max() == 5
 
 
@@ -142,7 +148,7 @@ TOP_DOWN = pytest.mark.parametrize("learner", [TopDownSVM, TopDownPerceptron])
 
 @TOP_DOWN
 @pytest.mark.parametrize("source", [None, "cluster"])
-def test_one_label_a_row_gives_the_same_tree_from_an_indicator_matrix(learner, source, data, tree):
+def test_labels_and_a_one_label_indicator_give_the_same_tree(learner, source, data, tree):
     X, y = data()
     given = csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, 6))
     one, other = (
@@ -154,7 +160,7 @@ def test_one_label_a_row_gives_the_same_tree_from_an_indicator_matrix(learner, s
 
 
 @TOP_DOWN
-def test_each_node_of_a_tree_learns_all_children_that_hold_a_label(learner, data, tree):
+def test_each_node_learns_all_children_that_contain_a_label(learner, data, tree):
     X, y = data(n=300)
     Y = np.zeros((len(y), 6), np.int8)
     Y[np.arange(len(y)), y] = Y[np.arange(len(y)), (y + 2) % 6] = 1
@@ -169,7 +175,7 @@ def test_each_node_of_a_tree_learns_all_children_that_hold_a_label(learner, data
 
 
 @TOP_DOWN
-def test_a_column_without_a_row_is_never_ranked(learner, data, tree):
+def test_a_class_without_rows_is_never_ranked(learner, data, tree):
     X, y = data()
     given = csr_array((np.ones(y.size, np.int8), (np.arange(y.size), y)), shape=(y.size, 6)).toarray()
     given[:, 4] = 0
@@ -179,14 +185,14 @@ def test_a_column_without_a_row_is_never_ranked(learner, data, tree):
 
 
 @TOP_DOWN
-def test_labels_that_are_all_empty_are_refused(learner, data, tree):
+def test_labels_that_are_all_empty_are_rejected(learner, data, tree):
     X, y = data()
-    with pytest.raises(HarnessError, match="no row of y has a label"):
+    with pytest.raises(HarnessError, match=naming("y", "label")):
         learner(random_state=0).fit(X, csr_array((y.size, 6), dtype=np.int8), taxonomy=tree)
 
 
 @pytest.mark.parametrize("learner", [CrammerSinger(), HSVM()], ids=repr)
-def test_a_trace_shows_the_dual_rising_and_changes_no_weight(learner, data, tree, weights, tmp_path):
+def test_a_trace_shows_an_increasing_dual_and_changes_no_weight(learner, data, tree, weights, tmp_path):
     X, y = data()
     given = {"taxonomy": tree} if isinstance(learner, HSVM) else {}
     settings = {"tol": 1e-4, "random_state": 0}
@@ -201,7 +207,7 @@ def test_a_trace_shows_the_dual_rising_and_changes_no_weight(learner, data, tree
     assert_array_equal(type(learner).load(tmp_path / "model").dual_, traced.dual_)
 
 
-def test_the_dual_ends_where_the_primal_does_and_few_duals_are_needed(data, weights):
+def test_the_dual_converges_to_the_primal_with_few_nonzero_duals(data, weights):
     X, y = data()
     fitted = CrammerSinger(C=1.0, tol=1e-6, max_sweeps=1000, trace=True, random_state=0).fit(X, y)
     W = weights(fitted)
@@ -214,7 +220,7 @@ def test_the_dual_ends_where_the_primal_does_and_few_duals_are_needed(data, weig
     assert 0 < fitted.support_share_ <= violated / len(y)
 
 
-def test_weights_up_to_the_threshold_are_left_out(data, weights):
+def test_weights_at_or_below_the_threshold_are_dropped(data, weights):
     X, y = data()
     for learner in (SVM, CrammerSinger):
         whole, thin = (learner(prune=prune, random_state=0).fit(X, y) for prune in (0.0, 0.1))
@@ -223,11 +229,11 @@ def test_weights_up_to_the_threshold_are_left_out(data, weights):
         assert thin.index_size_ < whole.index_size_
 
 
-def test_a_large_matrix_is_never_made(data, monkeypatch):
-    from harness_svm import choices
+def test_no_large_dense_matrix_is_allocated(data, monkeypatch):
+    from harness_svm import linear
 
     X, y = data()
-    monkeypatch.setattr(choices, "LARGE_BYTES", 100)
+    monkeypatch.setattr(linear, "LARGE_BYTES", 100)
     for learner in (SVM, CrammerSinger):
         fitted = learner(random_state=0).fit(X, y)
         assert fitted.prune_ == 0.01
@@ -247,20 +253,18 @@ def test_a_large_matrix_is_never_made(data, monkeypatch):
         (TopDownPerceptron, "members", 0, "at least 1"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, name, value, allowed, data):
+def test_a_bad_parameter_raises_an_error_with_its_value_and_the_allowed_values(learner, name, value, allowed, data):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         learner(**{name: value}).fit(*data())
 
 
-def test_attributes_or_costs_of_another_size_are_told(data, tree):
-    with pytest.raises(HarnessError, match="costs has 3 values: expected one for each of the 10 nodes"):
+def test_attributes_or_costs_of_the_wrong_size_raise_an_error(data, tree):
+    with pytest.raises(HarnessError, match=naming("3", "10")):
         HSVM(costs=(1.0, 2.0, 3.0)).fit(*data(), taxonomy=tree)
 
 
-def test_a_tree_of_its_own_satisfies_the_need_for_one():
-    from harness.experiment.building import build
-    from harness.experiment.resolve import resolve
-    from harness.host import discover
+def test_a_learner_with_its_own_tree_needs_no_taxonomy():
+    from internals import build, discover, resolve
 
     raw = {"learners": ["hsvm", "own=hsvm(taxonomy=cluster)"], "datasets": ["digits"]}
     given, own = resolve(build(raw, "test"), discover()).learners
@@ -269,7 +273,7 @@ def test_a_tree_of_its_own_satisfies_the_need_for_one():
 
 
 @pytest.mark.parametrize("kind", [TopDownSVM, TopDownPerceptron])
-def test_a_feature_that_no_node_knows_counts_among_those_that_edges_are_read_for(kind):
+def test_edges_touched_averages_over_unknown_features_too(kind):
     two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
     X = np.array([[1.0, 0.0], [-1.0, 0.0]])
     learner = kind(random_state=0).fit(X, [0, 1], taxonomy=two)
@@ -279,7 +283,7 @@ def test_a_feature_that_no_node_knows_counts_among_those_that_edges_are_read_for
 
 
 @pytest.mark.parametrize("kind", [TopDownSVM, TopDownPerceptron])
-def test_rows_without_a_feature_read_no_edge(kind):
+def test_rows_without_features_touch_no_edges(kind):
     two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
     learner = kind(random_state=0).fit(np.eye(2), [0, 1], taxonomy=two)
     assert learner.edges_touched(np.zeros((3, 2))) == 0.0
@@ -291,7 +295,7 @@ def test_a_class_with_a_single_row_is_ranked(kind):
     assert learner.predict(np.eye(3)).tolist() == ["once", "twice", "last"]
 
 
-def test_a_tree_from_a_file_with_a_leaf_beyond_its_nodes_is_refused(tmp_path):
+def test_a_file_with_a_leaf_beyond_its_nodes_is_rejected(tmp_path):
     two = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
     learner = HSVM(random_state=0).fit(np.eye(2), [0, 1], taxonomy=two)
     learner.save(tmp_path / "sound")
@@ -300,5 +304,5 @@ def test_a_tree_from_a_file_with_a_leaf_beyond_its_nodes_is_refused(tmp_path):
     beyond[1] = learner.tree_.parent.size
     learner.tree_ = learner.tree_._replace(leaf=beyond)
     learner.save(tmp_path / "model")
-    with pytest.raises(ValueError, match="tree_ is no tree"):
+    with pytest.raises(ValueError, match=naming("tree_")):
         HSVM.load(tmp_path / "model")

@@ -1,7 +1,7 @@
-"""What the plugin says of its learners, the support vector machines and top-down learners."""
+"""The specs that the plugin registers for its support vector machines and top-down learners."""
 
-from announced import assert_announced
 from harness_svm.plugin import harness_learners
+from plugin_specs import assert_specs_match
 
 KINDS = {
     "svm": "flat",
@@ -13,5 +13,5 @@ KINDS = {
 }
 
 
-def test_learners_are_as_announced():
-    assert_announced(harness_learners(), KINDS)
+def test_registered_specs_match_the_learners():
+    assert_specs_match(harness_learners(), KINDS)

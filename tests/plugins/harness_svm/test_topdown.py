@@ -1,4 +1,4 @@
-"""Trees of choices from files: one that would be left on the way down is refused."""
+"""Top-down trees from files: a tree whose descent would leave its arrays is rejected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from harness_svm import TopDownSVM
-from harness_svm.topdown import check_branches
+from harness_svm.topdown.classifier import check_branches
+from messages import naming
 
 
 @pytest.fixture(scope="module")
@@ -21,41 +22,41 @@ def moved(values, place, by=1):
     return changed
 
 
-def test_what_was_learned_is_sound(branches):
+def test_a_learned_tree_is_valid(branches):
     check_branches(branches, 6)
 
 
 @pytest.mark.parametrize("name", ["child", "first", "edge"])
-def test_stretches_that_end_beyond_their_array_are_refused(branches, name):
+def test_ranges_that_end_beyond_their_array_are_rejected(branches, name):
     array = getattr(branches, name)
-    with pytest.raises(ValueError, match="branches_ is no tree"):
+    with pytest.raises(ValueError, match=naming("branches_")):
         check_branches(branches._replace(**{name: moved(array, -1)}), 6)
 
 
 @pytest.mark.parametrize("name", ["child", "first", "edge"])
-def test_stretches_that_run_backwards_are_refused(branches, name):
+def test_ranges_with_decreasing_bounds_are_rejected(branches, name):
     array = getattr(branches, name).copy()
     array[1] = array[-1]
     array[2] = array[-1] - 1
-    with pytest.raises(ValueError, match="branches_ is no tree"):
+    with pytest.raises(ValueError, match=naming("branches_")):
         check_branches(branches._replace(**{name: array}), 6)
 
 
-def test_an_edge_to_the_first_node_behind_the_last_is_refused(branches):
+def test_an_edge_to_one_node_past_the_last_is_rejected(branches):
     children = branches.children.copy()
     children[0] = branches.own.size
-    with pytest.raises(ValueError, match="branches_ is no tree"):
+    with pytest.raises(ValueError, match=naming("branches_")):
         check_branches(branches._replace(children=children), 6)
 
 
-def test_a_node_among_its_own_children_is_refused(branches):
+def test_a_node_that_is_its_own_child_is_rejected(branches):
     child = branches.child.copy()
     child[0] = 0
-    with pytest.raises(ValueError, match="branches_ is no tree"):
+    with pytest.raises(ValueError, match=naming("branches_")):
         check_branches(branches._replace(child=child), 6)
 
 
-def test_a_class_that_there_is_not_and_an_inner_node_without_children_are_refused(branches):
+def test_an_unknown_class_or_an_inner_node_without_children_is_rejected(branches):
     with pytest.raises(ValueError, match="branches_ leads nowhere"):
         check_branches(branches, 5)
     leaf = int(np.flatnonzero(branches.own >= 0)[-1])
@@ -66,6 +67,6 @@ def test_a_class_that_there_is_not_and_an_inner_node_without_children_are_refuse
 
 
 @pytest.mark.parametrize("name", ["own", "base", "first", "children", "weights"])
-def test_arrays_of_another_length_are_refused(branches, name):
+def test_arrays_of_the_wrong_length_are_rejected(branches, name):
     with pytest.raises(ValueError, match="branches_"):
         check_branches(branches._replace(**{name: getattr(branches, name)[:-1]}), 6)

@@ -1,4 +1,4 @@
-"""LOMtree as its users meet it: budget, swaps, refit, three rankings, two stores, and its edge cases."""
+"""LOMtree as a classifier: budget, swaps, refit, three rankings, two weight tables, and edge cases."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def problem(seed: int = 0, n: int = 1200, n_classes: int = 15, noise: float = 0.
 
 
 @pytest.mark.parametrize("T", [0, 1, 3, 14, 200])
-def test_the_budget_is_kept_and_leaves_are_one_more_than_inner_nodes(T):
+def test_the_budget_holds_and_leaves_are_one_more_than_inner_nodes(T):
     X, y = problem()
     fitted = LOMtree(T=T, passes=2, random_state=0).fit(X, y)
     inner = np.count_nonzero(fitted.nodes_["left"] >= 0)
@@ -29,12 +29,12 @@ def test_the_budget_is_kept_and_leaves_are_one_more_than_inner_nodes(T):
     assert fitted.rank(X, 15).max() < 15
 
 
-def test_without_a_budget_there_are_four_inner_nodes_a_class():
+def test_the_default_budget_is_four_inner_nodes_per_class():
     X, y = problem(n=3000, noise=2.0)
     assert LOMtree(passes=3, random_state=0).fit(X, y).tally_["t"][0] == 60
 
 
-def test_no_inner_node_means_the_majority_class():
+def test_a_tree_without_inner_nodes_predicts_the_majority_class():
     X, y = problem()
     y[:500] = 3
     fitted = LOMtree(T=0, passes=1).fit(X, y)
@@ -42,7 +42,7 @@ def test_no_inner_node_means_the_majority_class():
     assert_array_equal(fitted.rank(X[:1], 15)[0], np.lexsort((np.arange(15), -np.bincount(y))))
 
 
-def test_more_resistance_means_fewer_swaps():
+def test_higher_swap_resistance_gives_fewer_swaps():
     X, y = problem(noise=1.0)
     learners = [LOMtree(T=14, resistance=r, passes=5, random_state=0).fit(X, y) for r in (0.5, 4.0, 64.0)]
     few, some, many = sorted(int(learner.tally_["swaps"][0]) for learner in learners)
@@ -53,7 +53,7 @@ def test_more_resistance_means_fewer_swaps():
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1000), T=st.sampled_from([3, 14, 60]), resistance=st.sampled_from([0.5, 4.0]))
-def test_permuted_class_ids_give_permuted_predictions(seed, T, resistance):
+def test_permuted_classes_give_permuted_predictions(seed, T, resistance):
     X, y = problem(seed, n=300)
     permutation = np.random.default_rng(seed).permutation(15)
     setting = {"T": T, "resistance": resistance, "passes": 2, "refit": False, "random_state": 0}
@@ -62,11 +62,11 @@ def test_permuted_class_ids_give_permuted_predictions(seed, T, resistance):
     assert_array_equal(one.table_, other.table_)
 
 
-def test_refit_counts_the_training_rows_where_they_arrive_now():
+def test_refit_counts_training_rows_at_the_leaves_they_reach_now():
     X, y = problem(noise=1.2)
     refitted, online = (LOMtree(passes=1, refit=refit, random_state=0).fit(X, y) for refit in (True, False))
     assert refitted.list_counts_[_of_leaves(refitted)].sum() == 1200
-    assert online.list_counts_[_of_leaves(online)].sum() != 1200  # some came before the leaf was split off
+    assert online.list_counts_[_of_leaves(online)].sum() != 1200  # some rows came before the leaf was split off
     assert_array_equal(refitted.table_, online.table_)
     assert refitted.score(X, y) >= online.score(X, y)
 
@@ -76,7 +76,7 @@ def _of_leaves(fitted: LOMtree) -> np.ndarray:
     return fitted.nodes_["left"][at] < 0
 
 
-def test_both_rankings_begin_with_the_same_class_and_likely_leaves_rank_the_others_better():
+def test_both_rankings_have_the_same_first_class_and_likely_leaves_rank_the_rest_better():
     X, y = problem(n=3000, noise=1.0)
     nodes, leaves = (LOMtree(passes=5, ranking=r, random_state=0).fit(X[:2000], y[:2000]) for r in ("nodes", "leaves"))
     one, other = nodes.rank(X[2000:], 5), leaves.rank(X[2000:], 5)
@@ -85,15 +85,15 @@ def test_both_rankings_begin_with_the_same_class_and_likely_leaves_rank_the_othe
     assert hits[1] > hits[0]
 
 
-def test_a_hashed_table_with_room_learns_as_a_dense_one_does():
+def test_a_large_hashed_table_learns_as_a_dense_one():
     X, y = problem()
     dense, hashed = (LOMtree(passes=2, store=s, bits=20, random_state=0).fit(X, y) for s in ("dense", "hashed"))
     assert (dense.hashed_, hashed.hashed_) == (False, True)
     assert_array_equal(dense.predict(X), hashed.predict(X))
-    assert dense.index_size_ <= hashed.index_size_  # which keeps what swapped nodes had learned
+    assert dense.index_size_ <= hashed.index_size_  # a swap keeps the weights of the moved nodes
 
 
-def test_weights_are_hashed_once_a_dense_table_would_be_too_large():
+def test_weights_are_hashed_when_a_dense_table_would_be_too_large():
     X, y = problem(n=30)
     wide = csr_array((X.ravel(), np.tile(np.arange(20), 30), np.arange(0, 601, 20)), shape=(30, 3_000_000))
     fitted = LOMtree(passes=1, bits=10, random_state=0).fit(wide, y)
@@ -111,7 +111,7 @@ def test_every_loss_and_step_learns(loss, step):
 
 
 @pytest.mark.parametrize("learner", [RandomTree(passes=3), FilterTree(passes=3), LOMtree(passes=3)], ids=repr)
-def test_edges_touched_are_the_decisions_of_a_row_weighted_by_its_features(learner):
+def test_edges_touched_counts_the_decisions_of_a_row_times_its_features(learner):
     X, y = problem()
     X = X * (np.random.default_rng(1).random(X.shape) < 0.5)
     fitted = learner.set_params(random_state=0).fit(X, y)
@@ -121,7 +121,7 @@ def test_edges_touched_are_the_decisions_of_a_row_weighted_by_its_features(learn
     assert OAA(passes=1).fit(X, y).edges_touched(X) == 15
 
 
-def test_static_trees_are_as_deep_as_the_logarithm_of_their_classes():
+def test_static_trees_have_logarithmic_depth():
     X, y = problem()
     for learner in (RandomTree(passes=1), FilterTree(passes=1)):
         assert learner.fit(X, y).depth_ == 4
@@ -141,6 +141,6 @@ def test_static_trees_are_as_deep_as_the_logarithm_of_their_classes():
         ("bits", 40, "from 1 to 32"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(name, value, allowed):
+def test_a_bad_parameter_raises_an_error_with_its_value_and_the_allowed_values(name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         LOMtree(**{name: value}).fit(*problem(n=50))

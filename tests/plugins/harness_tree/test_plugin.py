@@ -1,4 +1,4 @@
-"""What all learners of this plugin do alike, and what the plugin says of them."""
+"""Behaviour common to all learners of this plugin, and their registered specs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from announced import assert_announced
 from harness_tree import OAA, FilterTree, LOMtree, RandomTree
 from harness_tree.plugin import harness_learners
+from messages import naming
+from plugin_specs import assert_specs_match
 from problems import parts_of_prototypes as data
 
 LEARNERS = [
@@ -31,7 +32,7 @@ in_batches = pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[1], LEARN
 
 
 def learned(learner):
-    """All that a fitted learner holds, by name."""
+    """Return all fitted attributes by name."""
     return {name: value for name, value in vars(learner).items() if name.endswith("_")}
 
 
@@ -42,7 +43,7 @@ def assert_same(one, other):
 
 
 @every
-def test_a_row_without_features_goes_where_the_biases_send_it(learner):
+def test_a_row_without_features_follows_the_biases(learner):
     X, y = data()
     fitted = clone(learner).fit(X, y)
     nothing = csr_array((2, 30), dtype=np.float32)
@@ -63,17 +64,17 @@ def test_the_rate_is_multiplied_by_decay_after_each_pass(kind, passes, moved):
     assert np.abs(weights).max() == pytest.approx(moved, rel=1e-6)
 
 
-def test_only_a_filter_tree_stops_at_the_first_node_that_sends_a_row_the_other_way():
+def test_only_a_filter_tree_stops_a_row_at_the_first_wrong_decision():
     features = np.eye(4)
     whole = RandomTree(passes=1, random_state=0).fit(features, range(4))
     halted = FilterTree(passes=1, random_state=0).fit(features, range(4))
     n_nodes, n_on_a_way = 3, 2
-    assert whole.index_size_ == n_nodes + 4 * n_on_a_way  # every bias, and a weight of each row's feature a node
+    assert whole.index_size_ == n_nodes + 4 * n_on_a_way  # every bias, and one weight per node for each row's feature
     assert halted.index_size_ < whole.index_size_
 
 
 @in_batches
-def test_batches_add_up_to_one_pass_and_bring_classes_and_features_as_they_come(learner):
+def test_batches_equal_one_pass_and_may_bring_new_classes_and_features(learner):
     X, y = data(n=600, n_classes=6)
     whole, parts = clone(learner), clone(learner)
     known = np.arange(6)
@@ -91,7 +92,7 @@ def test_batches_add_up_to_one_pass_and_bring_classes_and_features_as_they_come(
 
 
 @in_batches
-def test_features_that_come_later_leave_what_was_learned_as_it_was(learner):
+def test_new_features_leave_learned_weights_unchanged(learner):
     X, y = data(n=400)
     early, late = X[:200], csr_array(np.pad(X[200:].toarray(), ((0, 0), (0, 3)), constant_values=0.5))
     known_at_once, widened = clone(learner), clone(learner)
@@ -104,7 +105,7 @@ def test_features_that_come_later_leave_what_was_learned_as_it_was(learner):
 
 
 @in_batches
-def test_a_batch_after_fit_learns_on_and_a_class_only_announced_is_never_ranked(learner):
+def test_a_batch_after_fit_continues_and_an_unseen_declared_class_is_never_ranked(learner):
     X, y = data(n=400)
     fitted = clone(learner).fit(X[:200], y[:200])
     before = fitted.rank(X, 3)
@@ -114,7 +115,7 @@ def test_a_batch_after_fit_learns_on_and_a_class_only_announced_is_never_ranked(
     assert not (fitted.rank(X, 13) == 12).any()
 
 
-def test_a_saved_learner_ranks_in_a_process_that_has_seen_no_other(tmp_path):
+def test_a_saved_learner_ranks_in_a_new_process(tmp_path):
     X, y = data()
     fitted = {type(learner).__name__: clone(learner).fit(X, y) for learner in LEARNERS}
     np.save(tmp_path / "X", X.toarray())
@@ -136,7 +137,7 @@ def tamper(path, name, change):
     with np.load(path) as archive:
         arrays = {key: archive[key] for key in archive.files}
     header, arrays[name] = json.loads(arrays["arr_0"][0]), change(arrays[name].copy())
-    assert header["format"] == "harness model"
+    assert header["format"] == "harness learner"
     with open(path, "wb") as file:
         np.savez(file, *[arrays.pop("arr_0")], **arrays)
 
@@ -150,7 +151,7 @@ def broken(field, value):
 
 
 def one_beyond(nodes, field):
-    """The root's link led to the first place behind the last."""
+    """Point the root's link to one position past the last."""
     last = nodes["slot"].max() if field == "slot" else len(nodes) - 1
     return broken(field, last + 1)(nodes)
 
@@ -175,7 +176,7 @@ def one_beyond(nodes, field):
         ("block_", lambda _: np.array(3)),
     ],
 )
-def test_a_model_that_would_be_read_beyond_its_arrays_is_refused(learner, name, change, tmp_path):
+def test_a_model_with_links_beyond_its_arrays_is_rejected(learner, name, change, tmp_path):
     if name == "n_features_in_" and learner.store == "hashed":
         pytest.skip("a hashed table has a place for any feature")
     X, y = data()
@@ -186,7 +187,7 @@ def test_a_model_that_would_be_read_beyond_its_arrays_is_refused(learner, name, 
 
 
 def as_first(values, value):
-    """The same with this value in front."""
+    """Return the array with this value in front."""
     return np.array([value, *values[1:]], values.dtype)
 
 
@@ -204,7 +205,7 @@ def as_first(values, value):
         (FilterTree(), "places_", lambda places: as_first(places, places[1])),
     ],
 )
-def test_lists_that_do_not_fit_their_tree_are_refused(learner, name, change, tmp_path):
+def test_lists_that_do_not_match_their_tree_are_rejected(learner, name, change, tmp_path):
     X, y = data()
     learner.set_params(passes=1, random_state=0).fit(X, y).save(tmp_path / "model")
     tamper(tmp_path / "model", name, change)
@@ -214,8 +215,8 @@ def test_lists_that_do_not_fit_their_tree_are_refused(learner, name, change, tmp
 
 @trees
 @pytest.mark.parametrize("bits", [0, 33])
-def test_a_table_of_impossible_size_is_refused(learner, bits):
-    with pytest.raises(ValueError, match=f'^bits={bits}: must be "auto" or an integer from 1 to 32'):
+def test_a_table_of_impossible_size_is_rejected(learner, bits):
+    with pytest.raises(ValueError, match=naming(f"bits={bits}", "auto", "1", "32")):
         clone(learner).set_params(bits=bits).fit(np.eye(3), [0, 1, 2])
 
 
@@ -231,19 +232,19 @@ def test_a_table_of_impossible_size_is_refused(learner, bits):
         ("random_state", "seven", "None, an integer"),
     ],
 )
-def test_a_bad_parameter_is_named_with_its_value_and_what_is_allowed(learner, name, value, allowed):
+def test_a_bad_parameter_raises_an_error_with_its_value_and_the_allowed_values(learner, name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name}={value!r}: must be .*{allowed}"):
         clone(learner).set_params(**{name: value}).fit(np.eye(3), [0, 1, 2])
 
 
 @pytest.mark.parametrize("learner", [LOMtree(step="plain"), OAA()], ids=repr)
-def test_weights_beyond_float32_are_refused(learner):
+def test_weights_beyond_float32_raise_an_error(learner):
     rng = np.random.default_rng(0)
     X, y = (3e38 * rng.random((60, 3))).astype(np.float32), rng.integers(0, 3, 60)
-    with pytest.raises(ValueError, match="outgrew float32: scale X down, or lower eta"):
+    with pytest.raises(ValueError, match=naming("float32")):
         learner.set_params(loss="logistic", eta=10.0, random_state=0).fit(X, y)
 
 
-def test_learners_are_as_announced():
+def test_registered_specs_match_the_learners():
     kinds = {"lomtree": "tree", "random-tree": "tree", "filter-tree": "tree", "oaa": "flat"}
-    assert_announced(harness_learners(), kinds)
+    assert_specs_match(harness_learners(), kinds)

@@ -1,4 +1,4 @@
-"""What a tree says of itself: the paper's measures, their bounds on any split, and the tree in text."""
+"""Tree statistics: the paper's measures, their bounds on any split, and the tree as text."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from harness_tree import FilterTree, LOMtree, RandomTree
 from harness_tree.kernels.nodes import NODE
 from harness_tree.kernels.static_tree import build_tree
 from harness_tree.statistics import TreeStatistics, draw_tree, entropy_bound, measure
+from messages import naming
 
 
 def one_split(left: np.ndarray, right: np.ndarray) -> TreeStatistics:
-    """A root whose two leaves get these counts of each class."""
+    """Return a root whose two leaves have these counts of each class."""
     nodes = np.zeros(3, NODE)
     nodes["parent"], nodes["left"], nodes["right"] = [-1, 0, 0], [1, -1, -1], [2, -1, -1]
     return measure(nodes, 0, csr_array(np.stack([0 * left, left, right]).astype(np.float64)))
 
 
 def assert_within_bounds(found: TreeStatistics) -> None:
-    """0 <= J <= 4 beta (1 - beta) <= 1, and the purity lemma with beta* = min(beta, 1 - beta)."""
+    """Check 0 <= J <= 4 beta (1 - beta) <= 1, and the purity lemma with beta* = min(beta, 1 - beta)."""
     evenness = 4 * found.beta * (1 - found.beta)
     assert np.all((found.J >= -1e-12) & (evenness + 1e-12 >= found.J) & (evenness <= 1 + 1e-12))
     assert np.all((found.alpha >= -1e-12) & (found.alpha <= 0.5 + 1e-12))
@@ -42,7 +43,7 @@ counts = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1,
 
 @settings(max_examples=200, deadline=None)
 @given(pairs=counts)
-def test_any_split_keeps_the_bounds_of_the_paper(pairs):
+def test_any_split_satisfies_the_bounds_of_the_paper(pairs):
     left, right = np.array(pairs).T
     found = one_split(left, right)
     assert_within_bounds(found)
@@ -57,7 +58,7 @@ def test_any_split_keeps_the_bounds_of_the_paper(pairs):
 
 @settings(max_examples=50, deadline=None)
 @given(pairs=counts)
-def test_sides_can_be_exchanged(pairs):
+def test_swapping_sides_does_not_change_the_measures(pairs):
     left, right = np.array(pairs).T
     one, other = one_split(left, right), one_split(right, left)
     assert (one.J[0], one.alpha[0]) == pytest.approx((other.J[0], other.alpha[0]))
@@ -66,7 +67,7 @@ def test_sides_can_be_exchanged(pairs):
 
 @settings(max_examples=50, deadline=None)
 @given(pairs=counts)
-def test_a_split_never_makes_the_quality_worse_and_pure_leaves_have_none_to_lose(pairs):
+def test_a_split_never_increases_the_entropy_and_pure_leaves_have_none(pairs):
     left, right = np.array(pairs).T
     leaf = np.zeros(1, NODE)
     leaf["parent"] = leaf["left"] = leaf["right"] = -1
@@ -77,14 +78,14 @@ def test_a_split_never_makes_the_quality_worse_and_pure_leaves_have_none_to_lose
     assert (found.quality < 1e-12) == pure
 
 
-def test_the_printed_purity_lemma_fails_and_ours_holds_where_more_than_half_goes_right():
+def test_the_purity_lemma_fails_as_printed_and_holds_as_corrected_for_beta_above_half():
     found = one_split(np.array([471, 0]), np.array([0, 529]))
     assert found.alpha[0] == 0.0
     assert (2 - found.J[0]) / (4 * found.beta[0]) - found.beta[0] < 0  # the bound as printed
     assert_within_bounds(found)
 
 
-def test_an_even_and_pure_split_has_the_highest_objective():
+def test_a_balanced_pure_split_has_the_highest_objective():
     found = one_split(np.array([5, 0, 3, 0]), np.array([0, 6, 0, 2]))
     assert (found.J[0], found.balance, found.quality > 0) == (1.0, 0.5, True)
 
@@ -93,7 +94,7 @@ leaf_counts = st.lists(st.integers(1, 30), min_size=2, max_size=12)
 
 
 def one_leaf_each(sizes: list[int], seed: int) -> TreeStatistics:
-    """A complete tree with the classes in random order, each of so many instances in its own leaf."""
+    """Return a complete tree with each class in its own leaf, in random order, with equal counts."""
     nodes, leaf_of = build_tree(np.random.default_rng(seed).permutation(len(sizes)))
     placed = csr_array((np.array(sizes, float), (leaf_of, np.arange(len(sizes)))), shape=(len(nodes), len(sizes)))
     return measure(nodes, 0, placed)
@@ -101,7 +102,7 @@ def one_leaf_each(sizes: list[int], seed: int) -> TreeStatistics:
 
 @settings(max_examples=50, deadline=None)
 @given(pairs=counts)
-def test_the_gain_of_a_split_is_what_it_takes_off_the_entropy(pairs):
+def test_the_gain_of_a_split_is_its_entropy_reduction(pairs):
     left, right = np.array(pairs).T
     leaf = np.zeros(1, NODE)
     leaf["parent"] = leaf["left"] = leaf["right"] = -1
@@ -110,12 +111,12 @@ def test_the_gain_of_a_split_is_what_it_takes_off_the_entropy(pairs):
     assert found.gain[0] == pytest.approx(whole.quality - found.quality, abs=1e-12)
     np.testing.assert_allclose(found.quality_by_nodes(), [whole.quality, found.quality], atol=1e-12)
     np.testing.assert_allclose(whole.quality_by_nodes(), [whole.quality])
-    assert found.gain[0] >= 2 * found.edge**2 - 1e-12  # Pinsker: why a split with an edge lowers G at all
+    assert found.gain[0] >= 2 * found.edge**2 - 1e-12  # Pinsker's inequality: a split with an edge lowers G
 
 
 @settings(max_examples=60, deadline=None)
 @given(sizes=leaf_counts, seed=st.integers(0, 2**32 - 1))
-def test_the_quality_by_nodes_is_that_of_the_tree_cut_after_its_heaviest_splits(sizes, seed):
+def test_the_quality_by_nodes_is_that_of_the_tree_after_its_heaviest_splits(sizes, seed):
     nodes, leaf_of = build_tree(np.random.default_rng(seed).permutation(len(sizes)))
     found = one_leaf_each(sizes, seed)
     curve = found.quality_by_nodes()
@@ -139,7 +140,7 @@ def test_the_quality_by_nodes_is_that_of_the_tree_cut_after_its_heaviest_splits(
 
 @settings(max_examples=60, deadline=None)
 @given(sizes=leaf_counts, seed=st.integers(0, 2**32 - 1))
-def test_the_entropy_stays_below_its_bound_where_every_split_has_the_edge(sizes, seed):
+def test_the_entropy_is_below_its_bound_where_every_split_has_an_edge(sizes, seed):
     found = one_leaf_each(sizes, seed)
     curve = found.quality_by_nodes()
     bound = entropy_bound(np.arange(curve.size), found.edge, len(sizes), start=curve[0])
@@ -157,7 +158,7 @@ def test_the_entropy_bound_is_that_of_the_theorem():
             entropy_bound(1, edge, n_classes)
 
 
-def test_means_over_nodes_go_by_what_reaches_them():
+def test_means_over_nodes_are_weighted_by_the_rows_that_reach_them():
     found = one_leaf_each([3, 1, 4], 0)
     assert found.objective == pytest.approx((found.J * found.reached).sum() / found.reached.sum())
     assert found.impurity == 0.0
@@ -174,7 +175,7 @@ def problem(n: int = 1500, n_classes: int = 12) -> tuple[np.ndarray, np.ndarray]
 
 
 @pytest.mark.parametrize("learner", [LOMtree(passes=3), RandomTree(passes=3), FilterTree(passes=3)], ids=repr)
-def test_every_node_of_a_trained_tree_keeps_the_bounds(learner):
+def test_every_node_of_a_trained_tree_satisfies_the_bounds(learner):
     X, y = problem()
     fitted = learner.set_params(random_state=0).fit(X, y)
     found = fitted.statistics(X, y)
@@ -187,7 +188,7 @@ def test_every_node_of_a_trained_tree_keeps_the_bounds(learner):
     assert found.quality < np.log(12) * (leaves != y).mean() * 3 + 0.5
 
 
-def test_a_lomtree_splits_more_purely_than_a_random_one():
+def test_a_lomtree_splits_more_purely_than_a_random_tree():
     X, y = problem()
     lom = LOMtree(T=11, random_state=0).fit(X, y).statistics(X, y)
     drawn = RandomTree(passes=20, random_state=0).fit(X, y).statistics(X, y)
@@ -195,7 +196,7 @@ def test_a_lomtree_splits_more_purely_than_a_random_one():
     assert lom.quality < drawn.quality
 
 
-def test_after_refit_a_lomtree_knows_its_statistics_on_the_training_data_by_itself():
+def test_after_refit_a_lomtree_has_statistics_of_the_training_data():
     X, y = problem()
     fitted = LOMtree(passes=2, random_state=0).fit(X, y)
     own, told = fitted.statistics(), fitted.statistics(X, y)
@@ -204,13 +205,13 @@ def test_after_refit_a_lomtree_knows_its_statistics_on_the_training_data_by_itse
     np.testing.assert_array_equal(own.nodes, told.nodes)
 
 
-def test_a_tree_without_counts_asks_for_data():
+def test_a_tree_without_counts_raises_an_error_that_asks_for_data():
     X, y = problem(100)
     with pytest.raises(ValueError, match="give X and y"):
         RandomTree(passes=1).fit(X, y).statistics()
 
 
-def test_the_picture_shows_what_reaches_each_node():
+def test_the_text_shows_the_counts_at_each_node():
     nodes, leaf_of = build_tree(np.array([0, 1, 2]))
     counts = csr_array((np.array([3.0, 1.0, 4.0]), (leaf_of, np.array([0, 1, 2]))), shape=(5, 3))
     assert draw_tree(nodes, 0, counts, ["ant", "bee", "cat"], 3).splitlines() == [
@@ -227,12 +228,12 @@ def test_the_picture_shows_what_reaches_each_node():
     ]
 
 
-def test_a_learners_picture_has_the_names_of_its_classes_and_stops_where_asked():
+def test_the_text_of_a_learner_has_class_names_and_stops_at_the_given_depth():
     X, y = problem()
     fitted = LOMtree(passes=2, random_state=0).fit(X, np.array([f"class {c}" for c in y]))
     picture = fitted.picture(depth=2)
     assert picture.startswith("1,500 of class ")
     assert 5 <= len(picture.splitlines()) <= 11
     assert fitted.picture(depth=0).count("\n") == 1
-    with pytest.raises(ValueError, match=r"^depth=-1: must be an integer of at least 0"):
+    with pytest.raises(ValueError, match=naming("depth=-1", "0")):
         fitted.picture(depth=-1)

@@ -1,4 +1,4 @@
-"""Tells harness that the learner is there; imports nothing of it."""
+"""Registers the learner with harness without importing it."""
 
 from harness import LearnerSpec, hookimpl
 

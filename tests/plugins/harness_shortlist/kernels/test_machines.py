@@ -1,4 +1,4 @@
-"""The rows that each machine sees, and what it learns from them, held against the definition."""
+"""The rows used by each machine and the weights learned from them, compared with the definition."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.instances import Labels, as_instances
-from harness_shortlist import training
+from harness.sdk import Labels, as_instances, frozen
+from harness_shortlist import trainer
 from harness_shortlist.kernels.machines import Goal
-from harness_shortlist.kernels.pairs import NO_GROUP, list_pairs
+from harness_shortlist.kernels.training_pairs import NO_GROUP, list_pairs
 from problems import parts_of_prototypes
 from shortlist_definition import as_matrix, optimum, rows_of_machines
 
@@ -19,7 +18,7 @@ SHARED = settings(max_examples=15, deadline=None)
 
 
 def draw(seed, several=False, grouped=True, n=60, n_classes=6):
-    """Rows, the labels of each, candidates for each and groups of classes, at random."""
+    """Draw rows, their labels, their candidates, and groups of classes."""
     random = np.random.default_rng(seed)
     X, y = parts_of_prototypes(seed, n, n_classes=n_classes)
     label_sets = [{int(c)} for c in y]
@@ -39,7 +38,7 @@ def as_labels(label_sets):
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1), several=st.booleans(), grouped=st.booleans())
-def test_a_machine_sees_its_own_rows_and_those_it_was_proposed_for(seed, several, grouped):
+def test_a_machine_trains_on_its_own_rows_and_on_rows_that_have_it_as_candidate(seed, several, grouped):
     _, label_sets, proposed, groups = draw(seed, several, grouped)
     n_machines = 8 if grouped else 6
     pairs = list_pairs(as_labels(label_sets), proposed, groups, n_machines)
@@ -51,12 +50,12 @@ def test_a_machine_sees_its_own_rows_and_those_it_was_proposed_for(seed, several
 
 def learn(X, label_sets, proposed, groups, goal, seed=0):
     pairs = list_pairs(as_labels(label_sets), proposed, groups, 8)
-    return training.train(as_instances(X), X.shape[1], pairs, goal, seed)
+    return trainer.train(as_instances(X), X.shape[1], pairs, goal, seed)
 
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1), C=st.sampled_from([0.3, 1.0, 10.0]), several=st.booleans())
-def test_a_machine_ends_at_the_optimum_of_its_rows(seed, C, several):
+def test_a_machine_reaches_the_optimum_of_its_rows(seed, C, several):
     X, label_sets, proposed, groups = draw(seed, several)
     found = learn(X, label_sets, proposed, groups, Goal(C, 1e-4, 10_000, 0.0))
     W, bias = as_matrix(found, found.bias, X.shape[1])
@@ -67,7 +66,7 @@ def test_a_machine_ends_at_the_optimum_of_its_rows(seed, C, several):
     assert np.all((found.sweeps >= 1) & (found.sweeps <= 10_000))
 
 
-def test_a_looser_tolerance_is_kept_by_every_row_and_takes_fewer_sweeps():
+def test_a_looser_tolerance_holds_for_every_row_and_takes_fewer_sweeps():
     X, label_sets, proposed, groups = draw(1)
     tight, loose = (learn(X, label_sets, proposed, groups, Goal(1.0, tol, 1000, 0.0)) for tol in (1e-3, 0.3))
     assert loose.sweeps.sum() < tight.sweeps.sum()
@@ -77,7 +76,7 @@ def test_a_looser_tolerance_is_kept_by_every_row_and_takes_fewer_sweeps():
     assert 0 < np.abs(bias - best_bias).max() < 0.3
 
 
-def test_small_weights_are_not_stored_and_the_others_stay_as_they_are():
+def test_small_weights_are_dropped_and_the_others_are_unchanged():
     X, label_sets, proposed, groups = draw(2)
     whole, pruned = (learn(X, label_sets, proposed, groups, Goal(1.0, 0.1, 100, prune)) for prune in (0.0, 0.2))
     W, _ = as_matrix(whole, whole.bias, X.shape[1])
@@ -87,12 +86,12 @@ def test_small_weights_are_not_stored_and_the_others_stay_as_they_are():
     assert np.all(pruned.weights != 0)
 
 
-def test_without_room_training_goes_on_in_more_of_it_and_learns_the_same(monkeypatch):
+def test_a_small_buffer_is_enlarged_and_gives_the_same_weights(monkeypatch):
     X, label_sets, proposed, groups = draw(3)
     goal = Goal(1.0, 0.1, 100, 0.0)
     at_once = learn(X, label_sets, proposed, groups, goal)
-    begin, enlarged = training.empty_found, []
-    monkeypatch.setattr(training, "empty_found", lambda n, _: begin(n, 5))
+    begin, enlarged = trainer.empty_found, []
+    monkeypatch.setattr(trainer, "empty_found", lambda n, _: begin(n, 5))
 
     def enlarge_a_little(found):
         enlarged.append(found)
@@ -100,31 +99,31 @@ def test_without_room_training_goes_on_in_more_of_it_and_learns_the_same(monkeyp
         features = np.concatenate([found.features, more])
         return found._replace(features=features, weights=np.concatenate([found.weights, more.astype(np.float32)]))
 
-    monkeypatch.setattr(training, "enlarge", enlarge_a_little)
+    monkeypatch.setattr(trainer, "enlarge", enlarge_a_little)
     bit_by_bit = learn(X, label_sets, proposed, groups, goal)
     assert len(enlarged) > 8
     for one, other in zip(at_once, bit_by_bit, strict=True):
         np.testing.assert_array_equal(one, other, strict=True)
 
 
-def test_more_room_is_more_room():
-    found = training.enlarge(training.empty_found(3, 0))
+def test_enlarge_grows_the_buffer():
+    found = trainer.enlarge(trainer.empty_found(3, 0))
     assert found.features.size == found.weights.size > 0
-    assert training.enlarge(found).features.size >= 2 * found.features.size
+    assert trainer.enlarge(found).features.size >= 2 * found.features.size
 
 
-def test_a_machine_that_is_not_done_says_so():
+def test_an_unconverged_machine_is_reported():
     X, label_sets, proposed, groups = draw(4)
     assert np.all(learn(X, label_sets, proposed, groups, Goal(10.0, 1e-6, 2, 0.0)).sweeps == 3)
 
 
 @SHARED
 @given(seed=st.integers(0, 2**32 - 1), threads=st.integers(2, 5))
-def test_whoever_trains_a_machine_and_whatever_came_before_it_learns_the_same(seed, threads):
+def test_a_machine_learns_the_same_in_any_thread_and_order(seed, threads):
     X, label_sets, proposed, groups = draw(seed, n=200)
     goal = Goal(3.0, 1e-4, 100, 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "SHARES_PER_THREAD", 1)
+        patch.setattr(trainer, "SHARES_PER_THREAD", 1)
         patch.setenv("OMP_NUM_THREADS", "1")
         alone = learn(X, label_sets, proposed, groups, goal)
         patch.setenv("OMP_NUM_THREADS", str(threads))
@@ -135,9 +134,9 @@ def test_whoever_trains_a_machine_and_whatever_came_before_it_learns_the_same(se
 
 @SHARED
 @given(sizes=st.lists(st.integers(0, 50), min_size=1, max_size=40), most=st.integers(1, 12))
-def test_shares_hold_each_machine_once_and_are_of_like_size(sizes, most):
+def test_shares_contain_each_machine_once_and_have_similar_size(sizes, most):
     start = np.concatenate([[0], np.cumsum(sizes)])
-    shares = training.shares_of_like_size(start, most)
+    shares = trainer.shares_of_like_size(start, most)
     assert [z for share in shares for z in range(len(sizes))[share]] == list(range(len(sizes)))
     assert len(shares) <= most
     for share in shares:

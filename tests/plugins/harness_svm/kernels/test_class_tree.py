@@ -1,4 +1,4 @@
-"""A class tree with its sums, held against attributes and paths that are written out."""
+"""A class tree and its sums, compared with explicit attributes and paths."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from harness_svm.kernels.class_tree import (
+from harness_svm.structured.kernels.class_tree import (
     alike,
     as_tree,
     come_down,
@@ -23,7 +23,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @given(seed=seeds)
-def test_sums_along_the_paths_are_those_of_the_nodes_on_them(seed):
+def test_path_sums_equal_sums_over_the_nodes_on_the_path(seed):
     hierarchy = random_hierarchy(seed)
     tree, on = hierarchy.kernel_tree(), hierarchy.on_path()
     assert_allclose(tree.shared[hierarchy.leaf], (on * hierarchy.weight).sum(axis=1))
@@ -33,7 +33,7 @@ def test_sums_along_the_paths_are_those_of_the_nodes_on_them(seed):
 
 
 @given(seed=seeds)
-def test_the_likeness_of_two_classes_is_the_product_of_their_attributes(seed):
+def test_the_similarity_of_two_classes_is_the_product_of_their_attributes(seed):
     hierarchy = random_hierarchy(seed)
     tree, L = hierarchy.kernel_tree(), hierarchy.attributes()
     found = [[alike(tree, np.uint32(c), np.uint32(o)) for o in range(7)] for c in range(7)]
@@ -42,7 +42,7 @@ def test_the_likeness_of_two_classes_is_the_product_of_their_attributes(seed):
 
 
 @given(seed=seeds)
-def test_scores_by_way_of_the_node_sums_are_those_of_the_node_vectors(seed):
+def test_scores_from_node_sums_equal_scores_from_node_vectors(seed):
     hierarchy = random_hierarchy(seed)
     tree, L = hierarchy.kernel_tree(), hierarchy.attributes()
     products = np.random.default_rng(seed).normal(size=7)  # <u_y, x> of each class
@@ -55,7 +55,7 @@ def test_scores_by_way_of_the_node_sums_are_those_of_the_node_vectors(seed):
     assert_allclose(tree.scale * totals[tree.leaf], L @ w, atol=1e-9)
 
 
-def test_a_class_without_any_weight_on_its_path_scores_nothing():
+def test_a_class_without_weights_on_its_path_scores_zero():
     nothing = np.zeros(3)
     tree = as_tree(np.array([0, 0, 0]), np.array([1, 2]), np.array([0.0, 4.0, 0.0]), nothing, nothing)
     assert tree.scale.tolist() == [0.5, 0.0]
@@ -63,7 +63,7 @@ def test_a_class_without_any_weight_on_its_path_scores_nothing():
 
 
 @given(seed=seeds)
-def test_in_the_order_of_the_tree_the_classes_below_a_node_are_side_by_side(seed):
+def test_classes_below_a_node_are_adjacent_in_tree_order(seed):
     hierarchy = random_hierarchy(seed)
     order, tree = in_order(hierarchy.kernel_tree())
     on = hierarchy.on_path()[order]
@@ -79,7 +79,7 @@ def test_in_the_order_of_the_tree_the_classes_below_a_node_are_side_by_side(seed
 
 
 @given(seed=seeds)
-def test_what_lies_beyond_the_last_node_in_common_is_what_a_mistake_costs(seed):
+def test_the_cost_of_a_mistake_is_the_path_below_the_last_common_node(seed):
     hierarchy = random_hierarchy(seed)
     order, tree = in_order(hierarchy.kernel_tree())
     expected = hierarchy.costs()[order][:, order]

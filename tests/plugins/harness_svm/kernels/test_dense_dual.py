@@ -1,4 +1,4 @@
-"""Machines side by side on dense rows, each held against the definition of its own problem in plain float64."""
+"""Machines trained in parallel on dense rows, each compared with its own problem in float64."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.instances import Labels
-from harness_svm.kernels.dense_dual import MACHINES, SideBySide, side_by_side, solve_together
-from harness_svm.kernels.dense_one_vs_rest import train_dense_one_vs_rest
-from harness_svm.kernels.dual import DualProblem, pose
+from harness.sdk import Labels, frozen
+from harness_svm.flat.kernels.dense_dual import MACHINES, SideBySide, side_by_side, solve_together
+from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_one_vs_rest
+from harness_svm.flat.kernels.dual import DualProblem, pose
 
 seeds = st.integers(0, 2**32 - 1)
 
 
 def rows_and_signs(seed: int, n: int = 40, machines: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Dense rows, one of them of zeros, and signs for each machine, those of the first all alike."""
+    """Return dense rows, one of them zero, and signs per machine; the first machine has one sign only."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6)).astype(np.float32)
     X[n // 2] = 0
@@ -36,7 +35,7 @@ def solved(X: np.ndarray, sign: np.ndarray, task: DualProblem) -> tuple[SideBySi
 
 @settings(max_examples=30, deadline=None)
 @given(seed=seeds, C=st.sampled_from([0.1, 1.0, 10.0]), squared=st.booleans(), bias=st.sampled_from([0.0, 1.0]))
-def test_the_solution_of_each_machine_is_feasible_and_meets_kkt(seed, C, squared, bias):
+def test_each_solution_is_feasible_and_satisfies_kkt(seed, C, squared, bias):
     X, sign = rows_and_signs(seed)
     task = pose(C, squared=squared, bias=bias, tolerance=1e-7, most_sweeps=100_000)
     space, late = solved(X, sign, task)
@@ -55,7 +54,7 @@ def test_the_solution_of_each_machine_is_feasible_and_meets_kkt(seed, C, squared
 
 @settings(max_examples=20, deadline=None)
 @given(seed=seeds, squared=st.booleans())
-def test_a_machine_ends_where_it_would_alone(seed, squared):
+def test_a_machine_reaches_the_solution_that_it_reaches_alone(seed, squared):
     X, sign = rows_and_signs(seed)
     task = pose(1.0, squared=squared, bias=1.0, tolerance=1e-8, most_sweeps=100_000)
     together, _ = solved(X, sign, task)
@@ -64,7 +63,7 @@ def test_a_machine_ends_where_it_would_alone(seed, squared):
         assert_allclose(together.w[m], alone.w[0], atol=1e-5)
 
 
-def test_whoever_is_late_has_one_sweep_more_than_allowed_and_the_others_their_own():
+def test_an_unconverged_machine_reports_one_sweep_above_the_limit():
     X, sign = rows_and_signs(0)
     X[:, 0] = 1
     sign[:, 1] = np.where(np.arange(len(X)) % 2, 1, -1)
@@ -75,7 +74,7 @@ def test_whoever_is_late_has_one_sweep_more_than_allowed_and_the_others_their_ow
     assert late == (space.sweeps == 4).sum()
 
 
-def test_machines_that_are_done_stay_as_they_are():
+def test_converged_machines_are_not_changed():
     X, sign = rows_and_signs(3)
     task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
     space, _ = solved(X, sign, task)
@@ -86,7 +85,7 @@ def test_machines_that_are_done_stay_as_they_are():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
+def test_results_are_bit_identical_for_any_number_of_threads(threads, monkeypatch):
     X, _ = rows_and_signs(1, n=90)
     n_classes = 2 * MACHINES + 3
     y = np.random.default_rng(1).integers(0, n_classes, 90)

@@ -1,4 +1,4 @@
-"""Going down a tree, held against scores and paths that are written out node by node."""
+"""Tree descent, compared with scores and paths computed node by node."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from harness_svm.kernels.branches import Branches
-from harness_svm.kernels.descent import find_feature, rank_by_descent
+from harness_svm.topdown.kernels.branches import Branches
+from harness_svm.topdown.kernels.descent import find_feature, rank_by_descent
 from svm_definitions import instances_of, random_rows
 
 FEATURES = 8
@@ -19,8 +19,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 @dataclass(frozen=True)
-class Written:
-    """A tree as it is written: the children of each node, the class of each leaf, a weight vector and a bias a node."""
+class ExplicitTree:
+    """A tree with children per node, a class per leaf, and a weight vector and a bias per node."""
 
     children: list[list[int]]
     own: np.ndarray
@@ -32,7 +32,7 @@ class Written:
         return self.W @ x + self.base
 
     def paths(self, x: np.ndarray) -> np.ndarray:
-        """By node: the sum of log sigma(score) from the root."""
+        """Return by node the sum of log sigma(score) from the root."""
         paths = np.zeros(len(self.children))
         scores = self.scores(x)
         for node, children in enumerate(self.children):
@@ -41,14 +41,14 @@ class Written:
         return paths
 
     def greedy(self, x: np.ndarray) -> list[int]:
-        """The nodes on the way of the best child at each node."""
+        """Return the nodes on the path of the best child at each node."""
         way, scores = [0], self.scores(x)
         while self.own[way[-1]] < 0:
             way.append(max(self.children[way[-1]], key=lambda child: (scores[child], -child)))
         return way
 
     def ranking(self, x: np.ndarray) -> list[int]:
-        """The class at the end of the greedy way, then the others by their paths; not those that are out of reach."""
+        """Return the class of the greedy path, then the other reachable classes by path score."""
         first, paths = self.greedy(x)[-1], self.paths(x)
         reached = self.reached()
         others = [z for z in range(len(self.own)) if self.own[z] >= 0 and z != first and reached[z]]
@@ -56,21 +56,21 @@ class Written:
         return [int(self.own[z]) for z in [first, *others]]
 
     def reached(self) -> np.ndarray:
-        """Nodes that can be entered, and all above them."""
+        """Return the nodes that can be entered, and all nodes above them."""
         reached = self.base > -np.inf
         for node, children in enumerate(self.children):
             reached[children] &= reached[node]
         return reached
 
     def edges_of(self, node: int, x: np.ndarray) -> int:
-        """Weights of the children of a node for the features that the row has."""
+        """Return the weights of a node's children for the features of the row."""
         return int(np.count_nonzero(self.W[self.children[node]][:, x != 0]))
 
     def kernel_branches(self) -> Branches:
-        """The same in the kernel's arrays; a node knows the features that any of its children has a weight for."""
+        """Return the kernel's arrays; a node lists each feature for which a child has a weight."""
         starts = [self.children[z][0] if self.children[z] else None for z in range(len(self.children))]
         child, after = [], len(self.children)
-        for start in reversed(starts):  # those of a leaf begin where they end
+        for start in reversed(starts):  # a leaf has an empty range of children
             after = start if start is not None else after
             child.append(after)
         child = [*reversed(child), len(self.children)]
@@ -96,8 +96,8 @@ class Written:
         )
 
 
-def written(seed: int, shut: float = 0.0) -> Written:
-    """A tree of two or three levels, its nodes numbered level by level; some children are never entered."""
+def written(seed: int, shut: float = 0.0) -> ExplicitTree:
+    """Draw a tree of two or three levels, numbered level by level; some children are never entered."""
     rng = np.random.default_rng(seed)
     children: list[list[int]] = [[]]
     queue = [(0, 0)]
@@ -113,15 +113,15 @@ def written(seed: int, shut: float = 0.0) -> Written:
     W[0] = 0
     base = rng.normal(size=n)
     for below in children:
-        for z in below[1:]:  # the first one stays open
+        for z in below[1:]:  # the first child can be entered
             if rng.random() < shut:
                 base[z] = -np.inf
-    return Written(children, own, W, base)
+    return ExplicitTree(children, own, W, base)
 
 
 @settings(max_examples=100)
 @given(seed=seeds, k=st.integers(1, 12))
-def test_the_first_rank_is_the_greedy_one_and_the_others_follow_their_paths(seed, k):
+def test_the_first_rank_is_greedy_and_the_others_follow_path_scores(seed, k):
     tree = written(seed)
     X, _ = random_rows(seed, 5, FEATURES, 2)
     ranked, _ = rank_by_descent(tree.kernel_branches(), instances_of(X), k)
@@ -132,7 +132,7 @@ def test_the_first_rank_is_the_greedy_one_and_the_others_follow_their_paths(seed
 
 @settings(max_examples=50)
 @given(seed=seeds)
-def test_children_that_are_never_entered_are_not_ranked_nor_what_is_below_them(seed):
+def test_children_that_are_never_entered_and_their_descendants_are_not_ranked(seed):
     tree = written(seed, shut=0.4)
     X, _ = random_rows(seed, 4, FEATURES, 2)
     ranked, _ = rank_by_descent(tree.kernel_branches(), instances_of(X), tree.own.size)
@@ -142,14 +142,14 @@ def test_children_that_are_never_entered_are_not_ranked_nor_what_is_below_them(s
 
 @settings(max_examples=50)
 @given(seed=seeds)
-def test_on_the_way_to_one_class_only_the_edges_of_its_nodes_are_read(seed):
+def test_ranking_one_class_reads_only_the_edges_of_its_path(seed):
     tree = written(seed)
     X, _ = random_rows(seed, 4, FEATURES, 2)
     _, read = rank_by_descent(tree.kernel_branches(), instances_of(X), 1)
     assert read == sum(tree.edges_of(node, x) for x in X for node in tree.greedy(x)[:-1])
 
 
-def test_all_edges_are_read_once_where_all_classes_are_ranked():
+def test_ranking_all_classes_reads_every_edge_once():
     tree = written(3)
     X, _ = random_rows(3, 4, FEATURES, 2)
     ranked, read = rank_by_descent(tree.kernel_branches(), instances_of(X), tree.own.size)
@@ -159,17 +159,17 @@ def test_all_edges_are_read_once_where_all_classes_are_ranked():
     )
 
 
-def test_children_that_tie_go_by_their_number():
+def test_tied_children_are_ordered_by_number():
     tree = written(7)
-    tie = Written(tree.children, tree.own, 0 * tree.W, 0 * tree.base)
+    tie = ExplicitTree(tree.children, tree.own, 0 * tree.W, 0 * tree.base)
     ranked, read = rank_by_descent(tie.kernel_branches(), instances_of(np.ones((1, FEATURES))), tie.own.size)
     assert ranked[0].tolist()[: tie.own.max() + 1] == tie.ranking(np.ones(FEATURES))
     assert read == 0
 
 
 @pytest.mark.parametrize("score", [-800.0, -30.0, 0.0, 30.0, 800.0])
-def test_paths_of_scores_far_from_0_neither_overflow_nor_vanish(score):
-    tree = Written(
+def test_path_scores_of_extreme_values_neither_overflow_nor_vanish(score):
+    tree = ExplicitTree(
         [[1, 2, 3], [], [], []], np.array([-1, 0, 1, 2]), np.zeros((4, FEATURES)), np.array([0, score, 0.0, 1.0])
     )
     ranked, _ = rank_by_descent(tree.kernel_branches(), instances_of(np.ones((1, FEATURES))), 3)
@@ -178,7 +178,7 @@ def test_paths_of_scores_far_from_0_neither_overflow_nor_vanish(score):
 
 
 @given(features=st.sets(st.integers(0, 50)), f=st.integers(0, 51), lo=st.integers(0, 5))
-def test_a_feature_is_found_or_the_place_where_it_would_be(features, f, lo):
+def test_the_search_returns_the_position_of_a_feature_or_its_insertion_point(features, f, lo):
     known = np.array(sorted(features), np.uint32)
     lo = min(lo, known.size)
     found = find_feature(known, np.uint32(lo), np.uint32(known.size), np.uint32(f))

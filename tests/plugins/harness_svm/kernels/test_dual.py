@@ -1,4 +1,4 @@
-"""One machine against the rest, held against the definition of its primal and its dual in plain float64."""
+"""One machine against the rest, compared with its primal and dual in float64."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from harness.sdk.kernels.arranging import square_lengths
-from harness.sdk.kernels.instances import as_instances
-from harness_svm.kernels.dual import empty_dual_space, move_over, pose, solve
+from harness.sdk import as_instances
+from harness_svm.flat.kernels.dual import empty_dual_space, move_over, pose, solve
+from internals import square_lengths
 
 
 def problem_data(seed: int, n: int = 40, n_features: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, one of them empty, and signs that the rows tell with mistakes."""
+    """Return rows, one of them empty, and signs that depend on the rows with some noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_features)) * (rng.random((n, n_features)) < 0.6)
     X[n // 2] = 0
@@ -45,7 +45,7 @@ def prepared(X: np.ndarray, sign: np.ndarray):
     squared=st.booleans(),
     bias=st.sampled_from([0.0, 1.0]),
 )
-def test_the_solution_is_feasible_meets_kkt_and_closes_the_gap(seed, C, squared, bias):
+def test_the_solution_is_feasible_satisfies_kkt_and_has_no_duality_gap(seed, C, squared, bias):
     X, sign = problem_data(seed)
     task = pose(C, squared=squared, bias=bias, tolerance=1e-7, most_sweeps=100_000)
     instances, squares, space = prepared(X, sign)
@@ -76,13 +76,13 @@ def test_the_dual_never_decreases(seed, squared):
     assert np.all(np.diff(found) >= -1e-9)
 
 
-def test_too_few_sweeps_are_told():
+def test_too_few_sweeps_are_reported():
     X, sign = problem_data(0)
     instances, squares, space = prepared(X, sign)
     assert solve(instances, squares, pose(1.0, squared=True, bias=1.0, tolerance=1e-12, most_sweeps=2), space) == 3
 
 
-def test_moving_rows_over_undoes_what_they_did_to_the_weights():
+def test_rows_moved_to_the_positive_class_no_longer_contribute_to_the_weights():
     X, _ = problem_data(1)
     task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=100)
     instances, squares, space = prepared(X, np.full(len(X), -1))

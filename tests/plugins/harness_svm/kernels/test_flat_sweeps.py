@@ -1,4 +1,4 @@
-"""Crammer and Singer's machine: the closed form for one instance's duals, held against the problem that it solves."""
+"""The closed form for one instance's duals in Crammer and Singer's machine, compared with its problem."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
-from harness.sdk.kernels.rows import empty_rows
-from harness_svm.kernels.flat_sweeps import find_level, sweep_flat
-from harness_svm.kernels.structured import IDLE
+from harness_svm.structured.kernels.flat_sweeps import find_level, sweep_flat
+from harness_svm.structured.kernels.subproblem import IDLE
+from internals import empty_rows
 from svm_definitions import Structured, flat_hierarchy, random_rows
 from svm_sweeps import Sweeps
 
@@ -24,10 +24,10 @@ def problem(seed: int, C: float = 1.0, n_classes: int = 7) -> Structured:
 
 
 def best_duals(task: Structured, b: np.ndarray, i: int) -> np.ndarray:
-    """The duals of row i that make the objective largest while all others stay: water filling, by bisection.
+    """Return the duals of row i that maximise the objective while all others are fixed.
 
-    At the optimum all classes with a dual have the same gradient, nobody a larger one, and it is 0 unless C is used up.
-    With all of them at v, the dual of c is how far its gradient without any dual of this row exceeds what v leaves.
+    At the optimum all classes with a dual have the same gradient v, no class has a larger one, and v is 0 unless C is
+    used up. The dual of class c is the excess of its gradient (without duals of this row) over v. Bisection finds v.
     """
     without = b.copy()
     without[i] = 0
@@ -38,7 +38,7 @@ def best_duals(task: Structured, b: np.ndarray, i: int) -> np.ndarray:
 
     def gradient(
         level: float,
-    ) -> float:  # of those above the level: a dual lowers its own, and all lower all
+    ) -> float:  # over classes above the level: a dual lowers its own gradient, and all duals lower all gradients
         return level - square * filled(level).sum()
 
     top = max(g.max(), 0.0)
@@ -50,7 +50,7 @@ def best_duals(task: Structured, b: np.ndarray, i: int) -> np.ndarray:
 
 @settings(max_examples=60)
 @given(seed=seeds, C=st.sampled_from([0.05, 0.5, 20.0]))
-def test_a_visit_gives_a_row_its_best_duals(seed, C):
+def test_a_visit_gives_a_row_its_optimal_duals(seed, C):
     task = problem(seed, C)
     sweeps = Sweeps(task, sweep_flat, sparse=False, tolerance=1e-9)
     for i in np.random.default_rng(seed).permutation(np.repeat(np.arange(12), 2)):
@@ -63,7 +63,7 @@ def test_a_visit_gives_a_row_its_best_duals(seed, C):
 
 
 @given(h=heights)
-def test_the_level_is_as_high_as_all_that_is_above_it(h):
+def test_the_level_equals_the_sum_of_the_excess_above_it(h):
     heights = np.array(h)
     level = find_level(heights, np.arange(heights.size, dtype=np.uint32), np.uint32(heights.size), 0.0, -1.0)
     assert level >= 0
@@ -71,31 +71,31 @@ def test_the_level_is_as_high_as_all_that_is_above_it(h):
 
 
 @given(h=heights, budget=st.floats(0.01, 10))
-def test_with_a_budget_that_much_is_above_the_level(h, budget):
+def test_with_a_budget_the_excess_above_the_level_is_the_budget(h, budget):
     heights = np.array(h)
-    start = heights.max() - budget  # not above the level: the highest alone would use the whole budget
+    start = heights.max() - budget  # not above the level: the highest class alone would use the whole budget
     lowest = min(start, heights.min() - budget)
     level = find_level(heights, np.arange(heights.size, dtype=np.uint32), np.uint32(heights.size), lowest, budget)
     assert np.maximum(0, heights - level).sum() == pytest.approx(budget, abs=1e-9)
 
 
-def test_only_members_count():
+def test_only_members_determine_the_level():
     members = np.array([2, 0, 1], np.uint32)
     assert find_level(np.array([3.0, 9.0, 5.0]), members, np.uint32(2), 0.0, -1.0) == pytest.approx((3 + 5) / 3)
 
 
-def test_a_row_without_features_gives_all_of_c_to_some_other_class_and_moves_nothing():
+def test_a_row_without_features_gives_all_of_c_to_one_class_and_changes_no_weight():
     X, y = np.zeros((2, 3)), np.array([0, 1])
     sweeps = Sweeps(Structured(X, y, flat_hierarchy(3), 2.5, False), sweep_flat, sparse=False)
     assert sweeps.visit(0, 1, 0) == 3
     assert sweeps.b().tolist() == [[0, 2.5, 0], [2.5, 0, 0]]
     assert not sweeps.kept().any()
-    assert sweeps.violations.tolist() == [0, 1]  # nothing was left to do the second time
+    assert sweeps.violations.tolist() == [0, 1]  # the second visit changes nothing
 
 
 @settings(max_examples=20)
 @given(seed=seeds)
-def test_a_row_that_is_near_its_optimum_rests(seed):
+def test_a_row_near_its_optimum_is_skipped(seed):
     sweeps = Sweeps(problem(seed), sweep_flat, sparse=False, tolerance=1e9)
     assert sweeps.visit(*range(12)) == 12
     assert not sweeps.b().any()
@@ -103,14 +103,14 @@ def test_a_row_that_is_near_its_optimum_rests(seed):
 
 
 @pytest.mark.parametrize(("tolerance", "moves"), [(0.9 / IDLE, True), (1.1 / IDLE, False)])
-def test_a_row_rests_up_to_a_share_of_the_tolerance(tolerance, moves):
+def test_a_row_is_skipped_up_to_a_share_of_the_tolerance(tolerance, moves):
     sweeps = Sweeps(problem(0), sweep_flat, sparse=False, tolerance=tolerance)
     assert sweeps.visit(0) == 1
-    assert sweeps.violations[0] == 1  # which is what a mistake costs, while all weights are 0
+    assert sweeps.violations[0] == 1  # the cost of a mistake while all weights are 0
     assert sweeps.b().any() == moves
 
 
-def test_at_most_fifty_classes_become_new_in_one_visit_and_the_best_is_among_them():
+def test_a_visit_adds_at_most_fifty_classes_including_the_best():
     task = problem(5, C=1e4, n_classes=80)
     sweeps = Sweeps(task, sweep_flat, sparse=False, tolerance=1e-9, room=20_000)
     best = int(np.argmax(task.gradients(sweeps.b())[0]))
@@ -121,6 +121,6 @@ def test_at_most_fifty_classes_become_new_in_one_visit_and_the_best_is_among_the
     assert np.count_nonzero(sweeps.b()[0]) == 79
 
 
-def test_without_room_for_more_duals_it_stops_and_leaves_the_row_as_it_was():
+def test_without_space_for_new_duals_the_kernel_stops_before_changing_the_row():
     sweeps = Sweeps(problem(0), sweep_flat, sparse=False)
     sweeps.assert_a_row_without_room_is_left_as_it_was(empty_rows(12, 10, np.float64), duals=True)

@@ -1,4 +1,4 @@
-"""One machine for each class, held against the problem of each machine alone, in plain float64."""
+"""One machine per class, compared with each machine's own problem in float64."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from harness.sdk.kernels.arranging import square_lengths
-from harness.sdk.kernels.arrays import frozen
-from harness.sdk.kernels.instances import Labels, as_instances
-from harness_svm.kernels.dual import empty_dual_space, pose, solve
-from harness_svm.kernels.one_vs_rest import Machines, train_one_vs_rest
+from harness.sdk import Labels, as_instances, frozen
+from harness_svm.flat.kernels.dual import empty_dual_space, pose, solve
+from harness_svm.flat.kernels.one_vs_rest import Machines, train_one_vs_rest
+from internals import square_lengths
 from svm_definitions import random_rows
 
 
@@ -22,14 +21,19 @@ def one_label(y: np.ndarray) -> Labels:
 
 
 def matrix(machines: Machines, n_features: int, n_classes: int) -> np.ndarray:
-    """The weights, features x classes."""
+    """Return the weights as a matrix, features x classes."""
     edges = machines.edges
     parts = (edges.weights.astype(float), edges.classes.astype(np.int64), edges.indptr)
     return csr_array(parts, shape=(n_features, n_classes)).toarray()
 
 
 def primal(w: np.ndarray, X: np.ndarray, sign: np.ndarray, C: float, squared: bool) -> float:
-    """1/2 ||w||^2 + C sum of losses; the last of w belongs to a constant feature, which X has."""
+    """Return 1/2
+
+    w
+
+    ^2 + C sum of losses; the last entry of w is the weight of the constant feature of X.
+    """
     loss = np.maximum(0, 1 - sign * (X @ w))
     return float(w @ w / 2 + C * (loss**2 if squared else loss).sum())
 
@@ -41,7 +45,7 @@ def primal(w: np.ndarray, X: np.ndarray, sign: np.ndarray, C: float, squared: bo
     bias=st.sampled_from([0.0, 2.0]),
     C=st.sampled_from([0.1, 3.0]),
 )
-def test_no_machine_can_be_made_better_by_any_small_change(seed, squared, bias, C):
+def test_small_changes_of_a_machine_do_not_improve_its_objective(seed, squared, bias, C):
     X, _ = random_rows(seed, 30, 6, 4)
     rng = np.random.default_rng(seed)
     indicator = csr_array(rng.random((30, 4)) < 0.3)  # some rows have no label, some have several
@@ -60,7 +64,7 @@ def test_no_machine_can_be_made_better_by_any_small_change(seed, squared, bias, 
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
+def test_results_are_bit_identical_for_any_number_of_threads(threads, monkeypatch):
     rng = np.random.default_rng(0)
     X, labels = random_rows(3, 60, 8, 5)[0], one_label(rng.integers(0, 5, 60))
     task = pose(1.0, squared=True, bias=1.0, tolerance=0.01, most_sweeps=100)
@@ -73,7 +77,7 @@ def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
     assert_array_equal(expected.bias, found.bias)
 
 
-def test_a_class_without_a_positive_gets_the_solution_of_all_negatives():
+def test_a_class_without_positives_gets_the_all_negative_solution():
     X, labels = random_rows(4, 40, 8, 2)[0], one_label(np.zeros(40))
     task = pose(1.0, squared=True, bias=1.0, tolerance=1e-6, most_sweeps=10_000)
     found = train_one_vs_rest(as_instances(X), labels, 8, 2, task, 0, 0.0)
@@ -84,7 +88,7 @@ def test_a_class_without_a_positive_gets_the_solution_of_all_negatives():
     assert_allclose(found.bias[1], space.w[-1], atol=1e-5)
 
 
-def test_pruned_weights_are_those_of_no_larger_size():
+def test_pruning_removes_the_smallest_weights():
     X, _ = random_rows(5, 40, 8, 2)
     labels = one_label(X[:, 0] + X[:, 1] > 0)
     task = pose(1.0, squared=True, bias=1.0, tolerance=1e-3, most_sweeps=1000)

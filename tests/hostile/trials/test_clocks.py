@@ -1,0 +1,71 @@
+"""Clocks of prediction: each test row is predicted at most once on a clock, and all rows once for the metrics."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from internals import divide_rows
+from trial_runs import keep_in, run_here, texts, trial
+
+MODULE = '''
+import numpy as np
+
+CALLS = []
+
+
+class Recording:
+    """Ranks by position, and records the rows of each call: the sum of a row identifies it."""
+
+    def __init__(self, *, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        CALLS.clear()
+        return self
+
+    def record(self, method, X):
+        CALLS.append((method, [row.tobytes() for row in X.toarray()]))
+
+    def predict(self, X):
+        self.record("predict", X)
+        return np.full(X.shape[0], self.classes_[0])
+
+    def rank(self, X, k):
+        self.record("rank", X)
+        ranks = np.full((X.shape[0], k), -1, np.int32)
+        ranks[:, 0] = 0
+        return ranks
+'''
+
+
+@pytest.fixture
+def recording(tmp_path, monkeypatch):
+    (tmp_path / "recording_learner.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "recording_learner:Recording"
+    sys.modules.pop("recording_learner", None)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
+    planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
+    run_here(planned, metrics=[], time_single_rows=single)
+    calls = sys.modules["recording_learner"].CALLS
+    distinct = set(calls[-1][1])
+    *timed, (last, rows) = calls
+    assert (last, len(rows)) == ("rank", 100)
+    seen = [row for method, called in timed for row in called if row in distinct]
+    repeated = len(rows) - len(distinct)
+    assert len(seen) - len(set(seen)) <= repeated
+    assert {method for method, _ in timed} == {"predict", "rank"}
+
+
+@pytest.mark.parametrize("n_single", [0, 5, 1000])
+@pytest.mark.parametrize("n_rows", [2, 3, 7, 100])
+def test_the_rows_of_the_clocks_are_disjoint_and_complete(n_rows, n_single):
+    timed = divide_rows(n_rows, n_single)
+    together = np.concatenate([timed.predict, timed.rank, timed.single])
+    assert sorted(together.tolist()) == list(range(n_rows))
+    assert len(timed.single) <= n_rows // 3

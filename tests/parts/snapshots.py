@@ -1,0 +1,70 @@
+"""Exact wording of messages, help texts and listings: one text file per command, below tests/public/snapshots.
+
+`pytest --update-snapshots` (or HARNESS_UPDATE_SNAPSHOTS=1) writes the files again, in one process. Read the difference
+before you commit it. To drop cases of deleted tests, delete the files before.
+
+`python tests/parts/snapshots.py` prints all files as one text: help texts first, then messages.
+"""
+
+import os
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / "public" / "snapshots"
+VARIABLE = "HARNESS_UPDATE_SNAPSHOTS"
+
+
+def check_snapshot(command, case, text):
+    """Assert that the text of a case equals the one in the command's file, or write it."""
+    path = FOLDER / f"{command}.txt"
+    cases = read_cases(path)
+    plain = text_of(text)
+    if os.environ.get(VARIABLE):
+        write_cases(path, cases | {case: plain})
+        return
+    assert case in cases, f"{path} has no case {case!r}: pytest --update-snapshots writes it"
+    assert plain == cases[case], f"{case}: differs from {path}; pytest --update-snapshots accepts the new wording"
+
+
+def whole_text():
+    """Return all help texts, then all messages, as one text for a reviewer."""
+    found = [(path.stem, read_cases(path)) for path in sorted(FOLDER.glob("*.txt"))]
+    parts = []
+    for is_help in (True, False):
+        for command, cases in found:
+            for case, text in cases.items():
+                if case.endswith("--help") == is_help:
+                    parts.append(f"{command}: {case}\n{text}\n")
+    return "\n".join(parts)
+
+
+def text_of(text):
+    """Return lines without spaces at their ends; a sequence of texts has one text per line."""
+    whole = text if isinstance(text, str) else "\n".join(text)
+    return "\n".join(line.rstrip() for line in whole.strip("\n").splitlines())
+
+
+def read_cases(path):
+    """Return the texts of a file by case: a title at the margin, the lines below it indented."""
+    if not path.exists():
+        return {}
+    cases, title = {}, None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith(" "):
+            title = line
+            cases[title] = []
+        elif title is not None:
+            cases[title].append(line[4:])
+    return {title: "\n".join(lines).strip("\n") for title, lines in cases.items()}
+
+
+def write_cases(path, cases):
+    path.parent.mkdir(exist_ok=True)
+    parts = []
+    for title in sorted(cases):
+        lines = [f"    {line}".rstrip() for line in cases[title].splitlines()]
+        parts.append("\n".join([title, *lines]) + "\n")
+    path.write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    print(whole_text())

@@ -1,0 +1,120 @@
+"""`harness fit` and `harness predict`: output, files and errors, in one process."""
+
+import csv
+
+import pytest
+from click.testing import CliRunner
+
+from harness.errors import HarnessError
+from internals import cli
+from messages import assert_names, naming
+from small_titles import titles
+
+PLUGIN = """
+from harness import LearnerSpec, hookimpl
+from harness_prototype import PA
+
+
+class MyPA(PA):
+    pass
+
+
+@hookimpl
+def harness_learners():
+    return [LearnerSpec(name="my-pa", load="my_pa:MyPA", parameters={"C": 0.1, "random_state": None})]
+"""
+
+
+@pytest.fixture(scope="module")
+def titles_folder(tmp_path_factory):
+    """Return a folder with a file of titles and a model of them."""
+    folder = tmp_path_factory.mktemp("titles_folder")
+    with (folder / "titles.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("title", "code"), *zip(*titles(), strict=True)])
+    ended = call("fit", "pa", "--data", f"{folder}/titles.csv", "--representation", "words", "--out", f"{folder}/m")
+    assert "expected accuracy 0." in ended.stderr
+    assert_names(ended.stderr, "400")
+    assert "calibration error 0." in ended.stderr
+    return folder
+
+
+def call(*words, **more):
+    ended = CliRunner().invoke(cli, [str(word) for word in words], **more)
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    assert ended.exit_code == 0, ended.output
+    return ended
+
+
+def test_a_text_gets_its_best_classes_with_scores_and_confidence(titles_folder):
+    lines = call("predict", titles_folder / "m", "steel welder", "--top", "2").stdout.splitlines()
+    assert lines[0].split()[0] == "21"
+    assert len(lines) == 2
+    assert "confidence 0." in lines[0]
+    assert "confidence" not in lines[1]
+
+
+def test_a_text_without_known_words_is_reported(titles_folder):
+    assert_names(call("predict", titles_folder / "m", "溶接工").stdout, "class")
+
+
+def test_one_row_is_singular_in_the_message(titles_folder):
+    (titles_folder / "one.csv").write_text("title\nsteel welder\n")
+    ended = call(
+        "predict",
+        titles_folder / "m",
+        titles_folder / "one.csv",
+        "--text",
+        "title",
+        "--out",
+        titles_folder / "one-coded.csv",
+    )
+    assert ended.stderr.splitlines() == [
+        "read 1 row as CSV, text from 'title'",
+        "expected to be right: about 1 of 1",
+    ]
+
+
+def test_a_file_is_predicted_and_the_result_is_summarised(titles_folder):
+    (titles_folder / "new.csv").write_text("n,title\n1,steel welder\n2,溶接工\n")
+    files = ("--out", titles_folder / "coded.csv", "--review-out", titles_folder / "unsure.csv")
+    ended = call(
+        "predict", titles_folder / "m", titles_folder / "new.csv", "--text", "title", "--review", "0.3", *files
+    )
+    assert ended.stdout == ""
+    assert ended.stderr.splitlines() == [
+        "read 2 rows as CSV, text from 'title'",
+        "expected to be right: about 1 of 2",
+        f"for review: 1 row in {titles_folder / 'unsure.csv'}",
+        "warning: 1 row has no known words and got no class.",
+    ]
+    assert (titles_folder / "coded.csv").read_text().splitlines()[1].startswith("1,steel welder,21,")
+    assert (titles_folder / "unsure.csv").read_text().splitlines()[1] == "2,溶接工,,0.0,0.0"
+
+
+def test_a_learner_of_a_plugin_folder_can_be_a_model(titles_folder):
+    folder = titles_folder / "plugins"
+    folder.mkdir()
+    (folder / "my_pa.py").write_text(PLUGIN)
+    words = ("--data", titles_folder / "titles.csv", "--representation", "words", "--out", titles_folder / "mine")
+    call("fit", "my-pa", *words, "--plugins-dir", folder)
+    assert call("predict", titles_folder / "mine", "steel welder", "--plugins-dir", folder).stdout.startswith("21  ")
+
+
+def test_the_name_of_a_missing_file_is_not_taken_as_text(titles_folder):
+    with pytest.raises(HarnessError, match=naming("gone.csv")):
+        call("predict", titles_folder / "m", titles_folder / "gone.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("fit", "--out", "x"), "nothing to fit"),
+        (("fit", "pa", "--from", "results/none", "--out", "x"), "--from chooses the learner"),
+        (("fit", "--from", "results/none", "--out", "x"), "is not a results folder"),
+        (("predict", "results/none", "a text"), "does not exist"),
+    ],
+)
+def test_invalid_options_are_rejected(words, complaint):
+    with pytest.raises(HarnessError, match=complaint):
+        call(*words)

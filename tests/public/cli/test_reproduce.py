@@ -1,0 +1,156 @@
+"""`harness reproduce`: published numbers next to ours, missing data, quick versions, figures, resuming."""
+
+import json
+
+import pytest
+
+from command import run_harness
+from messages import NOTHING_TO_RUN, assert_names
+
+PLUGIN = """
+from harness import ExperimentSpec, hookimpl
+
+
+@hookimpl
+def harness_experiments():
+    return [
+        ExperimentSpec(name="mini-table", resource="mini:mini.toml", published="mini:mini.csv", summary="a small one"),
+        ExperimentSpec(name="mini-lost", resource="mini:lost.toml", published="mini:mini.csv"),
+    ]
+"""
+MINI = """
+name = "mini-table"
+trials = 2
+curves = true
+minutes = 0.5
+datasets = ["digits", "rcv1"]
+
+[absent]
+web = "nobody has it"
+
+[quick]
+trials = 1
+leave_out = ["rcv1"]
+
+[[figures]]
+kind = "curve"
+metric = "r1"
+
+[[figures]]
+name = "steps"
+kind = "sweep"
+
+[[learners]]
+name = "pa"
+params = { passes = 2 }
+
+[[learners]]
+name = "perceptron"
+params = { passes = 2 }
+on = ["rcv1"]
+"""
+PUBLISHED = """dataset,learner,metric,value,interval,source
+digits,pa,r1,95.0%,5%,"Mini 2026, table 1"
+digits,pa,train,10h,,"Mini 2026, table 1"
+rcv1,pa,r1,0.8,,"Mini 2026, table 1"
+web,pa,r1,0.4,,"Mini 2026, table 1"
+"""
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plugins")
+    package = folder / "mini"
+    package.mkdir()
+    (package / "__init__.py").write_text(PLUGIN)
+    (package / "mini.toml").write_text(MINI)
+    (package / "lost.toml").write_text('name = "mini-lost"\ndatasets = ["rcv1"]\nlearners = ["mmp"]\n')
+    (package / "mini.csv").write_text(PUBLISHED)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def working_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("working_folder")
+
+
+@pytest.fixture(scope="module")
+def reproduce(plugins, working_folder, warm):
+    """Runs `harness reproduce WORDS` in one folder for all tests: a run takes seconds."""
+
+    def reproduce(*words):
+        """Run `harness reproduce WORDS` in one folder for all tests, because a run takes seconds."""
+        options = ("--plugins-dir", plugins)
+        return run_harness("reproduce", *words, *options, cwd=working_folder, env={"COLUMNS": "200"}, warm=warm)
+
+    return reproduce
+
+
+@pytest.fixture(scope="module")
+def done(reproduce):
+    return reproduce("mini-table")
+
+
+@pytest.fixture(scope="module")
+def folder(done, working_folder):
+    return working_folder / "results" / "mini-table"
+
+
+def test_published_ours_difference_and_reasons_are_in_every_format(done, folder):
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((folder / "published.json").read_text())["rows"]
+    cells = {(row["dataset"], row["metric"]): row for row in rows}
+    ours = cells["digits", "r1"]
+    assert ours["published"] == pytest.approx(0.95)
+    assert ours["difference"] == pytest.approx(ours["ours"] - 0.95)
+    assert ours["within"] is (abs(ours["difference"]) <= 0.05)
+    assert ours["n"] == 2
+    assert cells["rcv1", "r1"]["ours"] is None
+    for ending in ("md", "tex", "csv", "json", "html", "txt"):
+        assert "Mini 2026, table 1" in (folder / f"published.{ending}").read_text()
+        assert "pa" in (folder / f"table.{ending}").read_text()
+    assert_names(done.stdout, "rcv1")
+    assert_names(done.stderr, "table")
+    assert_names(done.stderr, "0.5")
+
+
+def test_figures_are_drawn_and_failures_are_reported(done, folder):
+    assert {path.name for path in folder.glob("curve.*")} == {"curve.png", "curve.svg", "curve.pdf"}
+    assert_names(done.stderr, "steps")
+
+
+def test_the_same_command_again_runs_nothing(reproduce, folder):
+    records = (folder / "records.jsonl").read_text()
+    again = reproduce("mini-table")
+    assert NOTHING_TO_RUN in again.stderr
+    assert (folder / "records.jsonl").read_text() == records
+
+
+def test_the_quick_version_is_smaller_separate_and_marked(reproduce, working_folder):
+    done = reproduce("mini-table", "--quick")
+    assert done.returncode == 0, done.stderr
+    assert_names(done.stdout, "QUICK")
+    assert "rcv1" not in done.stdout  # it was omitted, and reported in one line
+    assert_names(done.stderr, "1", "2", "rcv1")
+    lines = (working_folder / "results" / "mini-table-quick" / "records.jsonl").read_text().splitlines()
+    assert len(lines) == 1
+
+
+def test_without_data_the_published_numbers_are_shown_and_the_exit_code_is_an_error(reproduce):
+    done = reproduce("mini-lost")
+    assert done.returncode == 1
+    assert_names(done.stdout, "rcv1")
+
+
+def test_experiments_can_be_listed(reproduce):
+    done = reproduce("--list")
+    assert done.returncode == 0
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("mini-table")]
+    assert "0.5" in line
+    assert "a small one" in line
+
+
+def test_a_missing_or_unknown_name_raises_an_error_with_the_next_step(reproduce):
+    assert "`harness reproduce --list`" in reproduce().stderr
+    assert_names(reproduce("mini-tabel").stderr, "mini-table")
+    assert "no quick version" in reproduce("mini-lost", "--quick").stderr

@@ -1,0 +1,282 @@
+"""A model behind HTTP, over a real server: predictions, limits, token, metrics, log, page and shutdown."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import requests
+import uvicorn
+
+import harness
+from browser import start_browser
+from internals import ServeSettings, make_app
+
+TEXTS = ["steel welder", "ward nurse", "看護師"]
+
+
+@pytest.fixture(scope="module")
+def start():
+    """Start a server of a model in a thread and return its address."""
+    stops = []
+
+    def run(model, **settings):
+        config = uvicorn.Config(make_app(model, ServeSettings("any", **settings)), port=0, log_level="warning")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        stops.append((server, thread))
+        while not server.started:
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        return f"http://127.0.0.1:{port}"
+
+    yield run
+    for server, thread in stops:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def address(start, model):
+    return start(model, most_rows=50, most_bytes=10_000)
+
+
+def post(address, body, **more):
+    return requests.post(f"{address}/predict", json=body, timeout=30, **more)
+
+
+# -- predictions -----------------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_those_of_the_model(address, model):
+    found = post(address, {"texts": TEXTS, "top": 3}).json()["predictions"]
+    expected = model.answer(TEXTS, 3)
+    for place, prediction in enumerate(found):
+        names = [one["name"] for one in prediction["classes"]]
+        assert names == [name for name in expected.names[place] if name]
+        scores = [one["score"] for one in prediction["classes"]]
+        assert scores == pytest.approx(expected.scores[place][: len(scores)].tolist())
+        assert prediction["confidence"] == pytest.approx(expected.confidence[place])
+        assert prediction["text"] == TEXTS[place]
+    assert found[2]["classes"] == []
+
+
+def test_more_classes_than_exist_are_all_classes(address, model):
+    (found,) = post(address, {"texts": ["steel welder"], "top": 10**9}).json()["predictions"]
+    assert len(found["classes"]) == len(model.classes)
+
+
+def test_rows_of_numbers_are_classified_too(start):
+    generator = np.random.default_rng(0)
+    X = generator.random((60, 3))
+    model = harness.fit("pa", (X, np.where(X[:, 0] > 0.5, "high", "low")))
+    address = start(model)
+    (found,) = post(address, {"rows": [[0.9, 0.1, 0.1]]}).json()["predictions"]
+    assert found["classes"][0]["name"] == "high"
+    refused = post(address, {"rows": [[0.9]]})
+    assert refused.status_code == 422
+
+
+def test_the_model_describes_itself(address):
+    found = requests.get(f"{address}/model", timeout=30).json()
+    assert found["learner"] == "pa"
+    assert found["input"] == "texts"
+    assert found["data"]["classes"] == 4
+    assert 0 < found["expected_accuracy"] <= 1
+
+
+def test_the_interface_is_described(address):
+    paths = requests.get(f"{address}/openapi.json", timeout=30).json()["paths"]
+    assert {"/predict", "/model", "/health", "/metrics"} <= set(paths)
+    assert requests.get(f"{address}/docs", timeout=30).ok
+    assert requests.get(f"{address}/health", timeout=30).json() == {"status": "ok"}
+
+
+# -- bad requests ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "culprit"),
+    [
+        ({"texts": []}, "texts"),
+        ({"texts": "one"}, "texts"),
+        ({"texts": [1]}, "texts"),
+        ({"rows": [[1.0]]}, "texts"),
+        ({"texts": ["a"], "top": 0}, "top"),
+        ({"texts": ["a"], "tpo": 3}, "tpo"),
+        ({}, "texts"),
+    ],
+)
+def test_a_wrong_request_names_the_field(address, body, culprit):
+    refused = post(address, body)
+    assert refused.status_code == 422
+    assert culprit in json.dumps(refused.json())
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 5000, b"\xff\xfe", b"null"])
+def test_a_body_that_is_no_request_is_refused(address, body):
+    refused = requests.post(f"{address}/predict", data=body, headers={"Content-Type": "application/json"}, timeout=30)
+    assert refused.status_code in (400, 422)
+
+
+def test_too_many_rows_are_refused(address):
+    assert post(address, {"texts": ["a"] * 50}).ok
+    refused = post(address, {"texts": ["a"] * 51})
+    assert refused.status_code == 413
+    assert "50" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_over_the_limit_is_refused_whether_or_not_it_declares_its_size(address, chunked):
+    body = json.dumps({"texts": ["a" * 10_000]}).encode()
+    data = (body[at : at + 1000] for at in range(0, len(body), 1000)) if chunked else body
+    refused = requests.post(f"{address}/predict", data=data, headers={"Content-Type": "application/json"}, timeout=30)
+    assert refused.status_code == 413
+
+
+# -- token -----------------------------------------------------------------------------------------------------------
+
+
+def test_with_a_token_every_client_needs_it(start, model):
+    address = start(model, token="sécret")
+    for path in ("model", "metrics"):
+        assert requests.get(f"{address}/{path}", timeout=30).status_code == 401
+    for header in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "Bearer "}):
+        assert post(address, {"texts": TEXTS}, headers=header).status_code == 401
+    assert post(address, {"texts": TEXTS}, headers={"Authorization": "Bearer sécret".encode()}).ok
+    assert requests.get(f"{address}/health", timeout=30).ok
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "is_open"),
+    [
+        ("127.0.0.1", "", False),
+        ("::1", "", False),
+        ("localhost", "", False),
+        ("0.0.0.0", "", True),
+        ("0.0.0.0", "secret", False),
+        ("example.org", "", True),
+    ],
+)
+def test_an_address_that_other_machines_reach_is_open_without_a_token(host, token, is_open):
+    assert ServeSettings("m", host=host, token=token).is_open is is_open
+
+
+# -- metrics and log -------------------------------------------------------------------------------------------------
+
+
+def test_metrics_count_requests_and_rows(start, model):
+    address = start(model)
+    post(address, {"texts": TEXTS})
+    post(address, {"texts": []})
+    requests.get(f"{address}/no/such/path", timeout=30)
+    found = requests.get(f"{address}/metrics", timeout=30).text
+    assert 'harness_requests_total{path="/predict",status="200"} 1.0' in found
+    assert 'harness_requests_total{path="/predict",status="422"} 1.0' in found
+    assert 'harness_requests_total{path="other",status="404"} 1.0' in found
+    assert "harness_predictions_total 3.0" in found
+    assert 'harness_request_seconds_count{path="/predict"} 2.0' in found
+
+
+def test_the_access_log_has_no_texts(start, model, capfd):
+    address = start(model)
+    post(address, {"texts": ["steel welder"]})
+    entries, errors = [], ""
+    deadline = time.monotonic() + 30
+    # Requests of an earlier test may still be written to the log.
+    while not any(entry["path"] == "/predict" for entry in entries) and time.monotonic() < deadline:
+        errors += capfd.readouterr().err
+        entries = [json.loads(line) for line in errors.splitlines() if line.startswith("{")]
+    [found] = [entry for entry in entries if entry["path"] == "/predict"]
+    assert (found["method"], found["status"]) == ("POST", 200)
+    assert found["ms"] > 0
+    assert "welder" not in errors
+
+
+# -- page ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser():
+    driver = start_browser()
+    yield driver
+    driver.quit()
+
+
+def shown(driver, wanted, seconds=60):
+    """Wait until the page's text has some words."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        text = driver.find_element("tag name", "main").text
+        if wanted in text:
+            return text
+        time.sleep(0.05)
+    raise AssertionError(text)
+
+
+def test_the_page_shows_ranked_classes_with_bars(browser, address):
+    browser.get(address)
+    shown(browser, "expected accuracy")
+    browser.find_element("id", "text").send_keys("steel welder")
+    browser.find_element("tag name", "button").click()
+    assert "21" in shown(browser, "Confidence").split()
+    assert len(browser.find_elements("tag name", "meter")) == 4
+    assert [entry for entry in browser.get_log("browser") if "Security" in entry["message"]] == []
+
+
+def test_the_page_asks_for_the_token(browser, start, model):
+    browser.get(start(model, token="secret"))
+    shown(browser, "token")
+    browser.find_element("id", "token").send_keys("secret")
+    browser.find_element("id", "text").send_keys("bread baker")
+    browser.find_element("tag name", "button").click()
+    assert "22" in shown(browser, "Confidence").split()
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_command_serves_until_a_signal_and_ends_well(kept_model, workers):
+    command = [sys.executable, "-m", "harness", "serve", str(kept_model), "--port", "0", "--workers", str(workers)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        first = process.stderr.readline()
+        address = re.search(r"http://\S+", first).group()
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # a full pipe would stop the server
+        wait_for(address)
+        assert post(address, {"texts": ["steel welder"]}).json()["predictions"][0]["classes"][0]["name"] == "21"
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+        assert process.returncode == 0
+
+
+def wait_for(address):
+    deadline = time.monotonic() + 120
+    while True:
+        try:
+            return requests.get(f"{address}/health", timeout=30)
+        except requests.ConnectionError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_port_in_use_is_named(kept_model, address):
+    port = address.rpartition(":")[2]
+    command = [sys.executable, "-m", "harness", "serve", str(kept_model), "--port", port]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 2
+    assert port in ended.stderr
+
+
+def test_a_folder_that_is_no_model_is_refused_before_a_port_is_opened(tmp_path):
+    command = [sys.executable, "-m", "harness", "serve", str(tmp_path / "none"), "--port", "0"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ended.returncode == 2
+    assert "none" in ended.stderr
+    assert "serving" not in ended.stderr

@@ -1,0 +1,133 @@
+"""Learners suggested for data, from measurements on similar data."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import HarnessError
+from internals import Cost, Facts, Measurement, distance, nearest_datasets, propose
+from messages import assert_names, naming
+
+TITLES = Facts(rows=1000, classes=100, features_a_row=None, letters=50)
+COUNTS = Facts(rows=1000, classes=100, features_a_row=30, letters=None)
+FACTS = st.builds(
+    Facts,
+    rows=st.integers(1, 10**7),
+    classes=st.integers(1, 10**5),
+    features_a_row=st.none() | st.floats(0.1, 1e4),
+    letters=st.none() | st.floats(0.1, 1e5),
+)
+
+
+def measured(learner, r1, train=1.0, answer=1e-5, dataset="titles", facts=TITLES):
+    return Measurement(dataset, facts, learner, f"{learner}(C=2)", Cost(r1, train, answer))
+
+
+def failed(learner, dataset="titles", facts=TITLES):
+    return Measurement(dataset, facts, learner, learner, None)
+
+
+@given(one=FACTS, other=FACTS)
+def test_distance_is_zero_to_itself_and_symmetric(one, other):
+    assert distance(one, one) == 0
+    assert distance(one, other) == pytest.approx(distance(other, one))
+    assert distance(one, other) >= 0
+
+
+@pytest.mark.parametrize(
+    "other", [replace(TITLES, rows=2000), replace(TITLES, classes=50), replace(TITLES, letters=100), COUNTS]
+)
+def test_rows_classes_and_text_length_each_increase_the_distance(other):
+    assert distance(TITLES, other) > 0
+
+
+def test_the_nearest_datasets_come_first_and_are_at_most_three():
+    sets = {name: replace(TITLES, rows=rows) for name, rows in [("a", 9000), ("b", 1100), ("c", 3000), ("d", 500)]}
+    known = [measured("pa", 0.5, dataset=name, facts=facts) for name, facts in sets.items()]
+    assert nearest_datasets(TITLES, known) == ["b", "d", "c"]
+
+
+def test_three_learners_are_suggested_for_distinct_reasons():
+    known = [
+        measured("accurate", 0.90, train=100, answer=1e-3),
+        measured("quick", 0.885, train=1, answer=1e-4),
+        measured("nimble", 0.86, train=10, answer=1e-6),
+        measured("poor", 0.50, train=0.1, answer=1e-7),
+    ]
+    first, second, third = propose(TITLES, known)
+    assert (first.learner, second.learner, third.learner) == ("accurate", "quick", "nimble")
+    assert first.reason == "the most accurate"
+    assert_names(second.reason, "0.02")
+    assert_names(third.reason, "0.05")
+    assert [proposal.behind for proposal in (first, second, third)] == pytest.approx([0, 0.015, 0.04])
+    assert third.expression == "nimble(C=2)"
+
+
+def test_only_the_fastest_learner_is_called_fastest():
+    known = [measured("best", 0.9, train=1, answer=1e-6), measured("second", 0.89, train=2, answer=1e-5)]
+    first, second = propose(TITLES, known)
+    assert (first.learner, second.learner) == ("best", "second")
+    assert_names(second.reason, "0.02")
+
+
+def test_speed_is_compared_per_row_if_learners_were_measured_on_different_data():
+    larger = replace(TITLES, rows=1100)
+    known = [measured("best", 0.9, train=9), measured("best", 0.9, train=9, dataset="larger", facts=larger)]
+    known += [measured("a", 0.9, train=1.0), measured("b", 0.9, train=1.05, dataset="larger", facts=larger)]
+    assert propose(TITLES, known)[1].learner == "b"
+
+
+def test_expected_training_time_is_proportional_to_rows_and_prediction_time_is_constant():
+    (only,) = propose(replace(TITLES, rows=3000), [measured("pa", 0.5, train=2.0, answer=3e-6)])
+    assert only.train_seconds == pytest.approx(6.0)
+    assert (only.answer_seconds, only.r1, only.dataset) == (3e-6, 0.5, "titles")
+
+
+def test_a_learner_that_failed_on_a_near_dataset_is_not_suggested():
+    far = replace(TITLES, rows=1200)
+    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=far)]
+    known += [measured("one", 0.9), failed("one", dataset="far", facts=far)]
+    assert [proposal.learner for proposal in propose(TITLES, known)] == ["both"]
+
+
+def test_a_learner_without_results_on_a_near_dataset_is_judged_by_the_others():
+    hard = replace(TITLES, rows=1200)
+    known = [measured("both", 0.9), measured("both", 0.2, dataset="hard", facts=hard)]
+    known += [measured("with a tree", 0.3, dataset="hard", facts=hard)]
+    first, second = propose(TITLES, known)
+    assert (first.learner, first.dataset, first.behind) == ("with a tree", "hard", 0)
+    assert (second.learner, second.dataset) == ("both", "titles")
+    assert second.behind == pytest.approx((0 * 1 + 0.1 / 2) / 1.5)
+
+
+def test_datasets_with_as_many_labels_per_row_come_first():
+    several = replace(TITLES, rows=10**6, multilabel=True)
+    known = [measured("pa", 0.5), measured("pa", 0.5, dataset="several", facts=several)]
+    assert nearest_datasets(TITLES, known) == ["titles"]
+    assert nearest_datasets(replace(TITLES, multilabel=True), known) == ["several"]
+    assert nearest_datasets(replace(TITLES, multilabel=True), known[:1]) == ["titles"]
+
+
+def test_datasets_on_which_all_learners_failed_are_ignored():
+    far = replace(TITLES, rows=5000)
+    known = [measured("here", 0.8), failed("there")]
+    known += [failed("here", dataset="far", facts=far), measured("there", 0.9, dataset="far", facts=far)]
+    assert [proposal.learner for proposal in propose(TITLES, known)] == ["here"]
+    assert [proposal.learner for proposal in propose(far, known)] == ["there"]
+    assert nearest_datasets(TITLES, [failed("here")]) == []
+
+
+def test_the_nearest_dataset_has_the_largest_weight():
+    far = replace(TITLES, rows=5000)
+    known = []
+    for learner, near_r1, far_r1 in [("here", 0.8, 0.6), ("there", 0.6, 0.8)]:
+        known += [measured(learner, near_r1), measured(learner, far_r1, dataset="far", facts=far)]
+    assert propose(TITLES, known)[0].learner == "here"
+    assert propose(far, known)[0].learner == "there"
+
+
+def test_missing_measurements_raise_an_error():
+    with pytest.raises(HarnessError, match=naming("comparison")):
+        propose(TITLES, [])
