@@ -1,7 +1,7 @@
-"""What the docs site has beside docs/: the committed results with tables and figures, and the project's own pages.
+"""Pages of the site that are not in docs/: committed results, project files, and the classes of the learners.
 
-Pages are written for readers of the checkout, whose links lead from file to file. Here each link is turned to where its
-file is on the site; a file that the site has not is named instead.
+The Markdown files link to each other as files of the checkout. Each link is changed to the place of its file on the
+site. A file that is not on the site is named instead.
 """
 
 import os
@@ -11,56 +11,82 @@ from pathlib import Path
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
-"""Of the project: where they are in the checkout, and on the site."""
+PROJECT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+"""Project files by path, with their place on the site."""
 RUNS = "runs"
-"""Where committed results are on the site: `results` is the page about results."""
+"""Folder of the committed results on the site."""
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
+LEARNER_CLASS = re.compile(r"^Class: `([\w.]+):(\w+)`", re.MULTILINE)
+"""A line of docs/reference/learners.md that names the class of a learner."""
+EXPLORE = """# Explore the results
+
+All committed results on one interactive page. [Open it in full size](page.html).
+
+<iframe class="results-page" src="../page.html" title="All committed results"></iframe>
+"""
 
 
 def on_files(files, config):
-    """Add what is outside of docs/."""
-    for source, place in places().items():
-        if not place.startswith("docs/"):
-            files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
-    for folder in result_folders():
-        page = File.generated(config, f"{RUNS}/{folder.name}.md", content=page_of(folder))
-        files.append(page)
+    """Add the pages from outside docs/, and the made ones."""
+    for source, place in copied_files().items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
+    for place, content in made_pages().items():
+        files.append(File.generated(config, place, content=content))
     return files
 
 
 def on_page_markdown(markdown, page, config, files):
-    """Turn links from places in the checkout to places on the site."""
+    """Change links between files of the checkout to links between pages of the site."""
     source = source_of(page.file.src_uri)
-    return LINK.sub(lambda link: turned(link, source, page.file.src_uri), markdown)
+    return LINK.sub(lambda link: site_link(link, source, page.file.src_uri), markdown)
 
 
-def places():
-    """Files that are taken as they are: their places in the checkout, and on the site."""
-    found = {**PAGES, "results/README.md": f"{RUNS}/index.md", "results/index.html": f"{RUNS}/page.html"}
+def copied_files():
+    """Return the files that are copied to the site: path in the checkout, place on the site."""
+    found = {**PROJECT_PAGES, "results/README.md": f"{RUNS}/index.md", "results/page.html": f"{RUNS}/page.html"}
     for folder in result_folders():
         for figure in sorted(folder.glob("*.svg")):
-            found[f"results/{folder.name}/{figure.name}"] = f"{RUNS}/{folder.name}/{figure.name}"
+            found[f"results/{name_of(folder)}/{figure.name}"] = f"{RUNS}/{name_of(folder)}/{figure.name}"
     return found
 
 
+def made_pages():
+    """Return the content of the pages that are composed here, by their place on the site."""
+    pages = {f"{RUNS}/explore.md": EXPLORE, "reference/learner-classes.md": learner_classes()}
+    return pages | {f"{RUNS}/{name_of(folder)}.md": results_page(folder) for folder in result_folders()}
+
+
+def learner_classes():
+    """Return the page with the docstrings of all built-in learners."""
+    listed = (ROOT / "docs" / "reference" / "learners.md").read_text(encoding="utf-8")
+    classes = "\n\n".join(f"::: {module}.{name}" for module, name in LEARNER_CLASS.findall(listed))
+    about = "Parameters and methods of the built-in learners, from their docstrings."
+    return f"# Learner classes\n\n{about}\n\n{classes}\n"
+
+
 def result_folders():
-    return sorted(path.parent for path in (ROOT / "results").glob("*/README.md"))
+    results = ROOT / "results"
+    return sorted(path.parent for path in (*results.glob("*/README.md"), *results.glob("benchmarks/*/README.md")))
 
 
-def page_of(folder):
-    """What was run and what came of it, then the figures and the tables that its records make."""
+def name_of(folder):
+    """Return the path of a results folder below results/, such as field or benchmarks/overhead."""
+    return folder.relative_to(ROOT / "results").as_posix()
+
+
+def results_page(folder):
+    """Return the README of a results folder, followed by its figures and tables."""
     parts = [(folder / "README.md").read_text(encoding="utf-8")]
     parts += [f"![{figure.stem} of {folder.name}]({figure.name})" for figure in sorted(folder.glob("*.svg"))]
-    for name, heading in (("published.md", "Published, and ours"), ("table.md", "The table")):
+    for name, heading in (("published.md", "Published numbers and ours"), ("table.md", "Table")):
         if (folder / name).is_file():
             parts += [f"## {heading}", (folder / name).read_text(encoding="utf-8")]
     return "\n\n".join(parts)
 
 
 def source_of(place):
-    """Where a page of the site is in the checkout."""
-    for source, known in places().items():
+    """Return the path in the checkout of a page of the site."""
+    for source, known in copied_files().items():
         if known == place:
             return source
     run = re.fullmatch(rf"{RUNS}/(.+)\.md", place)
@@ -70,10 +96,10 @@ def source_of(place):
 
 
 def place_of(source):
-    """Where a file of the checkout is on the site; None where it is not there."""
-    if source in places():
-        return places()[source]
-    run = re.fullmatch(r"results/([^/]+)(/README\.md)?/?", source)
+    """Return the place on the site of a file of the checkout; None if it has none."""
+    if source in copied_files():
+        return copied_files()[source]
+    run = re.fullmatch(r"results/((?:benchmarks/)?[^/]+?)(/README\.md)?/?", source)
     if run and (ROOT / "results" / run[1] / "README.md").is_file():
         return f"{RUNS}/{run[1]}.md"
     if source == "results":
@@ -83,11 +109,14 @@ def place_of(source):
     return None
 
 
-def turned(link, source, place):
+def site_link(link, source, place):
+    """Return a Markdown link to the page of the linked file, or its text and path if it has no page."""
     picture, words, target, anchor = link.groups()
-    meant = os.path.normpath(os.path.join(os.path.dirname(source), target))
-    there = place_of(meant)
-    if there is None:
-        return f"{words} (`{meant}`)"
-    relative = os.path.relpath(there, os.path.dirname(place) or ".")
+    if target == "page.html" and place == f"{RUNS}/explore.md":
+        return link[0]
+    path = os.path.normpath(os.path.join(os.path.dirname(source), target))
+    linked = place_of(path)
+    if linked is None:
+        return f"{words} (`{path}`)"
+    relative = os.path.relpath(linked, os.path.dirname(place) or ".")
     return f"{picture}[{words}]({relative}{anchor or ''})"

@@ -1,0 +1,320 @@
+"""Write the generated parts of the reference pages from the code: `python docs/generate.py`.
+
+A generated part of a page is between `<!-- generated: NAME -->` and `<!-- end -->`. Quoted files
+are copied too. With `--check` nothing is
+written, and the exit code is 1 if a page differs from the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli import GROUPS, cli
+from harness.experiment import schema
+from harness.experiment.options import declared_options
+from harness.host.catalog import HOST_DISTRIBUTION, Entry
+from harness.host.contract import DatasetSpec, LearnerSpec, MetricSpec
+from harness.host.discovery import discover
+from harness.host.introspection import parameters_of, parse_docstring, read_docstring
+from harness.records import record
+
+DOCS = Path(__file__).resolve().parent
+QUOTED_FILE = re.compile(r"^(```\w+ file=(\S+)\n).*?^(```)$", re.DOTALL | re.MULTILINE)
+"""A block that quotes a file of the checkout."""
+PART = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SHARED_OPTIONS = {"--data-home", "--debug", "--disable-plugin", "--plugins-dir", "--help"}
+"""Options of most commands, described once."""
+FILE_TABLES = {
+    "Top level": schema.Experiment,
+    "[[learners]]": schema.LearnerTable,
+    "[[datasets]]": schema.DatasetTable,
+    "[tune]": schema.TuneTable,
+    "[budget]": schema.BudgetTable,
+    "[[figures]]": schema.FigureTable,
+}
+RECORD_PARTS = {
+    "Names": record.TrialNames,
+    "Measurements": record.Measured,
+    "Conditions": record.Circumstances,
+    "Added later": record.Record,
+}
+FAMILIES = {
+    "harness_index": "Index learners",
+    "harness_prototype": "Prototype learners",
+    "harness_svm": "Support vector machines",
+    "harness_tree": "Trees and one-against-all",
+    "harness_shortlist": "Shortlist",
+    "harness_committee": "Wrappers around other learners",
+    "harness_sklearn": "Presets of scikit-learn",
+    "harness_peers": "External tools",
+}
+"""Headings of the learners page, by package; a package without one goes by its name."""
+TOOLS = ("harness_sklearn", "harness_peers")
+"""Packages that wrap tools of others: one line for each learner, since their manuals have the parameters."""
+
+
+def main() -> int:
+    """Rewrite every page that has a generated part, or compare with `--check`."""
+    parser = argparse.ArgumentParser(description="Write the generated parts of the reference pages.")
+    parser.add_argument("--check", action="store_true", help="Compare only; exit with 1 if a page is out of date.")
+    check = parser.parse_args().check
+    stale = [page for page in sorted(DOCS.rglob("*.md")) if not is_current(page, write=not check)]
+    for page in stale:
+        print(page.relative_to(DOCS.parent), "is out of date" if check else "written")
+    if check and stale:
+        print("Run `python docs/generate.py`.")
+    return int(check and bool(stale))
+
+
+def is_current(page: Path, *, write: bool) -> bool:
+    """Return whether the generated parts of a page equal the code; optionally rewrite them."""
+    before = page.read_text(encoding="utf-8")
+    after = PART.sub(lambda part: f"{part[1]}\n{PARTS[part[2]]().strip()}\n\n{part[3]}", before)
+    after = QUOTED_FILE.sub(lambda block: f"{block[1]}{(DOCS.parent / block[2]).read_text()}{block[3]}", after)
+    if write and after != before:
+        page.write_text(after, encoding="utf-8")
+    return after == before
+
+
+# Commands
+
+
+def commands() -> str:
+    """Return every command with its options, by topic, as `harness --help` sorts them."""
+    lines: list[str] = []
+    for topic, members in GROUPS.items():
+        lines += [f"## {topic}", ""]
+        for name in members:
+            command = cli.get_command(click.Context(cli), name)
+            assert command is not None
+            lines += command_lines(f"harness {name}", command)
+    return "\n".join([*lines, "## Shared options", "", *shared_options()])
+
+
+def command_lines(path: str, command: click.Command) -> Iterator[str]:
+    """Yield the Markdown of a command and of its sub-commands."""
+    context = click.Context(command, info_name=path)
+    usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]")])
+    yield from (f"### {path}", "", f"`{usage}`", "", inspect.cleandoc(command.help or ""), "")
+    own = [one for one in command.params if isinstance(one, click.Option) and not SHARED_OPTIONS & {*one.opts}]
+    for option in own:
+        yield from option_lines(option, context)
+    if own:
+        yield ""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            member = command.get_command(context, name)
+            assert member is not None
+            yield from command_lines(f"{path} {name}", member)
+
+
+def option_lines(option: click.Option, context: click.Context) -> Iterator[str]:
+    shown = option.get_help_record(context)
+    if shown is not None:
+        flag, text = shown
+        yield f"- `{flag}`: {plain(' '.join(text.split()))}"
+
+
+def shared_options() -> Iterator[str]:
+    """Yield the options that most commands have, from `harness run`."""
+    run = cli.get_command(click.Context(cli), "run")
+    assert run is not None
+    for option in run.params:
+        if isinstance(option, click.Option) and SHARED_OPTIONS & {*option.opts}:
+            yield from option_lines(option, click.Context(run))
+
+
+def plain(text: str) -> str:
+    """Escape what Markdown would take for markup."""
+    return re.sub(r"([*_|<>])", r"\\\1", text)
+
+
+# Experiment files
+
+
+def experiment_keys() -> str:
+    """Return the keys of an experiment file, table by table."""
+    options = declared_options(schema.Experiment)
+    lines: list[str] = []
+    for title, model in FILE_TABLES.items():
+        notes = attribute_docs(model)
+        lines += ["", f"## {title if title == 'Top level' else f'`{title}`'}", ""]
+        for name, field in model.model_fields.items():
+            option = options.get(name) if model is schema.Experiment else None
+            text = option.option.help if option else notes.get(name, "")
+            default = option.shown_default if option else shown_default(field)
+            lines.append(f"- `{name}`{f' (default `{default}`)' if default else ''}: {plain(sentence(text))}")
+    return "\n".join(lines)
+
+
+def shown_default(field: Any) -> str:
+    value = None if field.is_required() else field.get_default()
+    return "" if value in (None, (), {}, "") else str(value)
+
+
+def attribute_docs(kind: type) -> dict[str, str]:
+    """Return the docstrings below the fields of a class, from its source."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for field, after in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and is_text(after):
+            found[field.target.id] = " ".join(after.value.value.split())  # type: ignore[attr-defined]
+    return found
+
+
+def is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def sentence(text: str) -> str:
+    """Return a text with a full stop and a capital letter, unless it starts with a name such as fastText."""
+    text = text.strip()
+    if not text:
+        return ""
+    first = text.split(maxsplit=1)[0]
+    is_name = first != first.lower() or first.startswith("scikit-learn")
+    return (text if is_name else text[0].upper() + text[1:]) + ("" if text[-1] in ".:" else ".")
+
+
+# Records
+
+
+def record_fields() -> str:
+    """Return the fields of a record by group, with type and meaning."""
+    lines: list[str] = []
+    for title, kind in RECORD_PARTS.items():
+        notes = attribute_docs(kind)
+        lines += ["", f"## {title}", "", sentence((kind.__doc__ or "").splitlines()[0]), ""]
+        for name, annotation in inspect.get_annotations(kind).items():
+            meaning = plain(sentence(notes.get(name, "")))
+            lines.append(f"- `{name}` ({plain(str(annotation))}){f': {meaning}' if meaning else ''}")
+    return "\n".join(lines)
+
+
+# Registered things
+
+
+def built_in(things: str) -> list[Any]:
+    """Return the specs of one kind that this project registers, sorted by name."""
+    entries: list[Entry[Any]] = getattr(discover(), things)
+    own = [entry.spec for entry in entries if entry.origin.distribution == HOST_DISTRIBUTION]
+    return sorted(own, key=lambda spec: spec.name)
+
+
+def learners() -> str:
+    """Return the built-in learners by package: summary, abilities, when to use them, parameters."""
+    by_package: dict[str, list[LearnerSpec]] = {}
+    for spec in built_in("learners"):
+        by_package.setdefault(spec.load.partition(".")[0], []).append(spec)
+    known = [package for package in FAMILIES if package in by_package]
+    lines: list[str] = []
+    for package in [*known, *sorted(set(by_package) - set(known))]:
+        lines += [f"## {FAMILIES.get(package, package)}", ""]
+        for spec in by_package[package]:
+            lines += [tool_line(spec)] if package in TOOLS else learner_lines(spec)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def tool_line(spec: LearnerSpec) -> str:
+    return f"- `{spec.name}`: {sentence(spec.summary)} {abilities(spec)}"
+
+
+def learner_lines(spec: LearnerSpec) -> Iterator[str]:
+    told = parse_docstring(read_docstring(spec.load))
+    yield from (f"### `{spec.name}`", "", f"{sentence(spec.summary)} {abilities(spec)}", "")
+    for title, text in (("Use it for", told.use), ("Paper", told.references)):
+        if text:
+            yield from (f"{title}: {plain(sentence(text))}", "")
+    yield from (f"Class: `{spec.load}`. Defaults: {values_of(parameters_of(spec))}.", "")
+    if spec.paper_params:
+        yield from (f"Values of the paper: {values_of(spec.paper_params)}.", "")
+
+
+def values_of(params: Mapping[str, Any]) -> str:
+    """Return parameters as `name=value`, without the seed."""
+    return ", ".join(f"`{name}={value!r}`" for name, value in params.items() if name != "random_state")
+
+
+def abilities(spec: LearnerSpec) -> str:
+    """Return kind, requirements and abilities of a learner in one sentence."""
+    words: list[str] = [spec.kind]
+    if "multilabel" in spec.supports:
+        words.append("takes several labels per row")
+    if "taxonomy" in spec.needs:
+        words.append("needs a taxonomy")
+    if "text" in spec.needs | spec.supports:
+        words.append("reads texts")
+    if "nonnegative" in spec.needs:
+        words.append("needs values of at least 0")
+    if spec.environment:
+        words.append("installs " + ", ".join(f"`{package}`" for package in spec.environment))
+    if not spec.deterministic:
+        words.append("not deterministic")
+    return sentence("; ".join(words))
+
+
+def metrics() -> str:
+    """Return the table of all metrics."""
+    rows = ["| name | column | unit | better | computed | meaning |", "|---|---|---|---|---|---|"]
+    rows += [metric_row(spec) for spec in built_in("metrics")]
+    return "\n".join(rows)
+
+
+def metric_row(spec: MetricSpec) -> str:
+    when = "on request" if not spec.always else "always, shown" if spec.shown else "always"
+    title = spec.title.replace("|", "\\|")
+    return f"| `{spec.name}` | {title} | {spec.unit} | {spec.direction} | {when} | {plain(sentence(spec.summary))} |"
+
+
+def datasets() -> str:
+    """Return the table of all datasets that are not formats of user files."""
+    rows = ["| name | rows | classes | source | licence | content |", "|---|---:|---:|---|---|---|"]
+    rows += [dataset_row(spec) for spec in built_in("datasets") if not spec.opens and not spec.wraps]
+    return "\n".join(rows)
+
+
+def dataset_row(spec: DatasetSpec) -> str:
+    counts = [f"{spec.facts[name]:,}" if name in spec.facts else "" for name in ("rows", "classes")]
+    cells = [f"`{spec.name}`", *counts, how_to_get(spec), plain(spec.licence), plain(sentence(spec.summary))]
+    return f"| {' | '.join(cells)} |"
+
+
+def how_to_get(spec: DatasetSpec) -> str:
+    if not spec.files and not spec.obtain:
+        return "built in"
+    return "`fetch`" if any(file.urls for file in spec.files) else "`import`"
+
+
+def representations() -> str:
+    """Return the table of all representations."""
+    rows = ["| name | input | parameters | meaning |", "|---|---|---|---|"]
+    for spec in built_in("representations"):
+        values = ", ".join(f"`{name}={value}`" for name, value in parameters_of(spec).items())
+        rows.append(f"| `{spec.name}` | {spec.takes} | {values} | {plain(sentence(spec.summary))} |")
+    return "\n".join(rows)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "experiment-keys": experiment_keys,
+    "record-fields": record_fields,
+    "learners": learners,
+    "metrics": metrics,
+    "datasets": datasets,
+    "representations": representations,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
