@@ -1,9 +1,9 @@
-"""Kills, flipped bits, full disks and hostile learners: prints what held, and writes the table in SECURITY.md.
+"""Robustness against kills, flipped bits, full disks and hostile learners; writes the table in SECURITY.md.
 
     python benchmarks/chaos.py [--kills 100] [--flips 5000] [--seed 0]
 
-Everything here is real: processes die by SIGKILL at random moments, bits are flipped in real files, a disk is full
-because it is small (where a file system may be mounted; else that row says so). Takes about 15 minutes.
+Processes get SIGKILL at random moments, bits are flipped in real files, and small file systems are mounted and filled
+(where that is permitted; otherwise the row is marked). Takes about 15 minutes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from hostile import name_of
 
 from harness.data.arrays import is_whole, read_header
 from harness.errors import HarnessError
-from harness.record import checksum_of
-from harness.store import read_records
+from harness.records.record import checksum_of_ranks
+from harness.records.store import read_records
 from harness.system import SYSTEM
 
 HERE = Path(__file__).resolve().parent
@@ -37,12 +37,12 @@ PAGE = HERE.parent / "SECURITY.md"
 HARNESS = [sys.executable, "-m", "harness"]
 SHARED_MEMORY = Path("/dev/shm")
 MARK = "HARNESS_CHAOS"
-"""In the environment of all that is started here, so that whatever is left running is found."""
+"""Environment variable of all started processes, by which processes left running are found."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One kind of attack: how often it was made, what had to hold, and how often it did not."""
+    """One kind of attack: the number of attempts, the condition that must hold, and the number of failures."""
 
     attack: str
     times: int
@@ -82,7 +82,7 @@ def write_table(lines: list[str]) -> None:
 
 
 def attacks(folder: Path, kills: int, flips: int, chance: random.Random) -> Iterator[Row]:
-    run(folder, "--learners", "pa,ff", "--trials", "5", "--out", "sound").check_returncode()  # all is warm from here
+    run(folder, "--learners", "pa,ff", "--trials", "5", "--out", "sound").check_returncode()  # fills the caches
     yield kill_the_host(folder, kills, chance)
     yield kill_below(folder, kills // 2, chance)
     yield flip_bits(
@@ -91,10 +91,10 @@ def attacks(folder: Path, kills: int, flips: int, chance: random.Random) -> Iter
     ranks = sorted((folder / "sound" / "ranks").iterdir())
     yield flip_bits("a bit of saved ranks flipped", ranks, flips, chance, ranks_notice(folder))
     (form,) = [path for path in (folder / "home" / "parsed").iterdir() if path.name.startswith("digits")]
-    yield flip_bits("a bit of kept data flipped", sorted(form.glob("*.npy")), flips // 10, chance, data_notices(form))
+    yield flip_bits("a bit of kept data flipped", sorted(form.rglob("*.npy")), flips // 10, chance, data_notices(form))
     yield damage_kernels(folder, chance)
     yield from fill_disks(folder)
-    yield from meet_hostile_learners(folder)
+    yield from run_hostile_learners(folder)
 
 
 # -- runs ------------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def run(folder: Path, *options: str, **environment: str) -> subprocess.Completed
 
 
 def keys_in(folder: Path) -> list[str]:
-    """The key of every line, also where one key has two."""
+    """Return the key of every line, duplicates included."""
     path = folder / "records.jsonl"
     if not path.exists():
         return []
@@ -120,7 +120,7 @@ def keys_in(folder: Path) -> list[str]:
 
 
 def left_running() -> set[int]:
-    """Processes that were started from here and have no parent of ours any more."""
+    """Return processes started by this script that are no longer its descendants."""
     own = {os.getpid(), *SYSTEM.all_below(os.getpid())}
     wanted = f"{MARK}={os.environ[MARK]}".encode()
     found = set()
@@ -130,13 +130,13 @@ def left_running() -> set[int]:
         try:
             if wanted in (entry / "environ").read_bytes().split(b"\0"):
                 found.add(int(entry.name))
-        except OSError:  # it has ended, or is another user's
+        except OSError:  # the process has ended, or belongs to another user
             continue
     return found
 
 
 def nothing_left_running(seconds: float = 10.0) -> bool:
-    """Whether all that was started ends by itself; what does not is ended here, for a clean start of the next."""
+    """Return whether all started processes end by themselves; kill the others."""
     end = time.monotonic() + seconds
     while left_running() and time.monotonic() < end:
         time.sleep(0.05)
@@ -150,7 +150,7 @@ def nothing_left_running(seconds: float = 10.0) -> bool:
 
 
 def kill_the_host(folder: Path, times: int, chance: random.Random) -> Row:
-    """The same command, killed again and again: what is recorded stays, nothing is run twice, nothing is left."""
+    """Kill the same command repeatedly: records stay, no trial runs twice, no process is left."""
     trials, failed, number = 40, 0, 0
     done: list[str] = []
     for _ in range(times):
@@ -171,7 +171,7 @@ def kill_the_host(folder: Path, times: int, chance: random.Random) -> Row:
 
 
 def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
-    """Any process below the host dies: every trial still has its record, and the other trials are sound."""
+    """Kill a random descendant of the host: every trial still has a record, and the other trials are correct."""
     failed = 0
     for number in range(times):
         out = folder / f"below{number}"
@@ -192,7 +192,7 @@ def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
 def try_kill(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it has ended meanwhile
+    except ProcessLookupError:  # the process has ended
         return
 
 
@@ -200,7 +200,7 @@ def try_kill(pid: int) -> None:
 
 
 def flip_bits(attack: str, files: list[Path], times: int, chance: random.Random, notices: Callable[[], bool]) -> Row:
-    """One bit at a time, put back afterwards."""
+    """Flip one bit at a time and restore it."""
     failed = 0
     for _ in range(times):
         file = chance.choice(files)
@@ -218,10 +218,10 @@ def records_notice(folder: Path) -> Callable[[], bool]:
     sound = read_records(folder / "sound")
 
     def notices() -> bool:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             try:
-                return read_records(folder / "sound") == sound or bool(said)
+                return read_records(folder / "sound") == sound or bool(raised)
             except HarnessError:
                 return True
 
@@ -234,7 +234,7 @@ def ranks_notice(folder: Path) -> Callable[[], bool]:
     def notices() -> bool:
         for file in (folder / "sound" / "ranks").iterdir():
             record = records.get(file.stem)
-            if record is not None and checksum_of(file.read_bytes()) != record.ranks_crc32:
+            if record is not None and checksum_of_ranks(file.read_bytes()) != record.ranks_crc32:
                 return True
         return False
 
@@ -250,7 +250,7 @@ def data_notices(form: Path) -> Callable[[], bool]:
 
 
 def damage_kernels(folder: Path, chance: random.Random) -> Row:
-    """Every cached kernel emptied, cut or flipped: the run is as it was, and what was damaged is whole again."""
+    """Empty, truncate or flip every cached kernel: they are compiled again, with the same result."""
     expected = r1_of(folder / "sound")
     files = sorted((folder / "kernels").rglob("*.nb[ci]"))
     for file in files:
@@ -272,7 +272,7 @@ def r1_of(folder: Path) -> dict[tuple[str, int], float | None]:
 
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path | None]:
-    """A file system of that size; None where none may be mounted."""
+    """Mount a file system of that size; yield None if mounting is not permitted."""
     place = Path(tempfile.mkdtemp(dir=folder, prefix="disk-"))
     options = f"size={kilobytes}k"
     mounted = subprocess.run(
@@ -288,7 +288,7 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path | None]:
 
 
 def fill_disks(folder: Path) -> Iterator[Row]:
-    """The results, the data home and the kernel cache on a disk that is full."""
+    """Put the results, the data home, the kernel cache and temporary files on a full disk."""
     cases: list[tuple[str, str, Callable[[Path], dict[str, str]]]] = [
         ("results", "out", lambda place: {}),
         ("data home", "sound", lambda place: {"HARNESS_DATA_HOME": str(place / "home")}),
@@ -306,16 +306,16 @@ def fill_disks(folder: Path) -> Iterator[Row]:
             options = ("--learners", "pa", "--trials", "30", "--out", str(target))
             ended = run(folder, *options, **environment(place))
             is_whole_run = ended.returncode == 0 and len(keys_in(target)) == 30
-            is_told = ended.returncode in (1, 2) and str(place) in ended.stderr
-            is_good = (is_whole_run or is_told) and "Traceback" not in ended.stderr
+            names_the_place = ended.returncode in (1, 2) and str(place) in ended.stderr
+            is_good = (is_whole_run or names_the_place) and "Traceback" not in ended.stderr
         yield Row(attack, 1, must_hold, int(not is_good))
 
 
 # -- hostile learners ------------------------------------------------------------------------------------------------
 
 
-def meet_hostile_learners(folder: Path) -> Iterator[Row]:
-    """Each beside `pa`, whose result must be what it is alone."""
+def run_hostile_learners(folder: Path) -> Iterator[Row]:
+    """Run each hostile learner beside `pa`, whose result must not change."""
     plugins = folder / "plugins"
     plugins.mkdir()
     shutil.copy(HERE / "hostile.py", plugins)

@@ -1,9 +1,10 @@
-"""Workers and hosts killed at random moments, and what is lost or counted twice: a part of docs/cluster-figures.md.
+"""Robustness of a cluster: workers and hosts killed at random moments, and the records that are lost or duplicated.
 
     python benchmarks/cluster_kills.py [--kills 100]
 
-Every process is real and on this machine. A run that ends before enough was killed is followed by another one, into a
-folder of its own; at the end the records of all are counted by key.
+All processes are real and on this machine. If a run ends before enough processes were killed, another one starts in a
+new folder. At the end the records of all runs are counted by key. Writes the section of
+results/benchmarks/cluster-figures.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cluster_page import Found, measure_part
-from cluster_shared import client_of, cluster
+from cluster import client_of, cluster, measure_part
+from report import Section, facts
 
-from harness.api import read_status
 from harness.errors import HarnessError
-from harness.record import Record
-from harness.record_lines import from_line
+from harness.records.codec import from_line
+from harness.records.record import Record
+from harness.runner.progress import read_status
 
-TRIALS_A_RUN = 300
+TRIALS_PER_RUN = 300
 WORKERS = 4
 PAUSES = 0.3, 2.5
 """The shortest and the longest time between two kills."""
 HOST_SHARE = 0.05
-"""Of what is killed, how much is the host."""
+"""Share of the kills that hit the host."""
 SEED = 17
 NANNIES = ["--nworkers", str(WORKERS), "--nthreads", "1", "--nanny", "--memory-limit", "0"]
 PLUGIN = '''"""A learner that takes its time without working."""
@@ -68,15 +69,15 @@ class Sleeper:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     asked = parser.parse_args()
-    measure_part("kills", partial(measure, asked.kills))
+    measure_part(partial(measure, asked.kills))
 
 
 @dataclass
 class Killed:
-    """What was killed until now, and by which chance the next is chosen."""
+    """Counts of killed workers and hosts, and the random state that chooses the next."""
 
     wanted: int
     workers: int = 0
@@ -87,7 +88,7 @@ class Killed:
         return self.workers + self.hosts >= self.wanted
 
     def kill_one(self, host: subprocess.Popen[bytes], client: Any) -> None:
-        """Kill the host, or one of the workers that are there."""
+        """Kill the host, or one of the present workers."""
         if self.chance.random() < HOST_SHARE:
             host.kill()
             self.hosts += 1
@@ -97,12 +98,12 @@ class Killed:
             if pids:
                 os.kill(self.chance.choice(pids), signal.SIGKILL)
                 self.workers += 1
-        except (OSError, TimeoutError):  # it has just gone by itself
+        except (OSError, TimeoutError):  # the worker has just ended
             pass
 
 
-def measure(kills: int, folder: Path) -> Found:
-    """Kill until it is enough, let the last run end, and count."""
+def measure(kills: int, folder: Path) -> Section:
+    """Kill until the number is reached, let the last run finish, and count records."""
     (folder / "plugins").mkdir()
     (folder / "plugins" / "sleeping.py").write_text(PLUGIN)
     os.environ["HARNESS_DATA_HOME"] = str(folder / "home")
@@ -116,33 +117,51 @@ def measure(kills: int, folder: Path) -> Found:
             run_under_fire(command_of(folder, outs[-1], address), outs[-1], client, killed)
         took = time.perf_counter() - begun
         client.close()
-    return {"killed_workers": killed.workers, "killed_hosts": killed.hosts, **count(outs), "seconds": took}
+    return kills_section(
+        {"killed_workers": killed.workers, "killed_hosts": killed.hosts, **count(outs), "seconds": took}
+    )
+
+
+def kills_section(found: dict[str, Any]) -> Section:
+    table = facts(
+        ("workers killed", found["killed_workers"], ""),
+        ("hosts killed", found["killed_hosts"], ""),
+        ("trials", found["trials"], ""),
+        ("records", found["records"], ""),
+        ("trials without a record", found["lost"], ""),
+        ("records beyond one per trial", found["repeated"], ""),
+        ("records of a crash", found["crashes"], ""),
+        ("crashes after the loss of three workers", found["lost_with_three"], ""),
+        ("wall time", found["seconds"], "s"),
+    )
+    note = f"{WORKERS} workers with nannies; a killed host is started again with the same command."
+    return Section("Kills", [table], note)
 
 
 def command_of(folder: Path, out: Path, address: str) -> list[str]:
     command = [sys.executable, "-m", "harness", "run", "--plugins-dir", str(folder / "plugins"), "--on", address]
-    command += ["--learners", "sleeper", "--datasets", "digits", "--trials", str(TRIALS_A_RUN), "--out", str(out)]
+    command += ["--learners", "sleeper", "--datasets", "digits", "--trials", str(TRIALS_PER_RUN), "--out", str(out)]
     return command
 
 
 def run_under_fire(command: list[str], out: Path, client: Any, killed: Killed) -> None:
-    """Give one command again and again until it has come to its end; its host and its workers are shot at."""
+    """Repeat a command until it finishes, while its host and its workers are killed."""
     while True:
         with open(out.with_suffix(".log"), "wb") as log:
             host = subprocess.Popen(command, stdout=log, stderr=log)
         while not killed.is_enough() and host.poll() is None:
             time.sleep(killed.chance.uniform(*PAUSES))
-            if is_at_trials(out):  # what is killed before the first trial proves nothing
+            if is_at_trials(out):  # a kill before the first trial proves nothing
                 killed.kill_one(host, client)
-        if host.wait() in (0, 1):  # all trials have records, of which some may be crashes
+        if host.wait() in (0, 1):  # all trials have records; some may be crashes
             return
         if host.returncode != -signal.SIGKILL:
             errors = out.with_suffix(".log").read_text()[-2000:]
-            raise SystemExit(f"the command ended with {host.returncode}:\n{errors}")
+            raise SystemExit(f"error: the command exited with {host.returncode}:\n{errors}")
 
 
 def is_at_trials(out: Path) -> bool:
-    """Whether a run has trials on workers now."""
+    """Return whether trials of a run are on workers now."""
     try:
         found = read_status(out)
     except HarnessError:  # no folder yet
@@ -150,8 +169,8 @@ def is_at_trials(out: Path) -> bool:
     return found.is_at_work and bool(found.run and found.run.running)
 
 
-def count(outs: Iterable[Path]) -> Found:
-    """What all folders hold: every line is counted, by the key of its trial."""
+def count(outs: Iterable[Path]) -> dict[str, int]:
+    """Count trials and records of all folders, by key."""
     trials = records = lost = repeated = 0
     crashes: list[Record] = []
     for out in outs:
@@ -159,10 +178,12 @@ def count(outs: Iterable[Path]) -> Found:
         keys = {record.key for record in found}
         seeds = {record.seed for record in found}
         if len(keys) != len(seeds):
-            raise SystemExit(f"{out}: {len(keys)} keys for {len(seeds)} seeds: the code was changed while this ran")
-        trials += TRIALS_A_RUN
+            raise SystemExit(
+                f"error: {out} has {len(keys)} keys for {len(seeds)} seeds. Was code changed during the run?"
+            )
+        trials += TRIALS_PER_RUN
         records += len(found)
-        lost += TRIALS_A_RUN - len(keys)
+        lost += TRIALS_PER_RUN - len(keys)
         repeated += len(found) - len(keys)
         crashes += [record for record in found if record.status != "ok"]
     lost_with_three = sum("workers were lost with it" in record.message for record in crashes)

@@ -1,8 +1,8 @@
-"""Workers for benchmarks/cluster_many.py that run no trial: they sleep, and answer with what one real trial gave.
+"""Simulated workers for benchmarks/cluster.py: they sleep, and return the result of one real trial.
 
     python benchmarks/cluster_workers.py SCHEDULER NUMBER
 
-starts so many in this one process. What the host and the scheduler do for them is what they do for real ones.
+starts that many workers in one process. The host and the scheduler treat them as real ones.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from pathlib import Path
 
 from distributed import Worker
 
-from harness.cluster.messages import Hello, pack_hello
-from harness.machine import describe_versions
+from harness.cluster.messages import WorkerDescription, pack_description
+from harness.system.machine import describe_versions
 
 ANSWER_VARIABLE, SLEEP_VARIABLE = "CLUSTER_BENCHMARK_ANSWER", "CLUSTER_BENCHMARK_SLEEP"
 
 
 def answer_at_once(content: bytes) -> bytes:
-    """In the place of `run_order`."""
+    """Replace `run_assignment`: sleep and return the result."""
     time.sleep(float(os.environ.get(SLEEP_VARIABLE, "0")))
     return Path(os.environ[ANSWER_VARIABLE]).read_bytes()
 
 
 def describe_simulated(targets: object, code: object, dask_worker: Worker | None = None) -> bytes:
-    """In the place of `describe_worker`: every one on a machine of its own, with the host's versions and code."""
-    from harness.cluster.describing import describe_code
+    """Replace `describe_worker`: each worker has its own machine, with the versions and code of the host."""
+    from harness.cluster.worker import describe_code
 
     assert dask_worker is not None
     facts = {"id": "simulated", "processor": "simulated", "cores": 1}
     code_here = describe_code(targets, ())  # type: ignore[arg-type]  # what `describe_worker` takes
-    return pack_hello(
-        Hello(
+    return pack_description(
+        WorkerDescription(
             name=str(dask_worker.name),
             host=str(dask_worker.name),
             home="simulated",
@@ -58,7 +58,7 @@ async def main(scheduler: str, number: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scheduler", help="its address")
-    parser.add_argument("number", type=int, help="of workers in this process")
+    parser.add_argument("scheduler", help="address of the scheduler")
+    parser.add_argument("number", type=int, help="number of workers in this process")
     asked = parser.parse_args()
     asyncio.run(main(asked.scheduler, asked.number))

@@ -1,9 +1,8 @@
-"""How fast learners are on dense rows, beside the same learners on sparse ones: ratios in one run.
+"""Speed of learners on dense rows beside the same learners on sparse rows, in one run.
 
     python benchmarks/dense_speed.py [--rows 18000] [--isolet FOLDER] [--parts embeddings,isolet,digits,memory]
 
-Writes docs/dense-speed.md. One thread, processor time, which other work on the machine disturbs least. FOLDER has the
-files of Isolet as they are served.
+Writes results/benchmarks/dense-speed. One thread, CPU time. FOLDER holds the files of Isolet as published.
 """
 
 from __future__ import annotations
@@ -18,49 +17,37 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from represented import represented
+from report import Column, Section, Table, Value, facts, measure_sections
 from scipy.sparse import csr_array
-from sections import Part, measure_parts
+from sources import represented
 from timing import take_one_thread
 
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
+from harness.data.split import draw_split
+from harness.syntax.split import parse_split
 from harness_prototype import MMP, PA, Perceptron
 from harness_svm import SVM
 from harness_tree import OAA
 from harness_vectors.digits import load_digit_images
 from harness_vectors.isolet import load_isolet
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "dense-speed.md"
 PARTS = ("embeddings", "isolet", "digits", "memory")
 LEARNERS = (PA, Perceptron, MMP, OAA, SVM)
 DIMENSIONS, CLASSES, NOISE = 384, 500, 3.0
 FEWEST_ROWS = 40_000
-"""Passes go through as many rows at least, so that the clock says something."""
-AIM_TRAINING, AIM_RANKING = 5.0, 1.5
-HEAD = """# Speed on dense rows
-
-Written by `python benchmarks/dense_speed.py`; do not edit by hand. One thread, processor time, ratios within one run.
-*Sparse* is the same learner with the same rows as a sparse matrix, as it learned from them before it took dense ones. A
-pass is what one more pass adds; `svm` has none, and is timed whole. *Product* is `X @ W` by the BLAS alone, for as many
-rows and classes, *top 5* the same with the five best of each row by numpy's `argpartition` and a sort of these. Aims:
-training {training:g} times as fast as sparse, ranking within {ranking:g} times of product and top 5.
-
-Updates are those of the sparse kernels, in the same order, but for `svm`. Sums are in float32 and added up in another
-order, so that R1 may differ by a row where two classes score alike to the sixth digit. With few weights (features
-times classes, under 4,096) rows are gone through as sparse ones, which is faster there: both columns are then of the
-same code.
-
-`svm` trains eight classes side by side, so that a row is fetched once for all of them: rows fit no cache near the
-processor, and to fetch them is what one class alone takes. The eight meet the rows in one order; each ends by itself.
-
-What limits `oaa`: its sparse kernel goes through a matrix of all weights already, and gains from dense rows only what
-the BLAS does better. The product alone takes half of the time of a pass.
-
-On `digits` rows that come as an array are made sparse first, and the time of that counts. On `isolet`, with 26 classes,
-the product is the smaller part of a ranking: beside it the largest value is looked for, by which all are known to be
-finite, and the five best classes, block by block.
-"""
+"""Minimal number of rows in the timed passes."""
+COLUMNS = [
+    Column("learner"),
+    Column("train, sparse", "ms"),
+    Column("train, dense", "ms"),
+    Column("speed-up", digits=1),
+    Column("rank, sparse", "µs", 1),
+    Column("rank, dense", "µs", 1),
+    Column("product", "µs", 1),
+    Column("top 5", "µs", 1),
+    Column("rank / top 5", digits=2),
+    Column("R1, sparse", digits=4),
+    Column("R1, dense", digits=4),
+]
 MEMORY_CHILD = """
 import sys
 import numpy as np
@@ -86,7 +73,7 @@ class Parts(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """Processor seconds of a pass, or of all training where there is none, and of ranking a row; how good it is."""
+    """CPU seconds of a pass (or of the training, without passes), CPU seconds to rank a row, and R1."""
 
     train: float
     rank: float
@@ -95,24 +82,23 @@ class Timing(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=18_000, help="training rows of the made-up embeddings")
-    parser.add_argument("--isolet", help="a folder with the files of Isolet; without it that part is left out")
+    parser.add_argument("--rows", type=int, default=18_000, help="training rows of the synthetic embeddings")
+    parser.add_argument("--isolet", help="folder with the files of Isolet; skips this part if not given")
     parser.add_argument("--parts", default=",".join(PARTS), help="default: %(default)s")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Part] = {
-        "embeddings": lambda: measure(f"Made-up embeddings, {CLASSES} classes", make_embeddings(chosen.rows)),
-        "digits": lambda: measure("`digits`", kept_parts(load_digit_images())),
+    parts: dict[str, Callable[[], Section]] = {
+        "embeddings": lambda: measure(f"Synthetic embeddings, {CLASSES} classes", make_embeddings(chosen.rows)),
+        "digits": lambda: measure("`digits`", split_dataset(load_digit_images())),
         "memory": lambda: measure_memory(chosen.rows),
     }
     if chosen.isolet:
-        parts["isolet"] = lambda: measure("`isolet`", kept_parts(load_isolet(source=chosen.isolet)))
-    head = HEAD.format(training=AIM_TRAINING, ranking=AIM_RANKING)
-    measure_parts(PAGE, head, [parts[name] for name in chosen.parts.split(",") if name in parts])
+        parts["isolet"] = lambda: measure("`isolet`", split_dataset(load_isolet(source=chosen.isolet)))
+    measure_sections("dense-speed", [parts[name] for name in chosen.parts.split(",") if name in parts])
 
 
 def make_embeddings(rows: int) -> Parts:
-    """Rows of length 1 near the centres of their classes."""
+    """Return normalised rows around the centres of their classes."""
     rng = np.random.default_rng(0)
     n = rows + 2_000
     centres, y = rng.normal(size=(CLASSES, DIMENSIONS)), rng.integers(0, CLASSES, n)
@@ -121,40 +107,35 @@ def make_embeddings(rows: int) -> Parts:
     return Parts(X[:rows], y[:rows], X[rows:], y[rows:])
 
 
-def kept_parts(data: Any) -> Parts:
-    """A data set in its own representation, a fifth held out."""
+def split_dataset(data: Any) -> Parts:
+    """Represent a dataset and hold out a fifth of its rows."""
     train, test = draw_split(parse_split("holdout:0.2"), data.rows, 0, {})
     X, X_test = represented(data, "tf", train, test)
     return Parts(X.toarray(), data.y[train], X_test.toarray(), data.y[test])
 
 
-def measure(title: str, parts: Parts) -> list[str]:
+def measure(title: str, parts: Parts) -> Section:
     density = np.count_nonzero(parts.X) / parts.X.size
-    lines = [
-        f"## {title}",
-        "",
+    note = (
         f"{parts.X.shape[0]:,} training and {parts.X_test.shape[0]:,} test rows, {parts.X.shape[1]} dimensions, "
-        f"{density:.0%} of the values other than 0.",
-        "",
-        "| learner | sparse: train | dense: train | times as fast | sparse: rank | dense: rank | product | top 5 "
-        "| rank / top 5 | R1 sparse | R1 dense |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+        f"{density:.0%} of the values non-zero."
+    )
+    rows = []
     for kind in LEARNERS:
         sparse, dense = time_learner(as_sparse(kind), parts), time_learner(kind, parts)
-        product, best = time_products(parts)
-        times = sparse.train / dense.train
-        lines.append(
-            f"| {kind.__name__} | {sparse.train * 1e3:,.0f} ms | {dense.train * 1e3:,.0f} ms | **{times:.1f}** "
-            f"| {sparse.rank * 1e6:.1f} µs | {dense.rank * 1e6:.1f} µs | {product * 1e6:.1f} µs "
-            f"| {best * 1e6:.1f} µs | **{dense.rank / best:.2f}** | {sparse.r1:.4f} | {dense.r1:.4f} |"
-        )
-        print(lines[-1], flush=True)
-    return lines
+        rows.append(row_of(kind.__name__, sparse, dense, *time_products(parts)))
+        print(rows[-1], flush=True)
+    return Section(title, [Table(COLUMNS, rows)], note)
+
+
+def row_of(name: str, sparse: Timing, dense: Timing, product: float, top: float) -> list[Value]:
+    training = [sparse.train * 1e3, dense.train * 1e3, sparse.train / dense.train]
+    ranking = [sparse.rank * 1e6, dense.rank * 1e6, product * 1e6, top * 1e6, dense.rank / top]
+    return [name, *training, *ranking, sparse.r1, dense.r1]
 
 
 def as_sparse(kind: type[Any]) -> type[Any]:
-    """The same learner, to which all rows are sparse."""
+    """Return the learner without its support for dense rows."""
     return type(kind.__name__, (kind,), {"takes_dense": False})
 
 
@@ -173,7 +154,7 @@ def time_learner(kind: type[Any], parts: Parts) -> Timing:
 
 
 def time_products(parts: Parts) -> tuple[float, float]:
-    """Seconds a row of the scores alone, and with the five best of each row."""
+    """Return seconds per row of the matrix product alone, and with the top five classes."""
     weights = np.random.default_rng(0).normal(size=(parts.X.shape[1], np.unique(parts.y).size)).astype(np.float32)
 
     def find_best() -> np.ndarray:
@@ -193,18 +174,15 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.process_time() - start
 
 
-def measure_memory(rows: int) -> list[str]:
-    """What training and ranking take beyond the rows themselves, in processes of their own."""
+def measure_memory(rows: int) -> Section:
+    """Measure the memory of training and ranking beyond the rows themselves, each in its own process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.npy"
         np.save(file, make_embeddings(rows).X)
         found = {way: float(child(file, way)) for way in ("sparse", "dense")}
-    return [
-        "## Memory",
-        "",
-        f"`pa` trained on {rows:,} dense rows of {DIMENSIONS} dimensions and asked about them: what it takes at most",
-        f"beside them, in sizes of X: **{found['dense']:.2f}**, and {found['sparse']:.2f} as sparse ones.",
-    ]
+    note = f"`pa` trained on {rows:,} dense rows of {DIMENSIONS} dimensions, then ranking them; peak memory beyond X."
+    table = facts(("dense rows", found["dense"], "times X"), ("as sparse rows", found["sparse"], "times X"))
+    return Section("Memory", [table], note)
 
 
 def child(file: Path, way: str) -> str:

@@ -1,13 +1,13 @@
-"""What the papers say in passing and no table of trials shows: draws it and writes it into results/.
+"""Side results of the papers that need more than trials; writes their folders in results/.
 
     python benchmarks/details.py [NAME...]
 
-disagreement     how many test rows change their class from pass to pass (flat techniques 2010)
-hsvm-dual        the dual by sweep, and the share of support vectors (Cai and Hofmann 2004)
+disagreement     share of test rows whose class changes from pass to pass (flat techniques 2010)
+hsvm-dual        dual objective by sweep, and share of support vectors (Cai and Hofmann 2004)
 lomtree-nodes    J, purity, entropy and its bound by number of nodes; depth against accuracy (LOMtree, NIPS 2015)
-mistake-bounds   mistakes of perceptron and Winnow in the cases where each wins, beside their bounds (lecture notes)
+mistake-bounds   mistakes of perceptron and Winnow beside their bounds (lecture notes)
 
-Each folder gets numbers.csv, table.md and figure.svg. The data sets must be at hand (`harness data list`).
+Each folder gets numbers.csv, table.md and figure.svg. The datasets must be available (`harness data list`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from represented import represented
+from sources import represented
 
-from harness.api.preparing import preparer
-from harness.api.session import Session
-from harness.contract import Dataset
 from harness.data.arrays import open_dataset
-from harness.experiment.dataset_ref import parse_dataset
-from harness.experiment.resolve import resolve_dataset
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
+from harness.data.split import draw_split
+from harness.experiment.references import parse_dataset
+from harness.experiment.resolve import preparer, resolve_dataset
+from harness.host.contract import Dataset
+from harness.host.discovery import Session
+from harness.syntax.split import parse_split
 from harness_index import OOZ
 from harness_prototype import PA, Perceptron
 from harness_svm import HSVM, CrammerSinger
@@ -45,24 +44,24 @@ Detail = tuple[pd.DataFrame, Figure]
 
 
 def open_by_name(name: str) -> Dataset:
-    """A data set of the catalog, parsed if need be."""
+    """Open a dataset of the catalog; parse it if it is not cached."""
     session = Session()
     header = preparer(session)(resolve_dataset(parse_dataset(name), session.catalog))
     return open_dataset(Path(header.folder))
 
 
-def parted(data: Dataset, representation: str, share: float, seed: int) -> tuple[Any, Any, Any, Any]:
-    """X and y of the training and of the test rows."""
+def split_rows(data: Dataset, representation: str, share: float, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return X and y of the training rows and of the test rows."""
     train, test = draw_split(parse_split(f"holdout:{share}"), data.rows, seed, data.splits, data.y)
     X_train, X_test = represented(data, representation, train, test)
     return X_train, data.y[train], X_test, data.y[test]
 
 
-# -- from pass to pass -----------------------------------------------------------------------------------------------
+# -- disagreement ----------------------------------------------------------------------------------------------------
 
 
 def disagreement() -> Detail:
-    """The share of test rows that another class is named for than after the pass before."""
+    """Measure the share of test rows whose predicted class differs from the pass before."""
     learners: dict[str, Callable[[int], Any]] = {
         "pa": lambda seed: PA(C=1.0, passes=10, random_state=seed),
         "perceptron": lambda seed: Perceptron(passes=10, random_state=seed),
@@ -72,7 +71,7 @@ def disagreement() -> Detail:
     for name in ("newsgroups", "lshtc1-dryrun"):
         data = open_by_name(name)
         for seed in SEEDS:
-            parts = parted(data, "tfidf", 0.2, seed)
+            parts = split_rows(data, "tfidf", 0.2, seed)
             for learner, make in learners.items():
                 rows += _changes(name, learner, make(seed), parts, seed)
     frame = pd.DataFrame(rows)
@@ -101,13 +100,13 @@ def _changes(dataset: str, learner: str, model: Any, parts: tuple[Any, ...], see
     return rows
 
 
-# -- sweep by sweep --------------------------------------------------------------------------------------------------
+# -- dual objective --------------------------------------------------------------------------------------------------
 
 
 def hsvm_dual() -> Detail:
-    """The objective of the dual after each sweep, as a share of the last one, and what share of duals is not 0."""
+    """Measure the dual objective after each sweep, as a share of the last one, and the share of support vectors."""
     data = open_by_name("newsgroups")
-    X, y, X_test, y_test = parted(data, "tfidf", 0.8, 0)
+    X, y, X_test, y_test = split_rows(data, "tfidf", 0.8, 0)
     rows = []
     for name, model in (
         ("crammer-singer", CrammerSinger(C=1.0, tol=0.001, max_sweeps=200, trace=True, random_state=0)),
@@ -127,21 +126,21 @@ def hsvm_dual() -> Detail:
     for name, lines in frame.groupby("learner"):
         axis.plot(lines["sweep"], 1 - lines["share of the last"] + 1e-9, label=name)
     axis.set_yscale("log")
-    _label(axes, "sweep", "what the dual lacks of its last value")
+    _label(axes, "sweep", "distance of the dual to its last value")
     last = frame.groupby("learner", as_index=False).last()
     return last, figure
 
 
-# -- node by node ----------------------------------------------------------------------------------------------------
+# -- tree nodes ------------------------------------------------------------------------------------------------------
 
 
 def lomtree_nodes() -> Detail:
-    """G of the training rows by number of nodes beside its bound, and depth, J and purity beside test error."""
+    """Measure G of the training rows by number of nodes beside its bound, and depth, J, purity and test error."""
     rows = []
     figure, axes = _panels(["isolet", "newsgroups"])
     for name, representation in (("isolet", "tf"), ("newsgroups", "tfidf")):
         data = open_by_name(name)
-        X, y, X_test, y_test = parted(data, representation, 0.1, 0)
+        X, y, X_test, y_test = split_rows(data, representation, 0.1, 0)
         n_classes = len(data.class_names)
         for size in (n_classes - 1, 2 * n_classes, 4 * n_classes, 8 * n_classes):
             model = LOMtree(T=size, eta=0.1, passes=10, random_state=0).fit(X, y)
@@ -166,11 +165,11 @@ def lomtree_nodes() -> Detail:
     return pd.DataFrame(rows), figure
 
 
-# -- mistake by mistake ----------------------------------------------------------------------------------------------
+# -- mistakes --------------------------------------------------------------------------------------------------------
 
 
 def mistake_bounds() -> Detail:
-    """Mistakes until a pass is made without one: few relevant features suit Winnow, few active ones the perceptron."""
+    """Count mistakes until a pass has none: few relevant features suit Winnow, few active ones the perceptron."""
     rows = []
     for n_features in (64, 128, 256, 512, 1024):
         for seed in SEEDS:
@@ -198,7 +197,7 @@ Rows = tuple[NDArray[np.float64], NDArray[np.bool_], dict[str, float]]
 
 
 def _dense_rows(rng: np.random.Generator, n_features: int, n_relevant: int) -> Rows:
-    """Half of all features are active; a row is true where any of a few relevant ones is: a disjunction."""
+    """Return rows with half of all features active, labelled by a disjunction of a few relevant ones."""
     X = (rng.random((600, n_features)) < 0.5).astype(np.float64)
     X[rng.random(600) < 0.5, :n_relevant] = 0
     y = np.asarray(X[:, :n_relevant].any(axis=1))
@@ -209,7 +208,7 @@ def _dense_rows(rng: np.random.Generator, n_features: int, n_relevant: int) -> R
 
 
 def _sparse_rows(rng: np.random.Generator, n_features: int, n_active: int) -> Rows:
-    """Few features are active, and every feature counts: its sign is the class that it speaks for."""
+    """Return rows with few active features, all relevant: the sum of their signs is the class."""
     signs = rng.choice([-1.0, 1.0], n_features)
     X = np.zeros((600, n_features))
     for row in X:
@@ -218,12 +217,12 @@ def _sparse_rows(rng: np.random.Generator, n_features: int, n_active: int) -> Ro
     keep = votes != 0
     X, votes = X[keep], votes[keep]
     # Novikoff with w = the signs: a row has n_active - 1 features and the constant one; the margin is 1 / |w|. Winnow's
-    # bound is one of disjunctions, and says nothing here.
+    # bound is for disjunctions and does not apply here.
     return X, votes > 0, {"perceptron": n_active * (n_features + 1.0), "winnow": math.nan}
 
 
 def _perceptron_mistakes(X: NDArray[np.float64], y: NDArray[np.bool_], most_passes: int = 400) -> int:
-    """The perceptron with a constant feature."""
+    """Count the mistakes of the perceptron with a constant feature."""
     X = np.column_stack([X, np.ones(len(X))])
     w, mistakes = np.zeros(X.shape[1]), 0
     for _ in range(most_passes):
@@ -238,7 +237,7 @@ def _perceptron_mistakes(X: NDArray[np.float64], y: NDArray[np.bool_], most_pass
 
 
 def _winnow_mistakes(X: NDArray[np.float64], y: NDArray[np.bool_], most_passes: int = 400) -> int:
-    """Winnow with alpha = 2 and the number of features as threshold: made for disjunctions."""
+    """Count the mistakes of Winnow with alpha = 2 and the number of features as threshold."""
     w, mistakes = np.ones(X.shape[1]), 0
     for _ in range(most_passes):
         before = mistakes
@@ -252,7 +251,7 @@ def _winnow_mistakes(X: NDArray[np.float64], y: NDArray[np.bool_], most_passes: 
 
 
 def _balanced_winnow_mistakes(X: NDArray[np.float64], y: NDArray[np.bool_], most_passes: int = 400) -> int:
-    """Balanced Winnow with alpha = 2 over a constant feature: pairs of weights, promoted and demoted in turn."""
+    """Count the mistakes of balanced Winnow with alpha = 2 and a constant feature."""
     X = np.column_stack([X, np.ones(len(X))])
     plus, minus, mistakes = np.ones(X.shape[1]), np.ones(X.shape[1]), 0
     for _ in range(most_passes):
@@ -280,7 +279,7 @@ DETAILS: dict[str, Callable[[], Detail]] = {
 
 
 def _panels(titles: Any) -> tuple[Figure, dict[str, Any]]:
-    mpl.rcParams["svg.hashsalt"] = "harness"  # the same numbers give the same file
+    mpl.rcParams["svg.hashsalt"] = "harness"  # makes the file reproducible
     figure = Figure(figsize=(5 * len(titles), 3.6), layout="constrained")
     axes = figure.subplots(1, len(titles), squeeze=False)[0]
     for axis, title in zip(axes, titles, strict=True):
@@ -296,8 +295,8 @@ def _label(axes: dict[str, Any], x: str, y: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What the papers say in passing.")
-    parser.add_argument("names", nargs="*", choices=[*DETAILS, []], help=f"of {', '.join(DETAILS)}; all unless told")
+    parser = argparse.ArgumentParser(description="Side results of the papers.")
+    parser.add_argument("names", nargs="*", choices=[*DETAILS, []], help=f"of {', '.join(DETAILS)}; default: all")
     for name in parser.parse_args().names or DETAILS:
         frame, figure = DETAILS[name]()
         folder = OUT / name

@@ -1,11 +1,10 @@
-"""Bad input by the thousand: every case ends well or as an error that a user can put right, never as a traceback.
+"""Fuzzing of the readers: each case is accepted or refused with an error message, never with a traceback.
 
     python benchmarks/fuzz.py [CASES] [SEED]
 
-Each case is good input that was spoilt at some places: expressions, flags, experiment files, tables and records. It is
-given to the code that reads it, in this process. Prints how many cases of each kind there were, how many were taken,
-how many refused, the slowest, and every one that ended otherwise; the exit code says whether there was any. With 20,000
-cases or more the table goes into SECURITY.md.
+Each case is valid input with random changes: expressions, flags, experiment files, tables and records. Prints the
+number of accepted and refused cases of each kind, the slowest, and every case that ended otherwise; the exit code is 1
+if there was one. With 20,000 cases or more the table is written to SECURITY.md.
 """
 
 from __future__ import annotations
@@ -26,16 +25,17 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from harness.api import open_results
 from harness.cli import cli
 from harness.errors import HarnessError
-from harness.experiment.building import build, read_file
-from harness.experiment.units import parse_duration, parse_size
-from harness.expression import parse, parse_value, split_list
-from harness.record import Record
-from harness.record_lines import BadLine, NewerLine, from_line, measured_from_plain, to_line
-from harness.split import parse_split
-from harness.store import open_store, read_machines
+from harness.experiment.load import build, read_file
+from harness.records.codec import BadLine, NewerLine, from_line, to_line
+from harness.records.record import Record
+from harness.records.store import open_store, read_machines
+from harness.results.results import open_results
+from harness.syntax.expression import parse, parse_value, split_list
+from harness.syntax.split import parse_split
+from harness.syntax.values import parse_duration, parse_size
+from harness.trials.score import result_from_plain
 
 PAGE = Path(__file__).resolve().parent.parent / "SECURITY.md"
 CASES, SLOW_SECONDS = 20_000, 5.0
@@ -117,7 +117,7 @@ wool hat,wear,test
 
 @dataclass
 class Tally:
-    """What became of the cases of one kind."""
+    """Outcomes of the cases of one kind."""
 
     taken: int = 0
     refused: int = 0
@@ -125,11 +125,11 @@ class Tally:
     broken: list[str] = field(default_factory=list)
 
 
-# -- spoiling --------------------------------------------------------------------------------------------------------
+# -- changes ---------------------------------------------------------------------------------------------------------
 
 
-def spoil(text: str, chance: random.Random) -> str:
-    """A text with something put in, left out, doubled or exchanged at one place or a few."""
+def mutate(text: str, chance: random.Random) -> str:
+    """Return the text with random insertions, deletions, duplications or replacements."""
     for _ in range(chance.choice((1, 1, 1, 2, 5))):
         at, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
         how = chance.randrange(4)
@@ -145,84 +145,84 @@ def spoil(text: str, chance: random.Random) -> str:
     return text
 
 
-def spoil_plain(value: object, chance: random.Random) -> object:
-    """A JSON value with one of the values inside exchanged for something else."""
+def mutate_plain(value: object, chance: random.Random) -> object:
+    """Return a JSON value with one of its inner values replaced."""
     others: tuple[object, ...] = (None, True, -1, 10**30, 1e300, float("nan"), "text", [], {}, [[1]], {"a": None})
     if isinstance(value, dict) and value and chance.random() < 0.9:
         key = chance.choice(sorted(value))
-        return value | {key: spoil_plain(value[key], chance)}
+        return value | {key: mutate_plain(value[key], chance)}
     if isinstance(value, list) and value and chance.random() < 0.7:
         at = chance.randrange(len(value))
-        return [*value[:at], spoil_plain(value[at], chance), *value[at + 1 :]]
-    return spoil(value, chance) if isinstance(value, str) and chance.random() < 0.5 else chance.choice(others)
+        return [*value[:at], mutate_plain(value[at], chance), *value[at + 1 :]]
+    return mutate(value, chance) if isinstance(value, str) and chance.random() < 0.5 else chance.choice(others)
 
 
-# -- the kinds -------------------------------------------------------------------------------------------------------
+# -- readers ---------------------------------------------------------------------------------------------------------
 
 
 def try_expression(chance: random.Random, folder: Path) -> None:
-    """The language of the command line."""
-    text = spoil(chance.choice(EXPRESSIONS), chance)
+    """Parse expressions of the command line."""
+    text = mutate(chance.choice(EXPRESSIONS), chance)
     for item in split_list(text):
         expression = parse(item)
         parse_value(str(expression.params))
 
 
 def try_value(chance: random.Random, folder: Path) -> None:
-    """Times, sizes and splits."""
+    """Parse durations, sizes and splits."""
     read, text = chance.choice(((parse_duration, "1.5h"), (parse_size, "512MB"), (parse_split, "stratified-kfold:5")))
-    read(spoil(text, chance))
+    read(mutate(text, chance))
 
 
 def try_file(chance: random.Random, folder: Path) -> None:
-    """An experiment file."""
+    """Read an experiment file."""
     path = folder / "experiment.toml"
-    path.write_bytes(spoil(EXPERIMENT, chance).encode("utf-8", "surrogatepass"))
+    path.write_bytes(mutate(EXPERIMENT, chance).encode("utf-8", "surrogatepass"))
     build(read_file(path), str(path))
 
 
 def try_flags(chance: random.Random, folder: Path) -> None:
-    """`harness run` with flags, up to the plan."""
+    """Run `harness run --dry-run` with flags."""
     words = list(FLAGS)
     for _ in range(chance.choice((1, 1, 2))):
         at = chance.randrange(len(words))
-        words[at] = spoil(words[at], chance)
+        words[at] = mutate(words[at], chance)
     run_command(["run", *words, "--dry-run"])
 
 
 def try_table(chance: random.Random, folder: Path) -> None:
-    """A table of texts, read as `harness run --data` reads it."""
+    """Read a table of texts as `harness run --data` does."""
     from harness_files.table import load_table
 
     path = folder / "table.csv"
-    path.write_bytes(spoil(TABLE, chance).encode("utf-8", "surrogatepass"))
+    path.write_bytes(mutate(TABLE, chance).encode("utf-8", "surrogatepass"))
     load_table(path=str(path))
 
 
 def try_answer(chance: random.Random, folder: Path) -> None:
-    """What a trial's process answers."""
-    measured_from_plain(spoil_plain(GOOD_ANSWER, chance))
+    """Read the result of a trial's process."""
+    result_from_plain(mutate_plain(GOOD_ANSWER, chance))
 
 
 def try_record(chance: random.Random, folder: Path) -> None:
-    """A line of a results folder, with its checksum right or wrong."""
+    """Read a record, with a valid or an invalid checksum."""
     line = to_line(GOOD_RECORD)
     if chance.random() < 0.5:
-        from_line(spoil(line, chance))
+        from_line(mutate(line, chance))
         return
     plain = json.loads(line)
     plain.pop("crc32")
-    from_line(with_checksum(spoil_plain(plain, chance)))
+    from_line(with_checksum(mutate_plain(plain, chance)))
 
 
 def try_folder(chance: random.Random, folder: Path) -> None:
-    """A results folder with a bad line and bad machines: read, tabled, opened for writing."""
+    """Read, render and open a results folder with a bad line and bad machines."""
     plain = json.loads(to_line(GOOD_RECORD))
     plain.pop("crc32")
-    lines = [to_line(GOOD_RECORD), with_checksum(spoil_plain(plain, chance))]
+    lines = [to_line(GOOD_RECORD), with_checksum(mutate_plain(plain, chance))]
     results = Path(tempfile.mkdtemp(dir=folder))
     (results / "records.jsonl").write_text("".join(lines), encoding="utf-8", errors="replace")
-    machines = spoil(json.dumps({"m": {"id": "m", "processor": "Fast", "cores": 8}}), chance)
+    machines = mutate(json.dumps({"m": {"id": "m", "processor": "Fast", "cores": 8}}), chance)
     (results / "machine.json").write_bytes(machines.encode("utf-8", "surrogatepass"))
     for form in ("terminal", "latex", "html", "csv"):
         open_results(results).table().render(form)
@@ -232,29 +232,33 @@ def try_folder(chance: random.Random, folder: Path) -> None:
 
 
 def run_command(words: list[str]) -> None:
-    """Run a command as the command line does; what it says to an error is none of this script's business."""
+    """Run a command as the command line does, and raise its exception."""
     done = CliRunner().invoke(cli, words, standalone_mode=False)
     if done.exception is not None:
         raise done.exception
 
 
 def with_checksum(plain: object) -> str:
-    """A line as a results folder has it, whatever it says."""
+    """Return a line of a results folder with a valid checksum."""
     text = json.dumps(plain, separators=(",", ":"))
     return f'{text[:-1]},"crc32":"{zlib.crc32(text.encode()):08x}"}}\n'
 
 
 GOOD_ANSWER = {
-    "status": "ok",
-    "scores": {"r1": 0.5, "edges": None},
-    "n_test": 60,
-    "fit_seconds": 1.5,
-    "curve": [{"passes": 1, "scores": {"r1": 0.1}}],
-    "tuned": {"C": 1.0},
-    "tuning": [{"params": {"C": 1.0}, "score": 0.5}],
-    "threads_in_force": {"openblas": 1},
-    "message": "well",
-    "warnings": ["mind the step"],
+    "measured": {
+        "status": "ok",
+        "scores": {"r1": 0.5, "edges": None},
+        "n_test": 60,
+        "fit_seconds": 1.5,
+        "curve": [{"passes": 1, "scores": {"r1": 0.1}}],
+        "tuned": {"C": 1.0},
+        "tuning": [{"params": {"C": 1.0}, "score": 0.5}],
+        "threads_in_force": {"openblas": 1},
+        "message": "well",
+        "warnings": ["did not converge"],
+    },
+    "points": [{"passes": 1, "n_bytes": 9, "costs": {"fit_seconds": 1.0, "fit_cpu_seconds": 1.0, "rank_seconds": 1.0}}],
+    "single_seconds": [0.1],
 }
 GOOD_RECORD = Record(
     key="k",
@@ -285,28 +289,28 @@ GOOD_RECORD = Record(
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of input: how a case of it is tried, its share of all cases, and how it may be refused."""
+    """A kind of input: its attempt, its share of all cases, and the permitted exceptions."""
 
     attempt: Callable[[random.Random, Path], None]
     share: float
-    """What takes long is tried less often."""
+    """Slow kinds have a small share."""
     refusals: tuple[type[Exception], ...] = (HarnessError,)
 
 
 KINDS = {
     "expressions": Kind(try_expression, 0.25),
-    "times, sizes, splits": Kind(try_value, 0.1, (HarnessError, ValueError)),  # the border names key and file
+    "times, sizes, splits": Kind(try_value, 0.1, (HarnessError, ValueError)),  # the caller adds key and file
     "experiment files": Kind(try_file, 0.25),
     "flags of `harness run`": Kind(try_flags, 0.02, (HarnessError, click.ClickException)),
-    "tables": Kind(try_table, 0.15, (HarnessError, ValueError)),  # how loaders refuse what they were given
-    "answers of trials": Kind(try_answer, 0.1, (ValueError,)),  # becomes a crash record
+    "tables": Kind(try_table, 0.15, (HarnessError, ValueError)),  # loaders raise ValueError
+    "answers of trials": Kind(try_answer, 0.1, (ValueError,)),  # becomes the record of a crash
     "records": Kind(try_record, 0.11, (BadLine, NewerLine)),
     "results folders": Kind(try_folder, 0.02),
 }
 
 
 def fuzz(cases: int, seed: int, folder: Path) -> dict[str, Tally]:
-    """Try so many cases; the same seed tries the same."""
+    """Try that many cases; the same seed gives the same cases."""
     tallies = {}
     for name, kind in KINDS.items():
         tallies[name] = Tally()
@@ -332,14 +336,14 @@ def _try(kind: Kind, seed: str, folder: Path, tally: Tally) -> None:
 
 
 def write_table(lines: list[str]) -> None:
-    """Put the table where SECURITY.md has the last one."""
+    """Replace the table in SECURITY.md."""
     between = re.compile(r"(<!-- by benchmarks/fuzz.py -->\n).*?(<!-- end -->)", re.DOTALL)
     table = "\n".join(lines)
     PAGE.write_text(between.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", PAGE.read_text(), count=1))
 
 
 def main() -> int:
-    """Print the table, and write it down where all cases were tried; 1 where a case ended otherwise than it may."""
+    """Print the table; return 1 if a case raised a forbidden exception or was too slow."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=int, nargs="?", default=CASES)
     parser.add_argument("seed", type=int, nargs="?", default=0)

@@ -1,6 +1,6 @@
 """Learners that attack the host, for `chaos.py`: a plugin that is loaded with --plugins-dir.
 
-Each one is a nearest-mean classifier that does something bad while it trains or answers.
+Each one is a nearest-mean classifier that does harm while it trains or predicts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONG_SECONDS = 3600
 
 
 class Harmless:
-    """Nearest mean, without a parameter."""
+    """Nearest mean, without parameters."""
 
     def fit(self, X: Any, y: np.ndarray) -> Harmless:
         self.attack()
@@ -40,7 +40,7 @@ class Harmless:
         return self.classes_[np.asarray(scores).argmax(axis=1)]
 
     def attack(self) -> None:
-        """What it does before it trains."""
+        """Do harm before training."""
 
 
 class Segfaults(Harmless):
@@ -90,7 +90,7 @@ class LeavesSharedMemory(Harmless):
     def attack(self) -> None:
         with open(f"/dev/shm/left-by-{os.getpid()}", "wb") as file:
             file.write(bytes(8 * MEGABYTE))
-            time.sleep(0.3)  # what is let go of at once is nobody's, see SECURITY.md
+            time.sleep(0.3)  # a file that is closed at once has no known owner, see SECURITY.md
         os._exit(1)
 
 
@@ -199,7 +199,7 @@ HOSTILE = [found for found in list(globals().values()) if isinstance(found, type
 
 
 def name_of(learner: str) -> str:
-    """What a class goes by on the command line: "leaves-a-daemon" of LeavesADaemon."""
+    """Return the name of a class on the command line: "leaves-a-daemon" for LeavesADaemon."""
     return re.sub(r"(?<!^)(?=[A-Z])", "-", learner).lower()
 
 

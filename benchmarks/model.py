@@ -1,9 +1,9 @@
-"""A model at work: how fast it opens and codes, and whether its confidence comes true. Writes docs/model-figures.md.
+"""A fitted model: time to open and to predict, and the reliability of its confidence.
 
     python benchmarks/model.py titles.csv --text title --label code
 
-The file is any of short texts and codes. Times are processor times of one thread, reading and writing included; they
-stand beside a yardstick taken in the same run, the plain copy of the same file by the csv module.
+The file has short texts and codes. Writes results/benchmarks/model-figures. Times are CPU seconds of one thread with
+reading and writing; the yardstick is a plain copy of the same file by the csv module in the same run.
 """
 
 from __future__ import annotations
@@ -12,26 +12,53 @@ import argparse
 import csv
 import random
 import tempfile
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from report import Column, Section, Table, measure_sections
 from timing import cpu_seconds
 
 import harness
-from harness.api.predicting import PredictionRequest, predict_rows
-from harness.groups import Line
-from harness.machine import describe_machine
+from harness.models.predict import PredictionRequest, predict_rows
+from harness.report.lines import Line
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "model-figures.md"
-RATE_AIM, OPEN_AIM = 50_000, 0.1
+RATE_GOAL, OPEN_GOAL = 50_000, 0.1
 ROWS = {"words": 1_000_000, "chars": 200_000}
-"""How many rows are coded with each representation."""
+"""Rows to predict with each representation."""
 HELD_OUT = 0.2
 LEARNERS = "pa,ooz,perceptron"
-"""Who is compared on icd10cm."""
+"""Learners compared on icd10cm."""
 LEVELS = (0.5, 0.8, 0.9, 0.95)
+SPEED_COLUMNS = [
+    Column("representation"),
+    Column("rows"),
+    Column("weights read per row"),
+    Column("rows per second"),
+    Column("goal, rows per second"),
+    Column("times a plain copy", digits=1),
+    Column("time to open", "s", 3),
+    Column("model size", "MB", 1),
+    Column("goal, time to open", "s", 1),
+]
+RELIABILITY_COLUMNS = [
+    Column("representation"),
+    Column("accuracy", digits=3),
+    Column("expected accuracy", digits=3),
+    *(
+        column
+        for level in LEVELS
+        for column in (Column(f"rows from {level}", "%", 1), Column(f"correct from {level}", "%", 1))
+    ),
+]
+AUTOMATIC_COLUMNS = [
+    Column("learner"),
+    Column("R1", digits=3),
+    Column("rows at 95% accuracy", "%", 1),
+    Column("rows at 99% accuracy", "%", 1),
+    Column("AURC", digits=4),
+    Column("ECE", digits=4),
+]
 
 
 def main() -> None:
@@ -41,52 +68,14 @@ def main() -> None:
     parser.add_argument("--label", default="code")
     asked = parser.parse_args()
     texts, labels = read_titles(asked.titles, asked.text, asked.label)
+    data = f"{asked.titles.name}: {len(texts):,} short texts in {len(set(labels)):,} classes."
     with tempfile.TemporaryDirectory() as folder:
-        speed = list(measure_speed(texts, labels, Path(folder)))
-        sure = list(measure_reliability(texts, labels))
-        shares = list(measure_automatic(Path(folder)))
-    page = "\n".join([*opening(asked.titles, texts, labels), *speed, *RELIABILITY, *sure, *AUTOMATIC, *shares, ""])
-    PAGE.write_text(page)
-    print(page)
-
-
-def opening(path: Path, texts: list[str], labels: list[str]) -> list[str]:
-    machine = describe_machine()
-    return [
-        "# A model in figures",
-        "",
-        "Written by `python benchmarks/model.py`; do not edit by hand.",
-        "",
-        f"{path.name}: {len(texts):,} short texts in {len(set(labels)):,} classes. {machine.processor}, one thread;",
-        "processor times, with reading and writing of CSV files. The yardstick is a plain copy of the file.",
-        "",
-        "Files of a model are compared with their checksums when it is opened, and then mapped.",
-        "",
-        "| `pa` on | rows | weights read a row | rows a second | aim | by a plain copy | opens in | of | aim |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-
-
-RELIABILITY = [
-    "",
-    "## Does confidence come true?",
-    "",
-    "Models fitted on 80% of the rows, asked about the others: the share of rows with at least this confidence,",
-    "and the share of these that is right.",
-    "",
-    f"| representation | accuracy | expected |{''.join(f' from {level} on | right |' for level in LEVELS)}",
-    f"|---|---:|---:|{'---:|---:|' * len(LEVELS)}",
-]
-AUTOMATIC = [
-    "",
-    "## How much can be coded by machine?",
-    "",
-    "`icd10cm`, terms of diagnoses to three-character codes, by `words`, one trial: the share of rows, the surest",
-    "first, that can be left to the machine at an accuracy.",
-    "",
-    "| learner | R1 | at 95% | at 99% | AURC | ECE |",
-    "|---|---:|---:|---:|---:|---:|",
-]
+        parts = [
+            partial(measure_speed, texts, labels, data, Path(folder)),
+            partial(measure_reliability, texts, labels, data),
+            partial(measure_automatic, Path(folder)),
+        ]
+        measure_sections("model-figures", parts)
 
 
 def read_titles(path: Path, text: str, label: str) -> tuple[list[str], list[str]]:
@@ -98,25 +87,28 @@ def read_titles(path: Path, text: str, label: str) -> tuple[list[str], list[str]
 # -- speed -----------------------------------------------------------------------------------------------------------
 
 
-def measure_speed(texts: list[str], labels: list[str], folder: Path) -> Iterator[str]:
+def measure_speed(texts: list[str], labels: list[str], data: str, folder: Path) -> Section:
+    """Time the opening of a model of `pa` and its predictions."""
+    rows = []
     for representation, n_rows in ROWS.items():
-        kept = folder / f"{representation}.model"
-        harness.fit("pa", (texts, labels), representation=representation, out=kept)
-        model = harness.load_model(kept)  # imports what it needs
-        open_seconds = min(cpu_seconds(partial(harness.load_model, kept)) for _ in range(5))
+        saved = folder / f"{representation}.model"
+        harness.fit("pa", (texts, labels), representation=representation, out=saved)
+        model = harness.load_model(saved)  # imports what it needs
+        open_seconds = min(cpu_seconds(partial(harness.load_model, saved)) for _ in range(5))
         new = folder / "new.csv"
         write_titles(new, texts, n_rows)
         request = PredictionRequest(source=str(new), text="title", out=folder / "coded.csv")
         seconds = cpu_seconds(partial(predict_rows, model, request, lambda *_: None))
         copying = cpu_seconds(partial(copy_rows, new, folder / "copy.csv"))
-        rate = f"{n_rows / seconds:,.0f} | {RATE_AIM:,} | {seconds / copying:.1f} times"
-        n_bytes = sum(file.stat().st_size for file in kept.rglob("*") if file.is_file())
-        opened = f"{open_seconds:.3f} s | {n_bytes / 1e6:.1f} MB | {OPEN_AIM} s"
-        yield f"| `{representation}` | {n_rows:,} | {weights_read(model, texts[:1000]):,.0f} | {rate} | {opened} |"
+        megabytes = sum(file.stat().st_size for file in saved.rglob("*") if file.is_file()) / 1e6
+        weights = weights_read(model, texts[:1000])
+        rates = [n_rows / seconds, RATE_GOAL, seconds / copying]
+        rows.append([f"`{representation}`", n_rows, weights, *rates, open_seconds, megabytes, OPEN_GOAL])
+    return Section("Speed of `pa`", [Table(SPEED_COLUMNS, rows)], data)
 
 
 def weights_read(model: harness.Model, texts: list[str]) -> float:
-    """How many weights of the index are read for a text."""
+    """Return the mean number of weights read for a text."""
     seen = model.representation.transform(texts)
     return float(model.classifier.learner.edges_touched(seen) * seen.nnz / len(texts))
 
@@ -137,31 +129,36 @@ def copy_rows(source: Path, target: Path) -> None:
 # -- confidence ------------------------------------------------------------------------------------------------------
 
 
-def measure_reliability(texts: list[str], labels: list[str]) -> Iterator[str]:
+def measure_reliability(texts: list[str], labels: list[str], data: str) -> Section:
+    """Compare confidence with accuracy on the rows that a model was not fitted on."""
     order = np.random.default_rng(0).permutation(len(texts))
-    asked, trained = np.split(order, [int(HELD_OUT * len(order))])
-    truth = np.array([labels[row] for row in asked])
+    test, train = np.split(order, [int(HELD_OUT * len(order))])
+    truth = np.array([labels[row] for row in test])
+    rows = []
     for representation in ROWS:
-        given = [texts[row] for row in trained], [labels[row] for row in trained]
+        given = [texts[row] for row in train], [labels[row] for row in train]
         model = harness.fit("pa", given, representation=representation)
-        answers = model.answer([texts[row] for row in asked])
-        right = answers.names[:, 0] == truth
-        cells = []
+        answers = model.answer([texts[row] for row in test])
+        correct = answers.names[:, 0] == truth
+        cells = [float(correct.mean()), model.manifest.expected.accuracy]
         for level in LEVELS:
             sure = answers.confidence >= level
-            cells.append(f" {sure.mean():.1%} | {right[sure].mean():.1%} |")
-        expected = model.manifest.expected.accuracy
-        yield f"| `{representation}` | {right.mean():.3f} | {expected:.3f} |{''.join(cells)}"
+            cells += [100 * float(sure.mean()), 100 * float(correct[sure].mean())]
+        rows.append([f"`{representation}`", *cells])
+    return Section("Reliability of the confidence", [Table(RELIABILITY_COLUMNS, rows)], data)
 
 
-def measure_automatic(folder: Path) -> Iterator[str]:
+def measure_automatic(folder: Path) -> Section:
+    """Find the share of rows of icd10cm that can be coded automatically at a given accuracy."""
     metrics = ["r1", "automatic", "automatic(accuracy=0.99)", "aurc", "ece"]
     results = harness.run(
         LEARNERS, "icd10cm", representation="words", metrics=metrics, trials=1, out=folder / "icd10cm", progress=False
     )
+    rows = []
     for line in results.lines():
         r1, at_95, at_99, aurc, ece = (mean_of(line, name) for name in metrics)
-        yield f"| `{line.title}` | {r1:.3f} | {at_95:.1%} | {at_99:.1%} | {aurc:.4f} | {ece:.4f} |"
+        rows.append([f"`{line.title}`", r1, 100 * at_95, 100 * at_99, aurc, ece])
+    return Section("Automatic coding of `icd10cm`", [Table(AUTOMATIC_COLUMNS, rows)], "One trial with `words`.")
 
 
 def mean_of(line: Line, metric: str) -> float:

@@ -6,7 +6,7 @@
 
 All happens in a copy of the tree, which is what is imported: a run that is killed leaves no mutant behind. One that no
 test notices in time is printed as it is found; the share of these, by package, at the end. `--again` takes such printed
-lines, and tries those mutants alone. docs/testing.md has what was found.
+lines, and tries those mutants alone. docs/explanation/testing.md has what was found.
 
 Left alone are words, annotations, decorators, the parameters of functions with their defaults, and kernels, which have
 dense references of their own. A mutant that runs into the time limit counts as noticed.
@@ -38,9 +38,9 @@ PACKAGES = {
     "prototype": ("plugins/harness_prototype", "tests/plugins/harness_prototype"),
     "svm": ("plugins/harness_svm", "tests/plugins/harness_svm"),
     "tree": ("plugins/harness_tree", "tests/plugins/harness_tree"),
-    "stats": ("harness/stats", "tests/harness/test_stats.py"),
-    "tables": ("harness/tables", "tests/harness/tables"),
-    "trials": ("harness/trials", "tests/harness/trials"),
+    "stats": ("harness/stats", "tests/pure/test_stats.py"),
+    "tables": ("harness/report/tables", "tests/pure/tables"),
+    "trials": ("harness/trials", "tests/hostile/trials"),
 }
 """By name: the modules that are mutated, and the tests that should notice."""
 OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {

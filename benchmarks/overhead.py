@@ -1,9 +1,9 @@
-"""What the host itself costs, beyond fit and rank: prints it and writes docs/overhead.md.
+"""Overhead of the harness beyond fit and rank: trials, starts of commands, planning, tables.
 
     python benchmarks/overhead.py
 
-Each figure stands beside its aim and beside a yardstick taken in the same run (a bare start of the interpreter), since
-the machine may be shared: compare ratios between runs, not seconds.
+Prints each figure and writes results/benchmarks/overhead. The yardstick is a bare start of the interpreter in the same
+run: on a shared machine, compare ratios to it rather than seconds.
 """
 
 from __future__ import annotations
@@ -19,62 +19,54 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from report import Column, Section, Table, measure_sections
 from timing import median_seconds
 
 from harness.data.arrays import Header
-from harness.experiment.building import build
+from harness.experiment.load import build
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
-from harness.host import discover
-from harness.machine import describe_machine
-from harness.record_lines import from_line, to_line
+from harness.host.discovery import discover
+from harness.records.codec import from_line, to_line
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "overhead.md"
 MANY = 10_000
+COLUMNS = [
+    Column("operation"),
+    Column("time", "s", 3),
+    Column("goal", "s", 2),
+    Column("time / goal", digits=2),
+    Column("interpreter starts", digits=1),
+]
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    measure_sections("overhead", [measure_all])
+
+
+def measure_all() -> Section:
     yardstick = median_seconds(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 7)
     with tempfile.TemporaryDirectory() as folder:
-        rows = measure(Path(folder))
-    lines = [
-        f"| {what} | {seconds:.3f} s | {aim} s | {seconds / aim:.2f} | {seconds / yardstick:.1f} |"
-        for what, seconds, aim in rows
-    ]
-    machine = describe_machine()
-    page = "\n".join(
-        [
-            "# What the host costs",
-            "",
-            "Written by `python benchmarks/overhead.py`; do not edit by hand. The last column is in units of a bare",
-            f"start of the interpreter in the same run ({yardstick * 1000:.0f} ms), which makes runs on a shared",
-            "machine comparable. Medians; kernels and data warm unless said otherwise.",
-            "",
-            f"Measured on {machine.processor}, {machine.cores} cores.",
-            "",
-            "| what | measured | aim | measured / aim | in interpreter starts |",
-            "|---|---:|---:|---:|---:|",
-            *lines,
-            "",
-        ]
-    )
-    PAGE.write_text(page)
-    print(page)
+        measured = measure(Path(folder))
+    rows = []
+    for what, seconds, goal in measured:
+        rows.append([what, seconds, goal, seconds / goal, seconds / yardstick])
+    rows.append(["start of a bare interpreter", yardstick, None, None, 1.0])
+    return Section("Commands and trials", [Table(COLUMNS, rows)])
 
 
 def measure(folder: Path) -> list[tuple[str, float, float]]:
-    """(what, seconds, aim) of each figure."""
+    """Return (operation, seconds, goal) of each figure."""
     os.environ["HARNESS_DATA_HOME"] = str(folder / "data")
     cold = start_to_first_trial(folder / "cold", {"NUMBA_CACHE_DIR": str(folder / "numba")})
     warm = statistics.median(
         start_to_first_trial(folder / f"warm{i}", {"NUMBA_CACHE_DIR": str(folder / "numba")}) for i in range(5)
     )
     return [
-        ("a trial on `digits`, beyond fit and rank", trial_overhead(folder / "trials"), 0.1),
-        ("`harness run` to its first trial, warm", warm, 2.0),
-        ("of which importing what its learner needs, in a bare interpreter", bare_imports(), 2.0),
-        ("`harness run` to its first trial, first ever: kernels compiled, data parsed", cold, 30.0),
+        ("a trial on `digits`, without fit and rank", trial_overhead(folder / "trials"), 0.1),
+        ("`harness run` until its first trial, warm", warm, 2.0),
+        ("imports of the first trial, in a bare interpreter", bare_imports(), 2.0),
+        ("`harness run` until its first trial, cold: kernels compiled, data parsed", cold, 30.0),
         ("`harness list learners`", median_seconds(lambda: harness("list", "learners"), 7), 0.25),
         ("`harness plugins`", median_seconds(lambda: harness("plugins"), 7), 0.5),
         (f"planning {MANY:,} trials", planning(), 1.0),
@@ -89,7 +81,7 @@ def harness(*words: str, **environment: str) -> None:
 
 
 def start_to_first_trial(out: Path, environment: dict[str, str]) -> float:
-    """Seconds from the command's start to the start of its first trial's process."""
+    """Return the seconds from the start of the command to the start of its first trial."""
     command = [sys.executable, "-m", "harness", "run", "--learners", "pa", "--datasets", "digits", "--trials", "1"]
     start = time.perf_counter()
     with subprocess.Popen(
@@ -108,21 +100,21 @@ def start_to_first_trial(out: Path, environment: dict[str, str]) -> float:
 
 
 def bare_imports() -> float:
-    """The floor of a start: what the first trial's process has imported, without a host."""
-    modules = "harness.trials.running, sklearn.base, harness_prototype.pa"
+    """Return the seconds that importing the modules of a first trial takes: the least that a start can take."""
+    modules = "harness.trials.run, sklearn.base, harness_prototype.pa"
     command = [sys.executable, "-c", f"import gc; gc.disable(); import {modules}"]
     return median_seconds(lambda: subprocess.run(command, check=True), 5)
 
 
 def trial_overhead(out: Path) -> float:
-    """Median of what a trial's process takes beyond fit and rank."""
+    """Return the median seconds of a trial without fit and rank."""
     harness("run", "--learners", "pa", "--datasets", "digits", "--trials", "20", "--out", str(out))
     records = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
     return float(statistics.median(r["total_seconds"] - r["fit_seconds"] - r["rank_seconds"] for r in records))
 
 
 def planning() -> float:
-    """Resolving and planning many trials, the data sets' headers at hand."""
+    """Time the resolution and the plan of many trials, with cached dataset headers."""
     experiment = build({"learners": "pa,b=pa(C=2)", "datasets": "digits,topics", "trials": MANY // 4}, "benchmark")
     catalog = discover()
     facts = Header(
@@ -144,13 +136,13 @@ def planning() -> float:
     headers = {"digits": facts, "topics": replace(facts, fingerprint="t")}
 
     def call() -> None:
-        assert len(plan(resolve(experiment, catalog), headers)) == MANY
+        assert len(plan(resolve(experiment, catalog), headers).trials) == MANY
 
     return median_seconds(call, 5)
 
 
 def tabling(folder: Path) -> float:
-    """The whole command, from reading the lines to the rendered table."""
+    """Time `harness table`, from reading records to the rendered table."""
     first = from_line((folder / "trials" / "records.jsonl").read_text().splitlines()[0])
     many = folder / "many"
     many.mkdir()

@@ -1,8 +1,9 @@
-"""A large page: 200 learners on 20 data sets, 10 trials each, with every metric that a run measures.
+"""Size and speed of a large results page: 200 learners on 20 datasets, 10 trials each, with every metric of a run.
 
-`python benchmarks/page.py [--out docs/page-speed.md]` makes the page, opens it in Chromium, sorts and filters, and
-prints what took how long, by the clock and by what the browser's processes worked, which a busy machine does not change
-much. Seconds are of this machine; the size is not.
+    python benchmarks/page.py
+
+Writes the page, opens it in Chromium, sorts and filters it, and saves the times in results/benchmarks/page-speed: wall
+time, and CPU time of the browser's processes, which other load changes little.
 """
 
 from __future__ import annotations
@@ -16,20 +17,22 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from report import Column, Section, Table, facts, measure_sections
+
 from harness import MetricSpec
-from harness.api.paging import make_page
-from harness.api.results import Results
-from harness.api.session import Session
-from harness.record import Record
-from harness.split import parse_split
+from harness.host.discovery import Session
+from harness.records.record import Record
+from harness.results.results import Results, make_page
+from harness.syntax.split import parse_split
 
 ROOT = Path(__file__).resolve().parents[1]
 LEARNERS, DATASETS, TRIALS = 200, 20, 10
 TIMES_OPENED = 5
+COLUMNS = [Column("action"), Column("wall time", "s", 2), Column("CPU time of the browser", "s", 2)]
 
 
 def made_up_records(metrics: Sequence[MetricSpec]) -> list[Record]:
-    """Records of trials that nobody ran, with numbers as various as real ones."""
+    """Return synthetic records whose numbers vary as much as real ones."""
     split, chance = parse_split("holdout:0.1"), random.Random(0)
     records = []
     for dataset in range(DATASETS):
@@ -75,8 +78,8 @@ def made_up_value(metric: MetricSpec, learner: int, chance: random.Random) -> fl
     return size * (1 + learner) * abs(1 + chance.gauss(0, 0.1))
 
 
-def make_the_page(folder: Path) -> tuple[Path, int, float]:
-    """The file, and what making it took."""
+def write_large_page(folder: Path) -> tuple[Path, int, float]:
+    """Write the page; return its file, the number of metrics and the CPU seconds."""
     session = Session()
     metrics = [entry.spec for entry in session.catalog.metrics if entry.spec.always]
     records = tuple(made_up_records(metrics))
@@ -87,8 +90,8 @@ def make_the_page(folder: Path) -> tuple[Path, int, float]:
     return path, len(metrics), time.process_time() - start
 
 
-def look_at(path: Path) -> dict[str, tuple[float, float]]:
-    """Seconds to open, and to answer some presses, by the clock and of work, the best of several each."""
+def time_actions(path: Path) -> dict[str, tuple[float, float]]:
+    """Return wall and CPU seconds of opening, sorting and filtering, the best of several each."""
     sys.path.insert(0, str(ROOT / "tests" / "parts"))
     from browser import Opened, start_browser
 
@@ -100,9 +103,9 @@ def look_at(path: Path) -> dict[str, tuple[float, float]]:
         page.wait(lambda: page.all("#chart svg"))
 
     done: dict[str, Callable[[], object]] = {
-        "open, the figure drawn": open_whole,
+        "open, until the figure is drawn": open_whole,
         "sort": lambda: page.press("R1"),
-        "filter by data set": lambda: page.choose("filters", "data set", "data-7"),
+        "filter by dataset": lambda: page.choose("filters", "dataset", "data-7"),
     }
     taken: dict[str, list[tuple[float, float]]] = {what: [] for what in done}
     try:
@@ -115,20 +118,20 @@ def look_at(path: Path) -> dict[str, tuple[float, float]]:
 
 
 def seconds_of(do: Callable[[], object], browser: int) -> tuple[float, float]:
-    """Seconds by the clock, and of work by the browser and all processes that it started."""
-    start, worked = time.perf_counter(), work_of(browser)
+    """Return wall seconds of an action, and CPU seconds of the browser and its child processes."""
+    start, worked = time.perf_counter(), cpu_seconds_of(browser)
     do()
-    return time.perf_counter() - start, work_of(browser) - worked
+    return time.perf_counter() - start, cpu_seconds_of(browser) - worked
 
 
-def work_of(root: int) -> float:
-    """Processor seconds of a process and all below it, as Linux counts them."""
+def cpu_seconds_of(root: int) -> float:
+    """Return the CPU seconds of a process and its descendants, from /proc."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         process = int(entry.parent.name)
         parents[process], ticks[process] = int(fields[1]), int(fields[11]) + int(fields[12])
@@ -141,34 +144,24 @@ def work_of(root: int) -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-def tell(path: Path, n_metrics: int, making: float, seen: dict[str, tuple[float, float]]) -> str:
-    size = path.stat().st_size / 1e6
-    told = (
-        f"{LEARNERS} learners on {DATASETS} data sets, {TRIALS} trials each, {n_metrics} metrics: "
-        f"{LEARNERS * DATASETS * TRIALS:,} trials in a file of {size:.1f} MB, made in {making:.0f} s of processor "
-        f"time.\nIn a real Chromium without a window, the best of {TIMES_OPENED}, driver included, at a load of "
-        f"{os.getloadavg()[0]:.0f} on {os.cpu_count()} cores:"
+def measure() -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        path, n_metrics, seconds = write_large_page(Path(folder))
+        megabytes = path.stat().st_size / 1e6
+        times = time_actions(path)
+    size = facts(
+        ("trials", LEARNERS * DATASETS * TRIALS, ""),
+        ("metrics", n_metrics, ""),
+        ("file", megabytes, "MB"),
+        ("CPU time to write it", seconds, "s"),
     )
-    lines = ["# A large page", "", "Written by `python benchmarks/page.py --out docs/page-speed.md`.", "", told, ""]
-    lines += ["| what | seconds by the clock | seconds of work, all its processes |", "|---|---:|---:|"]
-    lines += [f"| {what} | {clock:.2f} | {work:.2f} |" for what, (clock, work) in seen.items()]
-    lines += [
-        "",
-        "Where others are at work the clock counts them too; the work is about what a machine of one's own takes.",
-    ]
-    return "\n".join(lines) + "\n"
+    rows = [[action, wall, cpu] for action, (wall, cpu) in times.items()]
+    return Section(f"{LEARNERS} learners on {DATASETS} datasets", [size, Table(COLUMNS, rows)])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="Write the page of docs.")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path, n_metrics, making = make_the_page(Path(folder))
-        text = tell(path, n_metrics, making, look_at(path))
-    print(text)
-    if given.out:
-        given.out.write_text(text)
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    measure_sections("page-speed", [measure])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The README's picture: the page of committed results, as a browser shows it.
+"""The README's picture: a screenshot of the page of committed results.
 
-`python benchmarks/picture.py` opens results/index.html in Chromium and writes docs/page.png.
+    python benchmarks/picture.py
+
+Opens results/page.html in Chromium and writes docs/page.png.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ WIDTH, COLOURS = 1200, 64
 
 
 def take(path: Path) -> bytes:
-    """What a reader sees of one table of the papers, from the summary down to the figure, as PNG."""
+    """Return a screenshot of one part of the page, from the summary to the figure, as PNG."""
     sys.path.insert(0, str(ROOT / "tests" / "parts"))
     from browser import Opened, start_browser
 
@@ -41,7 +43,7 @@ def main() -> None:
     given = parser.parse_args()
     from PIL import Image
 
-    picture = Image.open(io.BytesIO(take(ROOT / "results" / "index.html"))).convert("RGB")
+    picture = Image.open(io.BytesIO(take(ROOT / "results" / "page.html"))).convert("RGB")
     picture.quantize(COLOURS).save(given.out, optimize=True)
     print(f"{given.out}: {given.out.stat().st_size / 1e3:.0f} kB")
 

@@ -1,9 +1,9 @@
-"""What representations cost: n-grams beside scikit-learn's, and ten learners that share what they see.
+"""Time of the text representations beside scikit-learn's, and of ten learners that share one cached representation.
 
     python benchmarks/representations.py FILE...
 
-FILEs are CSV, packed or not, with a column `title`. Prints the page docs/representations-speed.md and writes it. All
-figures are processor seconds of one run, ours and theirs in turn; ratios are of the best of three.
+Each FILE is a CSV, compressed or not, with a column `title`. Writes results/benchmarks/representations-speed. Times are
+CPU seconds, the best of three, both tools in one run.
 """
 
 from __future__ import annotations
@@ -18,33 +18,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from report import Column, Section, Table, facts, measure_sections
 from sklearn.feature_extraction.text import TfidfVectorizer
 from timing import best_seconds, cpu_seconds
 
 from harness.data.represented import keep_represented, open_represented
-from harness.machine import describe_machine
 from harness.sdk import Texts
 from harness.sdk.reading.raw import open_raw
-from harness.trials.blueprint import Blueprint
-from harness.trials.represent import represent
+from harness.trials.data import represent
+from harness.trials.trial import Blueprint, RepresentationPlan
 from harness_representations.chars import Chars
 from harness_representations.hashed import Hashed
 from harness_representations.words import Words
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "representations-speed.md"
 ROWS, LEARNERS, REPEATS = 60_000, 10, 3
+COLUMNS = [
+    Column("representation"),
+    Column("columns"),
+    Column("harness", "s", 2),
+    Column("TfidfVectorizer", "s", 2),
+    Column("ratio", digits=2),
+]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     texts = read_titles(parser.parse_args().files)
-    lines = ["# What representations cost", "", f"{describe_machine().processor}; {len(texts):,} titles. Written by"]
-    lines += ["`benchmarks/representations.py`; processor seconds, the best of three, ours and theirs in one run.", ""]
-    lines += [*beside_scikit_learn(texts), "", *shared(texts)]
-    text = "\n".join(lines) + "\n"
-    print(text)
-    PAGE.write_text(text)
+    measure_sections("representations-speed", [partial(compare, texts), partial(share, texts)])
 
 
 def read_titles(files: list[Path]) -> list[str]:
@@ -56,8 +57,8 @@ def read_titles(files: list[Path]) -> list[str]:
     return titles[:ROWS]
 
 
-def beside_scikit_learn(texts: list[str]) -> list[str]:
-    """Fit and transform, ours beside TfidfVectorizer with the same terms."""
+def compare(texts: list[str]) -> Section:
+    """Time fit and transform beside TfidfVectorizer with the same terms."""
     ngrams = {"analyzer": "char_wb", "ngram_range": (2, 5), "dtype": np.float32}
     pairs: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
         ("chars(ngrams=2:5)", Chars, lambda: TfidfVectorizer(**ngrams)),
@@ -68,39 +69,41 @@ def beside_scikit_learn(texts: list[str]) -> list[str]:
             lambda: TfidfVectorizer(ngram_range=(1, 2), dtype=np.float32),
         ),
     ]
-    lines = ["| representation | columns | ours | TfidfVectorizer | ratio |", "|---|---|---|---|---|"]
+    rows = []
     kept = Texts.of(texts)
-    Chars().fit(texts[:100])  # what is compiled or loaded at first use is no part of it
+    Chars().fit(texts[:100])  # compiles
     for name, ours, theirs in pairs:
         columns = ours().fit_transform(kept).shape[1]
         seconds = best_seconds(partial(fit_anew, ours, kept), REPEATS)
         their_seconds = best_seconds(partial(fit_anew, theirs, texts), REPEATS)
-        ratio = seconds / their_seconds
-        lines.append(f"| `{name}` | {columns:,} | {seconds:.2f} s | {their_seconds:.2f} s | {ratio:.2f} |")
-    return lines
+        rows.append([f"`{name}`", columns, seconds, their_seconds, seconds / their_seconds])
+    return Section("Beside TfidfVectorizer", [Table(COLUMNS, rows)], f"{len(texts):,} titles.")
 
 
 def fit_anew(make: Callable[[], Any], texts: Any) -> None:
     make().fit_transform(texts)
 
 
-def shared(texts: list[str]) -> list[str]:
-    """Ten learners that each represent by themselves, and ten that map what was represented once."""
+def share(texts: list[str]) -> Section:
+    """Time ten learners that each compute the representation, and ten that map the cached one."""
     train, test = Texts.of(texts[: ROWS * 9 // 10]), Texts.of(texts[ROWS * 9 // 10 :])
-    blueprint = Blueprint("harness_representations.chars:Chars", {})
+    plan = RepresentationPlan(Blueprint("harness_representations.chars:Chars", {}), takes_text=True)
     y = np.zeros(len(train), np.int64)
-    alone = best_seconds(lambda: represent(blueprint, train, y, test), REPEATS)
+    alone = best_seconds(lambda: represent(plan, train, y, test), REPEATS)
     with tempfile.TemporaryDirectory() as home:
         os.environ["HARNESS_DATA_HOME"] = home
         folder = Path(home) / "represented" / "titles-0"
-        once = cpu_seconds(lambda: keep_represented(represent(blueprint, train, y, test), folder))
+        once = cpu_seconds(lambda: keep_represented(represent(plan, train, y, test), folder))
         mapped = best_seconds(lambda: open_represented(folder), REPEATS)
     each, together = LEARNERS * alone, once + LEARNERS * mapped
-    return [
-        f"Ten learners on `chars(ngrams=2:5)`: {each:.1f} s where each represents the rows by itself; {together:.1f} s",
-        f"where it is done once, kept ({once:.2f} s) and mapped and checked by each ({mapped:.3f} s): "
-        f"{together / each:.2f} of the time.",
-    ]
+    table = facts(
+        ("each learner computes it", each, "s"),
+        ("computed once, mapped by each", together, "s"),
+        ("share of the time", together / each, ""),
+        ("compute and cache once", once, "s"),
+        ("map and verify", mapped, "s"),
+    )
+    return Section("Ten learners on `chars(ngrams=2:5)`", [table], f"{len(texts):,} titles.")
 
 
 if __name__ == "__main__":

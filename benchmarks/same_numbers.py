@@ -1,10 +1,10 @@
-"""Whether two checkouts give the same numbers: R1, R5 and |I| of every learner, to the last bit.
+"""Compare the numbers of two checkouts: every score of every learner, to the last bit.
 
     python benchmarks/same_numbers.py BEFORE AFTER
 
 BEFORE and AFTER are `harness` commands, each of an environment in which one checkout is installed. Both run the same
-trials into a folder of their own below --work, which the same command resumes; exit code 1 where a number differs.
-Newsgroups must be in the data home (`harness data import newsgroups FILE`); without it that part is left out and said.
+trials into separate folders below --work; the same command resumes. The exit code is 1 if a number differs. Learners
+that need an environment of their own are left out. A dataset that a checkout cannot read is reported and skipped.
 """
 
 from __future__ import annotations
@@ -15,33 +15,44 @@ import subprocess
 import sys
 from pathlib import Path
 
-LEARNERS = (
-    "pa,ooz,ema,ff,mmp,perceptron,winnow,ovr-perceptron,svm,crammer-singer,hsvm,topdown-svm,topdown-perceptron,"
-    "lomtree,random-tree,filter-tree,oaa,committee(pa),sparsify(pa),oversample(pa)"
-)
-DATASETS = ("digits", "newsgroups", "icd10cm")
+DATASETS = ("digits", "subsample(icd10cm,classes=60)", "newsgroups")
+MEASURED = ("train", "train_cpu", "predict", "rank", "rows_per_second", "peak")
+"""Scores that differ from run to run: times and memory."""
 
 
-def run(harness: str, dataset: str, out: Path, seconds: int) -> bool:
-    """Run every learner on a data set, two seeds each; whether there was anything to run on."""
-    command = [harness, "run", "--learners", LEARNERS, "--datasets", dataset, "--trials", "2"]
-    ended = subprocess.run([*command, "--timeout", f"{seconds}s", "--out", str(out)], check=False)
-    return ended.returncode in (0, 1)  # 1 says that a trial failed, or that a learner cannot run on this data
+def list_learners(harness: str) -> str:
+    """Return the learners of a checkout that need no environment, wrappers around `pa`, as `--learners` takes them."""
+    listed = subprocess.run([harness, "list", "learners", "--json"], capture_output=True, text=True, check=True)
+    names = []
+    for learner in json.loads(listed.stdout):
+        if not learner["environment"]:
+            wraps = learner["parameters"].get("learner", "") is None
+            names.append(f"{learner['name']}(pa)" if wraps else learner["name"])
+    return ",".join(names)
+
+
+def run(harness: str, learners: str, dataset: str, out: Path, given: argparse.Namespace) -> bool:
+    """Run every learner on a dataset; return whether the dataset could be read."""
+    command = [harness, "run", "--learners", learners, "--datasets", dataset, "--trials", str(given.trials)]
+    ended = subprocess.run([*command, "--timeout", f"{given.timeout}s", "--out", str(out)], check=False)
+    return ended.returncode in (0, 1)  # 1: a trial failed, or a learner cannot run on this dataset
 
 
 def read(folder: Path) -> dict[tuple[str, int], dict[str, object]]:
-    """The numbers of each trial, by learner and seed."""
+    """Return the numbers of each trial by learner and seed."""
     found = {}
     for line in (folder / "records.jsonl").read_text().splitlines():
         record = json.loads(line)
         numbers = {"status": record["status"], "index_size": record.get("index_size")}
-        numbers |= {name: record["scores"].get(name) for name in ("r1", "r5")}
+        numbers |= {name: value for name, value in record["scores"].items() if name not in MEASURED}
+        if record.get("bytes_source") == "pickle":  # it holds the name of the module, which may move
+            numbers.pop("index_bytes", None)
         found[record["label"], record["seed"]] = numbers
     return found
 
 
 def compare(dataset: str, before: Path, after: Path) -> int:
-    """Print what differs, and give how many trials do."""
+    """Print the trials that differ and return their number."""
     first, second = read(before), read(after)
     differ = 0
     timed_out = 0
@@ -51,10 +62,15 @@ def compare(dataset: str, before: Path, after: Path) -> int:
             timed_out += old["status"] != "ok"
             continue
         differ += 1
-        print(f"{dataset}: {trial[0]}, seed {trial[1]}: {old} -> {new}")
+        print(f"{dataset}: {trial[0]}, seed {trial[1]}: {_difference(old or {}, new or {})}")
     same = len({*first, *second}) - differ
     print(f"{dataset}: {same} trials the same ({timed_out} of them failed alike), {differ} different")
     return differ
+
+
+def _difference(old: dict[str, object], new: dict[str, object]) -> str:
+    changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return ", ".join(f"{name} {old.get(name)} -> {new.get(name)}" for name in changed)
 
 
 def main() -> int:
@@ -63,12 +79,16 @@ def main() -> int:
     parser.add_argument("after", help="that of the second")
     parser.add_argument("--work", type=Path, default=Path("results/same-numbers"))
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="of each trial")
+    parser.add_argument("--trials", type=int, default=2, help="of each learner on each dataset")
+    parser.add_argument("--learners", help="all that need no environment, unless given")
+    parser.add_argument("--datasets", nargs="+", default=DATASETS)
     given = parser.parse_args()
+    learners = given.learners or list_learners(given.before)
     differ = 0
-    for dataset in DATASETS:
-        folders = {side: given.work / f"{side}-{dataset}" for side in ("before", "after")}
+    for number, dataset in enumerate(given.datasets):
+        folders = {side: given.work / f"{side}-{number}" for side in ("before", "after")}
         commands = {"before": given.before, "after": given.after}
-        if all(run(commands[side], dataset, folders[side], given.timeout) for side in folders):
+        if all(run(commands[side], learners, dataset, folders[side], given) for side in folders):
             differ += compare(dataset, folders["before"], folders["after"])
         else:
             print(f"{dataset}: not run, see above")

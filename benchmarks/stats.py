@@ -1,9 +1,9 @@
-"""What the statistics cost: a table with every test over 10,000 records. Prints it and writes docs/stats-speed.md.
+"""Time of the statistics: tables, matrices and average ranks with every test over 10,000 records.
 
     python benchmarks/stats.py
 
-The figure stands beside its aim and beside a yardstick taken in the same run (a bare start of the interpreter).
-Processor seconds, since the machine may be shared.
+Prints each figure and writes results/benchmarks/stats-speed. Times are CPU seconds, also in units of a bare start of
+the interpreter in the same run.
 """
 
 from __future__ import annotations
@@ -16,66 +16,56 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from report import Column, Section, Table, measure_sections
 from timing import all_cpu_seconds, median_seconds
 
 from harness import MetricSpec
-from harness.groups import group_records
-from harness.host import discover
-from harness.machine import describe_machine
-from harness.record import Record
-from harness.record_lines import to_line
-from harness.split import parse_split
+from harness.host.discovery import discover
+from harness.records.codec import to_line
+from harness.records.record import Record
+from harness.records.store import read_records
+from harness.report.lines import Line, group_records
+from harness.report.tables.pairwise import compare_pairs, matrix_grid, ranks_grid
+from harness.report.tables.table import make_table
 from harness.stats import TESTS
-from harness.store import read_records
-from harness.tables.pairwise import matrix_grid, ranks_grid
-from harness.tables.table import make_table
+from harness.syntax.split import parse_split
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "stats-speed.md"
 LEARNERS, DATASETS, TRIALS = 20, 5, 100
-AIM_SECONDS = 3.0
+GOAL_SECONDS = 3.0
+COLUMNS = [
+    Column("operation"),
+    Column("CPU time", "s", 2),
+    Column("goal", "s", 0),
+    Column("interpreter starts", digits=1),
+]
 
 cpu_median = partial(median_seconds, clock=all_cpu_seconds)
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    measure_sections("stats-speed", [measure])
+
+
+def measure() -> Section:
     yardstick = cpu_median(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 7)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder)
-        rows = [
-            ("reading the records", cpu_median(lambda: read_records(folder), 5)),
-            *parts(read_records(folder)),
-            ("**everything: reading, and a table with every test, matrix and ranks**", whole(folder)),
-            *[
-                (f"`harness table --{words}`", command(folder, words))
-                for words in ("test sign", "test ttest", "matrix")
-            ],
+        measured = [
+            ("read the records", cpu_median(lambda: read_records(folder), 5), None),
+            *time_parts(read_records(folder)),
+            ("everything above, once", everything(folder), GOAL_SECONDS),
         ]
-    lines = [f"| {what} | {seconds:.2f} s | {seconds / yardstick:.1f} |" for what, seconds in rows]
-    machine = describe_machine()
-    page = [
-        "# What the statistics cost",
-        "",
-        "Written by `python benchmarks/stats.py`; do not edit by hand. "
-        f"{LEARNERS * DATASETS * TRIALS:,} records: {LEARNERS} learners, {DATASETS} data sets, {TRIALS} trials.",
-        f"The aim is {AIM_SECONDS:.0f} s for everything. Processor seconds, since the machine may be shared; the last",
-        f"column is in units of a bare start of the interpreter in the same run ({yardstick * 1000:.0f} ms).",
-        "Medians of five.",
-        "",
-        f"Measured on {machine.processor}, {machine.cores} cores.",
-        "",
-        "| what | measured | in interpreter starts |",
-        "|---|---:|---:|",
-        *lines,
-        "",
-    ]
-    PAGE.write_text("\n".join(page))
-    print("\n".join(page))
+        for words in ("--test sign", "--test ttest", "--matrix"):
+            measured.append((f"`harness table {words}`", command(folder, words), None))
+    rows = [[what, seconds, goal, seconds / yardstick] for what, seconds, goal in measured]
+    rows.append(["start of a bare interpreter", yardstick, None, 1.0])
+    return Section(f"{LEARNERS * DATASETS * TRIALS:,} records", [Table(COLUMNS, rows)])
 
 
 def write_records(folder: Path) -> None:
-    """Records as a run leaves them, with values that differ between learners by little more than chance."""
+    """Write records of a run whose learners differ by little more than chance."""
     chance = random.Random(0)
     names = [entry.spec.name for entry in discover().metrics if entry.spec.always]
     with open(folder / "records.jsonl", "w") as file:
@@ -118,39 +108,45 @@ def columns() -> list[MetricSpec]:
     return [entry.spec for entry in discover().metrics if entry.spec.shown]
 
 
-def parts(records: list[Record]) -> list[tuple[str, float]]:
-    """Each test's table of the usual columns, and the tables of R1 alone."""
+def time_parts(records: list[Record]) -> list[tuple[str, float, float | None]]:
+    """Time the table and the matrix of R1 with each test, and the average ranks."""
     shown = columns()
     r1, lines = shown[0], group_records(records)
-    found = []
+    found: list[tuple[str, float, float | None]] = []
     for test in TESTS:
-        found.append((f"a table by the {test} test, rendered", cpu_median(partial(tabled, records, shown, test), 5)))
-        found.append((f"the matrix of R1 by the {test} test", cpu_median(partial(matrix_grid, lines, r1, test), 5)))
+        seconds = cpu_median(partial(render_table, records, shown, test), 5)
+        found.append((f"table with the {test} test", seconds, None))
+        seconds = cpu_median(partial(render_matrix, lines, r1, test), 5)
+        found.append((f"matrix of R1 with the {test} test", seconds, None))
     return [
         *found,
-        ("average ranks of R1, Friedman and Nemenyi", cpu_median(partial(ranks_grid, lines, r1), 5)),
+        ("average ranks of R1 with Friedman and Nemenyi tests", cpu_median(partial(ranks_grid, lines, r1), 5), None),
     ]
 
 
-def tabled(records: list[Record], shown: list[MetricSpec], test: str) -> str:
+def render_table(records: list[Record], shown: list[MetricSpec], test: str) -> str:
     return make_table(group_records(records), shown, test=test, spread="t").render()
 
 
-def whole(folder: Path) -> float:
+def render_matrix(lines: list[Line], metric: MetricSpec, test: str) -> str:
+    return matrix_grid(compare_pairs(lines, metric, test), metric, test).render()
+
+
+def everything(folder: Path) -> float:
     def call() -> None:
         records, shown = read_records(folder), columns()
         lines = group_records(records)
         for test in TESTS:
-            tabled(records, shown, test)
-            matrix_grid(lines, shown[0], test).render()
+            render_table(records, shown, test)
+            render_matrix(lines, shown[0], test)
         ranks_grid(lines, shown[0]).render()
 
     return cpu_median(call, 5)
 
 
 def command(folder: Path, words: str) -> float:
-    """The whole command, from the start of the interpreter."""
-    line = [sys.executable, "-m", "harness", "table", str(folder), *f"--{words}".split()]
+    """Time a command from the start of the interpreter."""
+    line = [sys.executable, "-m", "harness", "table", str(folder), *words.split()]
     return cpu_median(lambda: subprocess.run(line, check=True, capture_output=True), 5)
 
 

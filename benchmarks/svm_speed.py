@@ -1,13 +1,11 @@
-"""How fast the support vector machines train beside liblinear: ratios in one run, written to docs/svm-speed.md.
+"""Training speed of the support vector machines beside LIBLINEAR, in one run.
 
     harness data import newsgroups FILE
     python benchmarks/svm_speed.py [--parts news,titles,zipf,compile,large] [--classes 1000 --rows 40000]
         [--titles FILE...]
 
-FILE is a CSV of short texts, each with its class; the learners see tf-idf of its words, a tenth of the rows held out.
-
-One thread unless said. Ratios of one thread are of processor time, which other work on the machine disturbs least;
-those of two threads are of the clock, and mean something on an idle machine only.
+FILE is a CSV of short texts with their classes; a tenth of its rows is held out. Writes results/benchmarks/svm-speed.
+One thread and CPU time, except for the speed-up by two threads: it is in wall time and needs an idle machine.
 """
 
 from __future__ import annotations
@@ -24,46 +22,75 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-from represented import represented
+from report import Column, Section, Table, Value, facts, measure_sections
 from scipy.sparse import csr_array
-from sections import Part, measure_parts
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.svm import LinearSVC
+from sources import Parts, read_titles, represented
 from timing import import_seconds, take_one_thread
 
-from harness import Taxonomy
-from harness.sdk.class_tree import class_paths
+from harness.data.split import draw_split
+from harness.host.introspection import import_target
 from harness.sdk.kernels.edges import as_edges
-from harness.signature import import_target
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
-from harness_text.classes import tree_of_paths
+from harness.sdk.outcomes import class_paths
+from harness.syntax.split import parse_split
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "svm-speed.md"
 COMPILED = (
     *("harness_svm.ovr", "harness_svm.crammer_singer", "harness_svm.hierarchical", "harness_svm.topdown_svm"),
     *("harness_svm.topdown_perceptron", "harness_svm.label_tree", "harness_shortlist.shortlist"),
 )
-HEAD = """# Speed of the support vector machines
-
-Written by `python benchmarks/svm_speed.py`; do not edit by hand. Ratios are taken within one run: those of
-one thread from processor time, those of two from the clock. Above 1: liblinear takes longer.
-"""
-
-
-class Parts(NamedTuple):
-    """Training and test rows, represented; classes, or an indicator of several; the class tree where there is one."""
-
-    X: csr_array
-    y: Any
-    X_test: csr_array
-    y_test: Any
-    taxonomy: Any
+BESIDE = [
+    Column("train", "s", 2),
+    Column("objective", digits=2),
+    Column("R1", digits=4),
+    Column("LIBLINEAR: train", "s", 2),
+    Column("LIBLINEAR: objective", digits=2),
+    Column("LIBLINEAR: R1", digits=4),
+    Column("LIBLINEAR / ours", digits=2),
+    Column("goal"),
+]
+TOL = Column("tol", digits=None)
+NEWS_COLUMNS = [Column("learner"), TOL, *BESIDE]
+NEWS_TREE_COLUMNS = [
+    TOL,
+    Column("hsvm: train", "s", 2),
+    Column("R1", digits=4),
+    Column("hsvm / crammer-singer", digits=1),
+]
+TITLES_COLUMNS = [Column("file"), TOL, Column("rows"), Column("classes"), *BESIDE]
+TREE_COLUMNS = [
+    Column("file"),
+    TOL,
+    Column("hsvm: train", "s", 2),
+    Column("R1", digits=4),
+    Column("hsvm / crammer-singer", digits=1),
+    Column("goal"),
+    Column("crammer-singer, equally hard: train", "s", 2),
+    Column("hsvm / equally hard", digits=2),
+]
+ZIPF_COLUMNS = [
+    Column("learner"),
+    TOL,
+    Column("train", "s", 1),
+    Column("R1", digits=4),
+    Column("LIBLINEAR: train", "s", 1),
+    Column("LIBLINEAR: R1", digits=4),
+    Column("LIBLINEAR / ours", digits=2),
+    Column("goal"),
+]
+COMPILE_COLUMNS = [Column("module"), Column("cold import", "s", 1), Column("goal", "s")]
+LARGE_COLUMNS = [
+    Column("learner"),
+    Column("train", "min", 1),
+    Column("peak memory", "GiB", 1),
+    Column("goal", "GB"),
+    Column("non-zero weights", "M"),
+    Column("threshold", digits=2),
+    Column("R1", digits=3),
+]
 
 
 class Timing(NamedTuple):
-    """What one fit took, and how good it was."""
+    """Times, objective and R1 of one fit."""
 
     cpu: float
     wall: float
@@ -74,10 +101,10 @@ class Timing(NamedTuple):
 LARGE = (30_000, 12_000, 350_000)
 LARGE_CHILD = """
 import json, sys, time
-from harness.signature import import_target
+from harness.host.introspection import import_target
 from harness_representations.weights import TfIdf
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
+from harness.syntax.split import parse_split
+from harness.data.split import draw_split
 from harness_synthetic.zipf import make_zipf
 rows, classes, features = map(int, sys.argv[2:])
 data = make_zipf(rows=rows, classes=classes, features=features)
@@ -98,155 +125,118 @@ print(json.dumps({"seconds": seconds, "peak_bytes": peak, "weights": learner.ind
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default="news,zipf,compile,large")
-    parser.add_argument("--titles", type=Path, nargs="*", default=[], help="CSV files of the part titles")
+    parser.add_argument("--titles", type=Path, nargs="*", default=[], help="CSV files for the part titles")
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=40_000)
-    parser.add_argument("--times", type=int, default=3, help="the best of so many fits counts")
+    parser.add_argument("--times", type=int, default=3, help="fits of each learner; the fastest counts")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Part] = {
+    parts: dict[str, Callable[[], Section]] = {
         "news": lambda: measure_news(chosen.times),
         "titles": lambda: measure_titles(chosen.titles, chosen.times),
         "zipf": lambda: measure_zipf(chosen.rows, chosen.classes),
         "compile": measure_compiling,
         "large": measure_large,
     }
-    measure_parts(PAGE, HEAD, [parts[name] for name in chosen.parts.split(",")])
+    measure_sections("svm-speed", [parts[name] for name in chosen.parts.split(",")])
 
 
-# -- what is measured ------------------------------------------------------------------------------------------------
+# -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def measure_news(times: int) -> list[str]:
-    """One against the rest, Crammer and Singer's and the hierarchical one on 20 newsgroups, at two tolerances."""
+def measure_news(times: int) -> Section:
+    """Train one-vs-rest, Crammer-Singer and hierarchical SVMs on 20 newsgroups, with two tolerances."""
     from harness_text.newsgroups import load_newsgroups
 
     parts = prepare(load_newsgroups(headers="keep"), "bydate")
-    lines = ["## 20 newsgroups by date", "", shape(parts), ""]
-    lines += [f"The best of {times} fits each.", ""]
-    lines += ["| learner | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"]
-    lines += ["|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    rows, trees = [], []
     for tol in (0.1, 0.01):
-        ours, theirs = best(own("ovr:SVM", tol), parts, times, ovr_loss), best(liblinear(tol), parts, times, ovr_loss)
-        lines.append(row("svm", tol, ours, theirs, "1"))
-        ours, theirs = best(own("crammer_singer:CrammerSinger", tol), parts, times, all_loss), best(singer(tol), parts, times, all_loss)  # fmt: skip  # noqa: E501
-        lines.append(row("crammer-singer", tol, ours, theirs, "2"))
+        flat = best(own("ovr:SVM", tol), parts, times, ovr_loss)
+        rows.append(["svm", tol, *beside(flat, best(liblinear(tol), parts, times, ovr_loss), 1)])
+        joint = best(own("crammer_singer:CrammerSinger", tol), parts, times, all_loss)
+        rows.append(["crammer-singer", tol, *beside(joint, best(singer(tol), parts, times, all_loss), 2)])
         tree = best(own("hierarchical:HSVM", tol), parts, times, None)
-        lines += [f"| hsvm | {tol} | {tree.cpu:.2f} s | - | {tree.r1:.4f} | | | | {tree.cpu / ours.cpu:.1f} times crammer-singer | 2 |"]  # fmt: skip  # noqa: E501
-    return [*lines, "", *two_threads(parts, times)]
+        trees.append([tol, tree.cpu, tree.r1, tree.cpu / joint.cpu])
+    tables = [Table(NEWS_COLUMNS, rows), Table(NEWS_TREE_COLUMNS, trees), two_threads(parts, times)]
+    return Section("20 newsgroups by date", tables, f"{shape(parts)} The best of {times} fits each.")
 
 
-def measure_titles(files: list[Path], times: int) -> list[str]:
-    """Short noisy texts, where rows contradict each other: Crammer and Singer's machine, and that along the tree."""
-    lines = ["## Short texts", "", f"The best of {times} fits each. {FILES}", ""]
-    lines += [
-        "| file | rows | classes | tol | train | objective | R1 | liblinear: train | objective | R1 | ratio | aim |"
-    ]
-    lines += ["|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    along = ["", *TREE_HEADING]
+def measure_titles(files: list[Path], times: int) -> Section:
+    """Train the Crammer-Singer and the hierarchical SVM on short texts."""
+    rows, trees = [], []
     for file in files:
         parts = read_titles(file)
-        name = file.name.partition(".")[0]
-        size = f"{len(parts.y):,} | {int(parts.y.max()) + 1:,}"
+        name = f"`{file.name.partition('.')[0]}`"
         for tol in (0.1, 0.01):
             ours = best(own("crammer_singer:CrammerSinger", tol), parts, times, all_loss)
             theirs = best(singer(tol), parts, times, all_loss)
-            _, _, figures = row("", tol, ours, theirs, "2").partition("| ")
-            lines.append(f"| {name} | {size} {figures}")
-            along.append(f"| {name} | {tol} | {along_tree(parts, tol, times, ours)}")
-    return lines + along
+            rows.append([name, tol, len(parts.y), int(parts.y.max()) + 1, *beside(ours, theirs, 2)])
+            trees.append([name, tol, *beside_flat(parts, tol, times, ours)])
+    note = f"`crammer-singer`, then `hsvm`. The best of {times} fits each."
+    return Section("Short texts", [Table(TITLES_COLUMNS, rows), Table(TREE_COLUMNS, trees)], note)
 
 
-FILES = "[What the files are](datasets.md#files-that-pages-of-measurements-name)."
-TREE_HEADING = """\
-On `icd10cm` `crammer-singer` reaches the aim at tol 0.1 and not at 0.01: there the last steps take it five times the
-work, LIBLINEAR twice. Both have the same R1 at either.
+def beside_flat(parts: Parts, tol: float, times: int, flat: Timing) -> list[Value]:
+    """Time hsvm beside Crammer-Singer, and beside Crammer-Singer on an equally hard problem.
 
-`hsvm` on the same rows, along the tree of the codes. There a mistake costs up to the depth D of the tree, so that C
-counts up to D times and gradients are as many times larger, while tol stays. `crammer-singer` with C=D and tol/D is
-about as stiff a problem: what it takes beyond C=1 and tol has nothing to do with the tree.
-
-| file | tol | hsvm: train | R1 | hsvm / crammer-singer | aim | crammer-singer as stiff: train | hsvm / that |
-|---|---:|---:|---:|---:|---:|---:|---:|""".splitlines()
-
-
-def along_tree(parts: Parts, tol: float, times: int, flat: Timing) -> str:
-    """hsvm's figures beside those of Crammer and Singer's machine: as it was fitted, and on as stiff a problem."""
+    In hsvm a mistake costs up to the depth D of the taxonomy. Crammer-Singer with C=D and tol/D is about as hard.
+    """
     tree = best(own("hierarchical:HSVM", tol), parts, times, None)
     depth = class_paths(parts.taxonomy).shape[1]
-    stiff = best(own("crammer_singer:CrammerSinger", tol / depth, float(depth)), parts, times, None)
-    return (
-        f"{tree.cpu:.2f} s | {tree.r1:.4f} | **{tree.cpu / flat.cpu:.1f}** | 2 "
-        f"| {stiff.cpu:.2f} s | {tree.cpu / stiff.cpu:.2f} |"
-    )
+    hard = best(own("crammer_singer:CrammerSinger", tol / depth, float(depth)), parts, times, None)
+    return [tree.cpu, tree.r1, tree.cpu / flat.cpu, 2, hard.cpu, tree.cpu / hard.cpu]
 
 
-def measure_zipf(rows: int, classes: int) -> list[str]:
-    """Many classes: one against the rest."""
+def measure_zipf(n_rows: int, classes: int) -> Section:
+    """Train the one-vs-rest SVM with many classes."""
     from harness_synthetic.zipf import make_zipf
 
-    parts = prepare(make_zipf(rows=rows, classes=classes), "")
-    lines = [
-        f"## `zipf`, {classes:,} classes, {rows:,} rows",
-        "",
-        shape(parts),
-    ]
-    lines += ["", "| learner | tol | train | R1 | LinearSVC: train | R1 | ratio | aim |"]
-    lines += ["|---|---:|---:|---:|---:|---:|---:|---:|"]
+    parts = prepare(make_zipf(rows=n_rows, classes=classes), "")
     ours, theirs = best(own("ovr:SVM", 0.1), parts, 1, None), best(liblinear(0.1), parts, 1, None)
-    ratio = f"**{theirs.cpu / ours.cpu:.2f}** | 2 |"
-    lines.append(f"| svm | 0.1 | {ours.cpu:.1f} s | {ours.r1:.4f} | {theirs.cpu:.1f} s | {theirs.r1:.4f} | {ratio}")
-    return lines
+    row = ["svm", 0.1, ours.cpu, ours.r1, theirs.cpu, theirs.r1, theirs.cpu / ours.cpu, 2]
+    return Section(f"`zipf`, {classes:,} classes, {n_rows:,} rows", [Table(ZIPF_COLUMNS, [row])], shape(parts))
 
 
-def two_threads(parts: Parts, times: int) -> list[str]:
-    """Clock time of `svm` with one thread over that with two."""
+def two_threads(parts: Parts, times: int) -> Table:
+    """Return the speed-up of `svm` by a second thread, in wall time."""
     spans = []
     for threads in (1, 2):
         os.environ["OMP_NUM_THREADS"] = str(threads)
         spans.append(best(own("ovr:SVM", 0.01), parts, times, None).wall)
     os.environ["OMP_NUM_THREADS"] = "1"
-    return [f"`svm` with two threads: **{spans[0] / spans[1]:.2f}** times as fast as with one, by the clock (aim 1.6)."]
+    return facts(("speed-up of `svm` by a second thread", spans[0] / spans[1], ""), ("goal", 1.6, ""))
 
 
-def measure_compiling() -> list[str]:
-    """Processor time of a first import with an empty cache, each learner alone, beyond importing scikit-learn."""
-    lines = ["## Compiling", "", "Processor time.", ""]
-    lines += ["| learner | cold | aim |", "|---|---:|---:|"]
+def measure_compiling() -> Section:
+    """Time the import of each learner with an empty kernel cache."""
+    rows = []
     base = import_seconds("sklearn.base, numba, scipy.sparse", {})
     with tempfile.TemporaryDirectory() as folder:
         for name in COMPILED:
             cold = import_seconds(name, {"NUMBA_CACHE_DIR": f"{folder}/{name}"}) - base
-            lines.append(f"| `{name}` | {cold:.1f} s | 10 s |")
-    return lines
+            rows.append([f"`{name}`", cold, 10])
+    return Section("Compiling", [Table(COMPILE_COLUMNS, rows)], "Beyond importing scikit-learn and numba.")
 
 
-def measure_large() -> list[str]:
-    """Peak memory where a matrix of all weights would take 17 to 34 GB, each learner in a process of its own."""
-    rows, classes, features = LARGE
-    lines = ["## As many classes and features as the LSHTC challenge has", ""]
-    lines += [f"`zipf`: {rows:,} rows, {classes:,} classes, {features:,} features; tol 0.1, one thread. Peak memory is"]
-    lines += [
-        "that of the whole process, with the data. Weights of no larger size than the threshold are not stored.",
-        "",
-    ]
-    lines += [
-        "| learner | train | peak memory | aim | non-zero weights | threshold | R1 |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
+def measure_large() -> Section:
+    """Measure peak memory where a dense weight matrix would take 17 to 34 GB, each learner in its own process."""
+    n_rows, classes, features = LARGE
+    rows = []
     for name, target in (
         ("svm", "ovr:SVM"),
         ("crammer-singer", "crammer_singer:CrammerSinger"),
         ("hsvm", "hierarchical:HSVM"),
     ):
-        ended = subprocess.run([sys.executable, "-c", LARGE_CHILD, target, *map(str, LARGE)], check=True, capture_output=True, text=True)  # fmt: skip  # noqa: E501
-        found = json.loads(ended.stdout)
+        command = [sys.executable, "-c", LARGE_CHILD, target, *map(str, LARGE)]
+        found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         print(name, found, flush=True)
-        lines.append(
-            f"| {name} | {found['seconds'] / 60:.1f} min | {found['peak_bytes'] / 2**30:.1f} GiB | 16 GB "
-            f"| {found['weights'] / 1e6:,.0f} M | {found['prune']:g} | {found['r1']:.3f} |"
-        )
-    return lines
+        size = [found["peak_bytes"] / 2**30, 16, found["weights"] / 1e6, found["prune"]]
+        rows.append([name, found["seconds"] / 60, *size, found["r1"]])
+    note = (
+        f"`zipf`: {n_rows:,} rows, {classes:,} classes, {features:,} features; tol 0.1, one thread. Peak memory "
+        "includes the data. Weights up to the threshold are not stored."
+    )
+    return Section("Classes and features of the LSHTC challenge", [Table(LARGE_COLUMNS, rows)], note)
 
 
 # -- learners --------------------------------------------------------------------------------------------------------
@@ -267,13 +257,13 @@ def singer(tol: float) -> Callable[[], Any]:
 
 
 def best(build: Callable[[], Any], parts: Parts, times: int, objective: Callable[..., float] | None) -> Timing:
-    """The fastest of some fits: what the machine can do when nobody disturbs it."""
+    """Return the fastest of several fits, which other load distorts least."""
     learner = build()
     theirs = isinstance(learner, LinearSVC)
-    X = parts.X.astype(np.float64) if theirs else parts.X  # what each takes without a copy of its own
+    X = parts.X.astype(np.float64) if theirs else parts.X  # the type that each takes without a copy
     extra = {"taxonomy": parts.taxonomy} if hasattr(learner, "taxonomy") else {}
     if not theirs:
-        learner.fit(X[:50], parts.y[:50], **extra)  # whatever is made on first use is made before the clock runs
+        learner.fit(X[:50], parts.y[:50], **extra)  # compiles
     spans = []
     for _ in range(times):
         wall, cpu = time.perf_counter(), time.process_time()
@@ -296,21 +286,21 @@ def matrix_of(learner: Any) -> np.ndarray:
 
 
 def ovr_loss(parts: Parts, W: np.ndarray, bias: np.ndarray) -> float:
-    """The sum of all classes' objectives, C = 1, squared hinge."""
+    """Return the sum of the objectives of all classes: C = 1, squared hinge."""
     sign = np.where(parts.y[:, np.newaxis] == np.arange(W.shape[1]), 1, -1)
     losses = np.maximum(0, 1 - sign * (parts.X @ W + bias)) ** 2
     return float(((W**2).sum() + (bias**2).sum()) / 2 + losses.sum())
 
 
 def all_loss(parts: Parts, W: np.ndarray, _: Any) -> float:
-    """Crammer and Singer's objective, C = 1."""
+    """Return the Crammer-Singer objective with C = 1."""
     scores = parts.X @ W
     lead = scores[np.arange(len(parts.y)), parts.y][:, np.newaxis] - scores
     wrong = np.where(np.arange(W.shape[1]) == parts.y[:, np.newaxis], 0, 1 - lead)
     return float((W**2).sum() / 2 + np.maximum(0, wrong.max(axis=1)).sum())
 
 
-# -- telling ---------------------------------------------------------------------------------------------------------
+# -- data and tables -------------------------------------------------------------------------------------------------
 
 
 def prepare(data: Any, split: str) -> Parts:
@@ -320,35 +310,18 @@ def prepare(data: Any, split: str) -> Parts:
     return Parts(X_train, data.y[train], X_test, data.y[test], data.taxonomy)
 
 
-def read_titles(file: Path) -> Parts:
-    """Texts of a CSV as tf-idf of words; classes without a training row are left out of both parts."""
-    table = pd.read_csv(file, dtype=str)
-    y = pd.factorize(table.iloc[:, 1], sort=True)[0]
-    train, test = draw_split(parse_split("holdout:0.1"), y.size, 0, {})
-    words = TfidfVectorizer(dtype=np.float32)
-    X, X_test = (words.fit_transform(table.iloc[train, 0]), words.transform(table.iloc[test, 0]))
-    seen, places = np.unique(y[train], return_inverse=True)
-    y_test = np.where(np.isin(y[test], seen), np.searchsorted(seen, y[test]), -1)
-    return Parts(csr_array(X), places, csr_array(X_test), y_test, tree_of(pd.unique(table.iloc[train, 1]).tolist()))
-
-
-def tree_of(codes: list[str]) -> Taxonomy:
-    """The class tree of codes such as 11/111/1111, the classes in the order of the codes."""
-    return tree_of_paths("codes", [tuple(code.split("/")) for code in sorted(codes)])
-
-
 def shape(parts: Parts) -> str:
     per_row = parts.X.nnz / parts.X.shape[0]
     return (
-        f"{parts.X.shape[0]:,} training and {parts.X_test.shape[0]:,} test rows, {per_row:.0f} non-zeros a row, "
+        f"{parts.X.shape[0]:,} training and {parts.X_test.shape[0]:,} test rows, {per_row:.0f} non-zeros per row, "
         f"{int(parts.y.max()) + 1:,} classes."
     )
 
 
-def row(name: str, tol: float, ours: Timing, theirs: Timing, aim: str) -> str:
-    found = f"{ours.cpu:.2f} s | {ours.objective:.2f} | {ours.r1:.4f}"
-    other = f"{theirs.cpu:.2f} s | {theirs.objective:.2f} | {theirs.r1:.4f}"
-    return f"| {name} | {tol} | {found} | {other} | **{theirs.cpu / ours.cpu:.2f}** | {aim} |"
+def beside(ours: Timing, theirs: Timing, goal: int) -> list[Value]:
+    """Return the cells of a comparison with LIBLINEAR."""
+    cells: list[Value] = [ours.cpu, ours.objective, ours.r1, theirs.cpu, theirs.objective, theirs.r1]
+    return [*cells, theirs.cpu / ours.cpu, goal]
 
 
 if __name__ == "__main__":

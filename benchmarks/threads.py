@@ -1,9 +1,9 @@
-"""What a second thread brings: ranking of every learner, and training of those that share it out.
+"""Speed-up by a second thread: ranking of every learner, and training of those that parallelise it.
 
     python benchmarks/threads.py [--rows 20000] [--classes 500] [--isolet FOLDER] [--learners svm,pa]
 
-Writes docs/threads.md. By the clock, one thread and two in turn, so two cores must be free: the script says how many
-processors others keep busy, and the page has it. Whether one thread and two give the same ranks is looked at too.
+Writes results/benchmarks/threads. Wall time, one thread and two in turn, so two cores must be free. The report names
+the load of other work. The script stops if the number of threads changes the ranks.
 """
 
 from __future__ import annotations
@@ -15,44 +15,34 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from represented import catalog, represented
+from report import Column, Section, Table, save_section
+from sources import catalog, represented
 from timing import take_one_thread
 
 from harness import LearnerSpec
 from harness.checks.subject import Subject
-from harness.contract import Dataset
-from harness.machine import describe_machine
-from harness.quiet import busy_processors
-from harness.split import parse_split
-from harness.trials.splitting import draw_split
+from harness.data.split import draw_split
+from harness.host.contract import Dataset
+from harness.syntax.split import parse_split
+from harness.system.machine import busy_processors, describe_machine
 from harness_synthetic.zipf import make_zipf
 from harness_vectors.isolet import load_isolet
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "threads.md"
 TRAINS = ("svm", "label-tree", "topdown-svm", "topdown-perceptron", "oaa", "shortlist")
-"""Learners that share out their training."""
+"""Learners with parallel training."""
 DEFAULT_INSIDE = ("shortlist",)
-"""Built round another learner, and with one of their own where none is named."""
+"""Learners that wrap another one and have a default for it."""
 TIMES = 5
-HEAD = """# Two threads
-
-Written by `python benchmarks/threads.py`; do not edit by hand. *Two* says how many times as fast two threads are as
-one, by the clock: the fastest of {times} rankings with one and of {times} with two, in turn, and of two trainings each.
-Aims: 1.8 for ranking, 1.6 for training of `svm`, `label-tree`, `oaa` and `shortlist`; that for `hsvm` was given up, see
-below. Measured on {machine}; others kept {busy:.1f} processors busy when it began.
-
-Ranks are the same to the last bit, whatever the number of threads; the script stops where they are not. What is not
-shared out of a ranking is mostly the check that all values are finite: where a row takes under a microsecond or two,
-that is a large part.
-
-Not shared out: the passes of online learners, and `crammer-singer` and `hsvm`. There each row is scored by the weights
-that the rows before it have made. What could be done side by side are the classes of one row, some microseconds of
-work, for which two threads would have to wait for each other at every row, or rows by turns from old weights, which
-gives other results with every number of threads. Neither was built."""
+COLUMNS = [
+    Column("learner"),
+    Column("rank a row, one thread", "µs", 1),
+    Column("ranking speed-up", digits=2),
+    Column("train, one thread", "s", 2),
+    Column("training speed-up", digits=2),
+]
 
 
 class Parts(NamedTuple):
@@ -67,24 +57,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--classes", type=int, default=500)
-    parser.add_argument("--isolet", help="a folder with the files of Isolet; without it that part is left out")
-    parser.add_argument("--learners", default="", help="some of them, with commas; default: all")
+    parser.add_argument("--isolet", help="folder with the files of Isolet; skips this part if not given")
+    parser.add_argument("--learners", default="", help="names, separated by commas; default: all")
     chosen = parser.parse_args()
     take_one_thread()
     warnings.simplefilter("ignore")
     specs = [spec for spec in own_learners() if not chosen.learners or spec.name in chosen.learners.split(",")]
     made = make_zipf(classes=chosen.classes, rows=chosen.rows)
     title = f"`zipf`, {chosen.classes} classes, {chosen.rows:,} rows"
-    head = HEAD.format(times=TIMES, machine=describe_machine(), busy=busy_processors())
-    lines = [head, "", *measure(title, made, "tfidf", specs)]
+    machine = f"{describe_machine()}; other work kept {busy_processors():.1f} processors busy."
+    save_section("threads", measure(title, made, "tfidf", specs, machine))
     if chosen.isolet:
-        lines += ["", *measure("`isolet`, dense rows", load_isolet(source=chosen.isolet), "tf", specs)]
-    PAGE.write_text("\n".join(lines) + "\n")
-    print(PAGE.read_text())
+        data = load_isolet(source=chosen.isolet)
+        save_section("threads", measure("`isolet`, dense rows", data, "tf", specs, machine))
 
 
 def own_learners() -> list[LearnerSpec]:
-    """All that are not built round another and need no package of their own; class trees are learned."""
+    """Return the built-in learners that stand alone; taxonomies are learned from data."""
     found = []
     for entry in catalog().learners:
         spec = entry.spec
@@ -94,37 +83,31 @@ def own_learners() -> list[LearnerSpec]:
     return found
 
 
-def measure(title: str, data: Dataset, representation: str, specs: list[LearnerSpec]) -> list[str]:
+def measure(title: str, data: Dataset, representation: str, specs: list[LearnerSpec], machine: str) -> Section:
     train, test = draw_split(parse_split("holdout:0.5"), data.rows, 0, {})
     X, X_test = represented(data, representation, train, test)
     parts = Parts(X, data.y[train], X_test)
-    lines = [
-        f"## {title}",
-        "",
-        f"{X.shape[0]:,} training and {X_test.shape[0]:,} test rows.",
-        "",
-        "| learner | rank, one thread | two | train, one thread | two |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    rows = []
     for spec in specs:
-        lines.append(line_of(spec, parts))
-        print(lines[-1], flush=True)
-    return lines
+        rows.append(time_learner(spec, parts))
+        print(rows[-1], flush=True)
+    note = f"{X.shape[0]:,} training and {X_test.shape[0]:,} test rows."
+    return Section(title, [Table(COLUMNS, rows)], note, machine)
 
 
-def line_of(spec: LearnerSpec, parts: Parts) -> str:
+def time_learner(spec: LearnerSpec, parts: Parts) -> list[str | float | None]:
     build(spec).fit(parts.X[:200], parts.y[:200])  # compiles
     (learner, again), trained = in_turn(lambda: build(spec).fit(parts.X, parts.y), 2 if spec.name in TRAINS else 0)
     (ranks, others), ranked = in_turn(lambda: learner.rank(parts.X_test, 5), TIMES)
     expect_same(spec, ranks, others)
     expect_same(spec, ranks, again.rank(parts.X_test, 5))
-    a_row = f"{ranked[0] / parts.X_test.shape[0] * 1e6:.1f} µs a row"
-    gain = f"**{trained[0] / trained[1]:.2f}**" if spec.name in TRAINS else ""
-    return f"| {spec.name} | {a_row} | **{ranked[0] / ranked[1]:.2f}** | {trained[0]:.2f} s | {gain} |"
+    microseconds = ranked[0] / parts.X_test.shape[0] * 1e6
+    speed_up = trained[0] / trained[1] if spec.name in TRAINS else None
+    return [spec.name, microseconds, ranked[0] / ranked[1], trained[0], speed_up]
 
 
 def build(spec: LearnerSpec) -> Any:
-    inside = {spec.wraps: Subject(spec).told_parameters()[spec.wraps]} if spec.wraps else {}
+    inside = {spec.wraps: Subject(spec).declared_parameters()[spec.wraps]} if spec.wraps else {}
     learner = Subject(spec, inside).build()
     names = learner.get_params()
     if "passes" in names:
@@ -135,9 +118,9 @@ def build(spec: LearnerSpec) -> Any:
 
 
 def in_turn(work: Callable[[], Any], times: int) -> tuple[tuple[Any, Any], tuple[float, float]]:
-    """What it gives with one thread and with two, and the seconds of the fastest of so many runs each.
+    """Return the results with one thread and with two, and the seconds of the fastest run of each.
 
-    Without a number of times it is run once, with one thread.
+    With `times=0` the work runs once, with one thread.
     """
     found: dict[int, Any] = {}
     seconds = {1: math.inf, 2: math.inf}
@@ -151,7 +134,7 @@ def in_turn(work: Callable[[], Any], times: int) -> tuple[tuple[Any, Any], tuple
 
 def expect_same(spec: LearnerSpec, one: np.ndarray, other: np.ndarray) -> None:
     if not np.array_equal(one, other):
-        raise SystemExit(f"{spec.name}: the number of threads changes its ranks")
+        raise SystemExit(f"error: the ranks of {spec.name} depend on the number of threads")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How the benchmarks take time: processor seconds, the best or the middle one of several, and one thread for all."""
+"""Timing for the benchmarks: CPU seconds, the best or the median of several calls, one thread for all libraries."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ REPEATS, PATIENCE_SECONDS = 5, 10.0
 
 
 def take_one_thread() -> None:
-    """Start the script again where libraries may take several threads: they read how many when they are loaded."""
+    """Restart the script with one thread per library, since libraries read the number when they are loaded."""
     if not os.environ.items() >= ONE_THREAD.items():
         os.environ.update(ONE_THREAD)
         os.execv(sys.executable, [sys.executable, *sys.argv])
 
 
 def cpu_seconds(call: Callable[[], object]) -> float:
-    """Processor seconds of a call, in this process."""
+    """Return the CPU seconds of a call."""
     start = time.process_time()
     call()
     return time.process_time() - start
 
 
 def best_seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Those of the shortest of some calls, fewer of those that take long: nearly what an idle machine takes."""
+    """Return the CPU seconds of the fastest of several calls; long calls are repeated less often."""
     spans: list[float] = []
     while len(spans) < repeats and sum(spans) < PATIENCE_SECONDS:
         spans.append(cpu_seconds(call))
@@ -36,7 +36,7 @@ def best_seconds(call: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def median_seconds(call: Callable[[], object], times: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """The middle one of some calls, by the clock on the wall unless told otherwise."""
+    """Return the median seconds of several calls, in wall time by default."""
 
     def once() -> float:
         start = clock()
@@ -47,12 +47,12 @@ def median_seconds(call: Callable[[], object], times: int, clock: Callable[[], f
 
 
 def all_cpu_seconds() -> float:
-    """A clock: processor seconds so far, those of processes that were waited for included."""
+    """Return the CPU seconds so far, including those of finished child processes."""
     return sum(os.times()[:4])
 
 
 def import_seconds(modules: str, environment: dict[str, str]) -> float:
-    """Processor seconds that a new interpreter takes to import something."""
+    """Return the CPU seconds that a new interpreter takes to import modules."""
     code = f"import time; start = time.process_time(); import {modules}; print(time.process_time() - start)"
     ended = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment

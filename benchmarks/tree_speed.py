@@ -1,11 +1,10 @@
-"""Speed of the tree learners: a pass beside Vowpal Wabbit's, prediction as classes multiply, compiling.
+"""Speed of the tree learners: a pass beside Vowpal Wabbit's, prediction by number of classes, compiling.
 
     pip install -r benchmarks/requirements-peers.txt
     harness data import newsgroups FILE
     python benchmarks/tree_speed.py [--parts news,zipf,growth,compile]
 
-Writes docs/tree-speed.md. One thread (Vowpal Wabbit reads with a second one). The machine may be shared: read the
-ratios, not the seconds; the load is told beside them.
+Writes results/benchmarks/tree-speed. One thread (Vowpal Wabbit reads with a second one).
 """
 
 from __future__ import annotations
@@ -13,31 +12,50 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from flat_speed import Parts, prepare, shape, write_vw
-from represented import represented
+from report import Column, Section, Table, facts, measure_sections
 from scipy.sparse import csr_array
-from sections import Part, measure_parts
+from sources import represented
 from timing import best_seconds, import_seconds, take_one_thread
 
-from harness.signature import import_target
+from harness.host.introspection import import_target
 from harness_representations.weights import Binary
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "tree-speed.md"
-HEAD = """# Speed of the tree learners
-
-Written by `python benchmarks/tree_speed.py`; do not edit by hand. One thread.
-"""
 PASSES = 6
 SIZES = (100, 1_000, 10_000, 100_000)
 FEATURES, WORDS = 5_000, 24
+PASS_COLUMNS = [
+    Column("learner"),
+    Column("a pass, wall", "s", 3),
+    Column("a pass, CPU", "s", 3),
+    Column("predict a row", "µs", 1),
+    Column("R1", digits=3),
+    Column("VW / lomtree, wall", digits=1),
+    Column("VW / lomtree, CPU", digits=1),
+]
+GROWTH_COLUMNS = [
+    Column("classes"),
+    Column("log2", digits=1),
+    Column("lomtree", "µs", 2),
+    Column("decisions", digits=1),
+    Column("R1", digits=3),
+    Column("oaa", "µs", 1),
+]
+COMPILE_COLUMNS = [
+    Column("learner"),
+    Column("cold import", "s", 1),
+    Column("kernels of harness.sdk", "s", 1),
+    Column("goal", "s"),
+]
 
 
 class Timing(NamedTuple):
-    """One learner on some data; a pass is what each further one adds to the first, predictions are in CPU time."""
+    """Times of one learner: seconds of each pass after the first, CPU seconds of the predictions, and R1."""
 
     name: str
     pass_seconds: float
@@ -51,59 +69,54 @@ def main() -> None:
     parser.add_argument("--parts", default="news,zipf,growth,compile", help="default: %(default)s")
     chosen = parser.parse_args()
     take_one_thread()
-    parts: dict[str, Part] = {
+    parts: dict[str, Callable[[], Section]] = {
         "news": measure_news,
         "zipf": measure_zipf,
         "growth": measure_growth,
         "compile": measure_compiling,
     }
-    measure_parts(PAGE, HEAD, [parts[name] for name in chosen.parts.split(",")])
+    measure_sections("tree-speed", [parts[name] for name in chosen.parts.split(",")])
 
 
-# -- a pass beside Vowpal Wabbit's -----------------------------------------------------------------------------------
+# -- a pass beside Vowpal Wabbit ------------------------------------------------------------------------------------
 
 
-def measure_news() -> list[str]:
+def measure_news() -> Section:
     data = import_target("harness_text.newsgroups:load_newsgroups")(headers="keep")
     train, test = data.splits["bydate"]
-    return ["## A pass on 20 newsgroups, by date", *beside_peer(Parts(*in_order(data, train, test)))]
+    return beside_vowpal_wabbit("A pass on 20 newsgroups, by date", Parts(*shuffled(data, train, test)))
 
 
-def in_order(data: Any, train: np.ndarray, test: np.ndarray) -> tuple[Any, ...]:
-    """The parts, the training rows shuffled: Vowpal Wabbit takes them as they come."""
+def shuffled(data: Any, train: np.ndarray, test: np.ndarray) -> tuple[Any, ...]:
+    """Represent both parts, the training rows shuffled, since Vowpal Wabbit reads them in order."""
     train = np.random.default_rng(0).permutation(train)
     X_train, X_test = represented(data, "tfidf", train, test)
     return X_train, data.y[train], X_test, data.y[test]
 
 
-def measure_zipf() -> list[str]:
+def measure_zipf() -> Section:
     parts = prepare(import_target("harness_synthetic.zipf:make_zipf")(), "tfidf")
-    return ["## A pass on `zipf`, 1,000 classes", *beside_peer(parts)]
+    return beside_vowpal_wabbit("A pass on `zipf`, 1,000 classes", parts)
 
 
-def beside_peer(parts: Parts) -> list[str]:
-    """LOMtree with the budget that the peer has, K - 1, and with its own; the peer with the losses that it offers."""
+def beside_vowpal_wabbit(title: str, parts: Parts) -> Section:
+    """Compare LOMtree, with K - 1 nodes and with its default, with Vowpal Wabbit under each of its losses.
+
+    Ratios are to Vowpal Wabbit with the loss of its highest R1, or the faster one of equal losses.
+    """
     budget = int(parts.y.max())
     own = [time_lomtree(f"lomtree, T = {budget:,}", parts, T=budget), time_lomtree("lomtree", parts)]
     losses = ("squared", "hinge", "logistic")
     peers = [timing for loss in losses if (timing := time_vowpal_wabbit(parts, loss)) is not None]
     best = max(peers, key=lambda timing: (timing.r1, -timing.pass_cpu_seconds), default=None)
-    lines = ["", shape(parts) + f" {PASSES} passes; a pass is what each further one adds to the first.", ""]
-    lines += ["| learner | a pass | CPU | predict a row | R1 | peer / ours | by CPU |", "|---|" + "---:|" * 6]
+    rows = []
     for t in [*own, *peers]:
-        ratios = "- | -"
+        ratios: list[float | None] = [None, None]
         if best is not None and t not in peers:
-            ratios = f"{best.pass_seconds / t.pass_seconds:.1f} | {best.pass_cpu_seconds / t.pass_cpu_seconds:.1f}"
-        lines.append(
-            f"| {t.name} | {t.pass_seconds:.3f} s | {t.pass_cpu_seconds:.3f} s "
-            f"| {t.predict_seconds / parts.X_test.shape[0] * 1e6:.1f} µs | {t.r1:.3f} | {ratios} |"
-        )
-    return [
-        *lines,
-        "",
-        "The peer is Vowpal Wabbit with the loss of its highest R1, the faster of equals, and K - 1 nodes. Aim: 2, at",
-        "no lower R1. On a shared machine the ratio by CPU is the one to read; predictions are in CPU time.",
-    ]
+            ratios = [best.pass_seconds / t.pass_seconds, best.pass_cpu_seconds / t.pass_cpu_seconds]
+        microseconds = t.predict_seconds / parts.X_test.shape[0] * 1e6
+        rows.append([t.name, t.pass_seconds, t.pass_cpu_seconds, microseconds, t.r1, *ratios])
+    return Section(title, [Table(PASS_COLUMNS, rows)], f"{shape(parts)} {PASSES} passes.")
 
 
 def time_lomtree(name: str, parts: Parts, **params: Any) -> Timing:
@@ -118,15 +131,15 @@ def time_lomtree(name: str, parts: Parts, **params: Any) -> Timing:
     learner = many[2]
     predict = best_seconds(lambda: learner.predict(parts.X_test))
     wall, cpu = ((many[at] - one[at]) / (PASSES - 1) for at in range(2))
-    return told(Timing(name, wall, cpu, predict, float(learner.score(parts.X_test, parts.y_test))))
+    return logged(Timing(name, wall, cpu, predict, float(learner.score(parts.X_test, parts.y_test))))
 
 
 def time_vowpal_wabbit(parts: Parts, loss: str) -> Timing | None:
-    """Vowpal Wabbit's tree of the same paper, reading its own binary cache, so that parsing text is not counted."""
+    """Time Vowpal Wabbit's tree of the same paper from its binary cache, without parsing text."""
     try:
         import vowpalwabbit
     except ImportError:
-        print("vowpalwabbit is not installed: pip install -r benchmarks/requirements-peers.txt", flush=True)
+        print("note: skip Vowpal Wabbit: pip install -r benchmarks/requirements-peers.txt", flush=True)
         return None
 
     def run(words: str) -> tuple[float, float]:
@@ -139,7 +152,7 @@ def time_vowpal_wabbit(parts: Parts, loss: str) -> Timing | None:
         write_vw(Path(folder) / "test", parts.X_test, parts.y_test)
         write_vw(Path(folder) / "one", parts.X_test[:1], parts.y_test[:1])
         common = f"--log_multi {parts.y.max() + 1} --loss_function {loss} -b 26 --holdout_off"
-        for name in ("train", "test", "one"):  # writes the caches, and trains nothing that is kept
+        for name in ("train", "test", "one"):  # writes the caches
             run(f"{common} -t -d {folder}/{name} --cache_file {folder}/{name}.cache -k")
         fit = f"{common} -d {folder}/train --cache_file {folder}/train.cache -f {folder}/model"
         one, many = run(fit), run(f"{fit} --passes {PASSES}")
@@ -148,45 +161,38 @@ def time_vowpal_wabbit(parts: Parts, loss: str) -> Timing | None:
         span = run(f"{predict} -d {folder}/test --cache_file {folder}/test.cache")[1] - empty
         answers = np.loadtxt(f"{folder}/answers").astype(int) - 1
     wall, cpu = ((many[at] - one[at]) / (PASSES - 1) for at in range(2))
-    return told(Timing(f"Vowpal Wabbit --log_multi, {loss}", wall, cpu, span, float((answers == parts.y_test).mean())))
+    return logged(
+        Timing(f"Vowpal Wabbit --log_multi, {loss}", wall, cpu, span, float((answers == parts.y_test).mean()))
+    )
 
 
-def told(timing: Timing) -> Timing:
+def logged(timing: Timing) -> Timing:
     print(timing, flush=True)
     return timing
 
 
-# -- prediction as classes multiply ----------------------------------------------------------------------------------
+# -- prediction by number of classes ---------------------------------------------------------------------------------
 
 
-def measure_growth() -> list[str]:
-    """Time per prediction against the number of classes, with the slopes of both learners."""
+def measure_growth() -> Section:
+    """Time predictions by the number of classes, with the exponents of both learners."""
     sizes = [time_size(n_classes) for n_classes in SIZES]
     doublings, trees, flats = np.log2(SIZES), [size.tree for size in sizes], [size.flat for size in sizes]
-    powers = [np.polyfit(doublings, np.log2(span), 1)[0] for span in (trees, flats)]
-    lines = [
-        "## Prediction as classes multiply",
-        "",
-        f"Made-up rows of {WORDS} words out of {FEATURES:,}, two thirds from those of their class; all classes are",
-        "equally frequent. One-against-all has seen 500 rows only: its time does not depend on what it has learned.",
-        "",
-        "| classes | log2 | lomtree | decisions | R1 | oaa |",
-        "|---:|---:|---:|---:|---:|---:|",
-    ]
+    exponents = [float(np.polyfit(doublings, np.log2(span), 1)[0]) for span in (trees, flats)]
+    rows = []
     for n, size in zip(SIZES, sizes, strict=True):
-        told = f"{size.tree:.2f} µs | {size.decisions:.1f} | {size.r1:.3f} | {size.flat:,.1f} µs"
-        lines.append(f"| {n:,} | {np.log2(n):.1f} | {told} |")
-    return [
-        *lines,
-        "",
-        f"- lomtree: **{np.polyfit(doublings, trees, 1)[0]:.2f} µs** more for each doubling of the classes; as a power",
-        f"  of their number, K^**{powers[0]:.2f}**",
-        f"- oaa: K^**{powers[1]:.2f}**",
-    ]
+        rows.append([n, float(np.log2(n)), size.tree, size.decisions, size.r1, size.flat])
+    slopes = facts(
+        ("lomtree, for each doubling of the classes", float(np.polyfit(doublings, trees, 1)[0]), "µs"),
+        ("lomtree, exponent of the classes", exponents[0], ""),
+        ("oaa, exponent of the classes", exponents[1], ""),
+    )
+    note = f"Synthetic rows of {WORDS} of {FEATURES:,} words, two thirds typical of the class; balanced classes."
+    return Section("Prediction by number of classes", [Table(GROWTH_COLUMNS, rows), slopes], note)
 
 
 class Size(NamedTuple):
-    """Microseconds per prediction of the tree and of one-against-all, with the decisions and R1 of the tree."""
+    """Microseconds per prediction of the tree and of one-against-all; decisions per row and R1 of the tree."""
 
     tree: float
     flat: float
@@ -197,7 +203,7 @@ class Size(NamedTuple):
 def time_size(n_classes: int) -> Size:
     from harness_tree import OAA, LOMtree
 
-    X, y, X_test, y_test = made(n_classes)
+    X, y, X_test, y_test = generate(n_classes)
     tree = LOMtree(eta=0.1, passes=2, store="hashed", random_state=0).fit(X, y)
     flat = OAA(loss="squared", eta=1.0).partial_fit(X[:500], y[:500], classes=np.arange(n_classes))
     few = X_test[: max(50, 200_000 // n_classes)]
@@ -211,8 +217,8 @@ def time_size(n_classes: int) -> Size:
     return size
 
 
-def made(n_classes: int) -> tuple[csr_array, np.ndarray, csr_array, np.ndarray]:
-    """Training rows, three a class or more, and 5,000 test rows, of length 1."""
+def generate(n_classes: int) -> tuple[csr_array, np.ndarray, csr_array, np.ndarray]:
+    """Return normalised training rows, at least three per class, and 5,000 test rows."""
     rng = np.random.default_rng(n_classes)
     own = rng.integers(0, FEATURES, (n_classes, WORDS))
     parts: list[Any] = []
@@ -229,16 +235,16 @@ def made(n_classes: int) -> tuple[csr_array, np.ndarray, csr_array, np.ndarray]:
 # -- compiling -------------------------------------------------------------------------------------------------------
 
 
-def measure_compiling() -> list[str]:
-    """From an empty cache, each learner alone: what importing it takes beyond importing scikit-learn and numba."""
-    lines = ["## Compiling", "", "| learner | cold | of it kernels of `harness.sdk` | aim |", "|---|---:|---:|---:|"]
+def measure_compiling() -> Section:
+    """Time the import of each learner with an empty kernel cache."""
+    rows = []
     base = import_seconds("sklearn.base, numba, scipy.sparse", {})
     with tempfile.TemporaryDirectory() as folder:
         shared = import_seconds("harness.sdk", {"NUMBA_CACHE_DIR": f"{folder}/online"}) - base
         for name in ("lomtree", "random_tree", "filter_tree", "oaa"):
             cold = import_seconds(f"harness_tree.{name}", {"NUMBA_CACHE_DIR": f"{folder}/{name}"}) - base
-            lines.append(f"| {name.replace('_', '-')} | {cold:.1f} s | {shared:.1f} s | 10 s |")
-    return lines
+            rows.append([name.replace("_", "-"), cold, shared, 10])
+    return Section("Compiling", [Table(COMPILE_COLUMNS, rows)], "Beyond importing scikit-learn and numba.")
 
 
 if __name__ == "__main__":

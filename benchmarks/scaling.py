@@ -1,9 +1,9 @@
-"""docs/scaling.md from the records of `harness reproduce scaling`: processor time a row against classes, and slopes.
+"""Tables of results/scaling/README.md: CPU time per row by number of classes, with slopes, from the records.
 
     harness reproduce scaling --out results/scaling
-    python benchmarks/scaling_page.py
+    python benchmarks/scaling.py
 
-Runs nothing: the words before the mark are written by hand, the tables behind it are made from results/scaling.
+Runs no trial. The text before the mark is written by hand; the tables after it are drawn from the records.
 """
 
 from __future__ import annotations
@@ -14,38 +14,44 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.record import Record
-from harness.store import read_records
+from harness.records.record import Record
+from harness.records.store import read_records
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "scaling.md"
 RESULTS = ROOT / "results" / "scaling"
+PAGE = RESULTS / "README.md"
 MARK = "<!-- measured -->"
 ENDS = {"timeout": "out of time", "memory": "out of memory", "crash": "crashed", "error": "failed"}
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(redraw(text), encoding="utf-8")
+
+
+def redraw(text: str) -> str:
+    """Return the page with the tables that the records make."""
     by_learner: dict[str, dict[int, Record]] = {}
     for record in read_records(RESULTS):
         classes = int(record.dataset_params["classes"])
         by_learner.setdefault(record.label, {})[classes] = record
-    lines = [told_circumstances(by_learner)]
+    lines = [describe_load(by_learner)]
     for title, cost in (
-        ("Training, µs of processor time a row", training),
-        ("One label, µs of processor time a row", one_label),
-        ("Ranking ten classes, µs of processor time a row", ranking),
+        ("Training, µs of CPU time per row", training),
+        ("One label, µs of CPU time per row", one_label),
+        ("Ten labels, µs of CPU time per row", ranking),
     ):
         lines += ["", f"## {title}", "", *table_of(by_learner, cost)]
     lines += ["", "## R1", "", *table_of(by_learner, accuracy, digits=3)]
-    PAGE.write_text(PAGE.read_text().partition(MARK)[0] + MARK + "\n\n" + "\n".join(lines) + "\n")
+    return text.partition(MARK)[0] + MARK + "\n\n" + "\n".join(lines) + "\n"
 
 
-def told_circumstances(by_learner: dict[str, dict[int, Record]]) -> str:
+def describe_load(by_learner: dict[str, dict[int, Record]]) -> str:
     loads = [record.load for sizes in by_learner.values() for record in sizes.values() if record.load is not None]
     return (
-        f"Written by `python benchmarks/scaling_page.py`. Load average when trials began: {min(loads):.0f} to "
-        f"{max(loads):.0f}, median {np.median(loads):.0f}."
+        f"Load average at the start of the trials: {min(loads):.0f} to {max(loads):.0f}, median "
+        f"{np.median(loads):.0f}. `python benchmarks/scaling.py` draws the tables below from the records."
     )
 
 
@@ -72,7 +78,7 @@ def _a_row(seconds: float | None, rows: int | None) -> float | None:
 def table_of(
     by_learner: dict[str, dict[int, Record]], cost: Callable[[Record], float | None], digits: int = 1
 ) -> list[str]:
-    """A line for each learner, the flattest first; `out of time` where it ended, `-` where it was left out then."""
+    """Return a table of all learners by slope, with failures; `-` marks sizes that were skipped after a failure."""
     sizes = sorted({classes for found in by_learner.values() for classes in found})
     head = " | ".join(f"{classes:,}" for classes in sizes)
     lines = [f"| learner | {head} | slope |", "|---|" + "---:|" * (len(sizes) + 1)]
@@ -95,7 +101,7 @@ def _cell(record: Record | None, cost: Callable[[Record], float | None], digits:
 
 
 def _slope(costs: dict[int, float | None]) -> float | None:
-    """The exponent of the straight line through the logarithms, for three sizes or more."""
+    """Return the slope of a line through the logarithms; None for fewer than three sizes."""
     known = {classes: value for classes, value in costs.items() if value}
     if len(known) < 3:
         return None
