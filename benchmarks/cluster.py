@@ -9,7 +9,7 @@
 Each part runs a cluster of real processes on this machine and writes its section of results/benchmarks/cluster-figures.
 `overhead` runs two trials at once, on `--jobs 2` and on two workers in turn. `between`, `many` and `simulated` have
 workers that run no trial (cluster_workers.py): they sleep and return the result of one real trial. `data` sends files
-to a worker, and over a plain socket, in turn. cluster_kills.py kills workers and hosts.
+to one worker, to three at once, and over a plain socket, in turn. cluster_kills.py kills workers and hosts.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -55,6 +56,8 @@ MEMORY_SAMPLES = 5
 SETTLING = 20
 """Trials that `between` leaves out at the start, and a quarter as many at the end."""
 FILES, BLOCK_BYTES = 8, 1 << 24
+RECEIVERS = 3
+"""Workers to which `data` sends at once."""
 OVERHEAD_COLUMNS = [Column("trials"), Column("time per trial without fit and rank", "s", 3)]
 MEMORY_COLUMNS = [Column("trials stored"), Column("host", "MB"), Column("scheduler", "MB")]
 SENDER = """
@@ -363,42 +366,56 @@ def simulation_section(part: str, found: dict[str, Any]) -> Section:
 
 
 def measure_data(gigabytes: float, rounds: int, folder: Path) -> Section:
-    """Send a folder to a worker, and over a plain socket, in turn."""
+    """Send a folder to one worker, to several at once, and over a plain socket, in turn."""
     source = make_source(folder / "host" / "big-0123456789abcdef", gigabytes)
     n_bytes = sum(file.stat().st_size for file in source.iterdir())
-    speeds: dict[str, list[float]] = {"socket": [], "artifact": []}
+    speeds: dict[str, list[float]] = {"socket": [], "one": [], "several": []}
     grown_mb = 0.0
-    with cluster(folder, SINGLE_WORKER, HARNESS_OWN_COPIES="1", HARNESS_REPRESENTED_BYTES="1") as address:
-        client = client_of(address, 1)
-        ((worker, pid),) = client.run(os.getpid).items()
+    options = [SINGLE_WORKER] * RECEIVERS
+    with cluster(folder, *options, HARNESS_OWN_COPIES="1", HARNESS_REPRESENTED_BYTES="1") as address:
+        client = client_of(address, RECEIVERS)
+        pids = client.run(os.getpid)
+        processes = [os.getpid(), *pids.values()]
         caller = Caller(client)
-        before = resident_mb(pid), resident_mb(os.getpid())
+        before = [resident_mb(pid) for pid in processes]
         for number in range(rounds):
             plain = seconds_of(partial(copy_by_socket, source, folder / "copy"))
             shutil.rmtree(folder / "copy")
-            artifact = Artifact("representation", f"big-{number}", "1", str(source))
-            sent = seconds_of(partial(send_artifact, caller, worker, artifact))
-            shutil.rmtree(folder / "workers" / "represented")
             speeds["socket"].append(n_bytes / plain / 1e6)
-            speeds["artifact"].append(n_bytes / sent / 1e6)
-            grown_mb = max(grown_mb, resident_mb(pid) - before[0], resident_mb(os.getpid()) - before[1])
+            for name, workers in (("one", list(pids)[:1]), ("several", list(pids))):
+                sent = seconds_of(partial(send_to_all, caller, workers, f"{name}-{number}", source))
+                shutil.rmtree(folder / "workers" / "represented")
+                speeds[name].append(len(workers) * n_bytes / sent / 1e6)
+            grown = (resident_mb(pid) - first for pid, first in zip(processes, before, strict=True))
+            grown_mb = max(grown_mb, *grown)
         client.close()
-    ratios = [sent / plain for plain, sent in zip(speeds["socket"], speeds["artifact"], strict=True)]
+    return data_section(n_bytes / 1e9, speeds, grown_mb)
+
+
+def send_to_all(caller: Caller, workers: Sequence[str], name: str, source: Path) -> None:
+    """Send a folder to several workers at once, each time as another artifact."""
+    artifacts = [Artifact("representation", f"{name}-{number}", "1", str(source)) for number in range(len(workers))]
+    with ThreadPoolExecutor(len(workers)) as pool:
+        list(pool.map(partial(send_artifact, caller), workers, artifacts))
+
+
+def data_section(gigabytes: float, speeds: dict[str, list[float]], grown_mb: float) -> Section:
     medians = {name: statistics.median(values) for name, values in speeds.items()}
-    return data_section(n_bytes / 1e9, medians, ratios, grown_mb)
-
-
-def data_section(gigabytes: float, medians: dict[str, float], ratios: Sequence[float], grown_mb: float) -> Section:
+    ratios = {
+        name: [sent / plain for plain, sent in zip(speeds["socket"], values, strict=True)]
+        for name, values in speeds.items()
+    }
     table = facts(
         ("plain socket, nothing verified", medians["socket"], "MB/s"),
-        ("to a worker, with checksums", medians["artifact"], "MB/s"),
-        ("ratio, median", statistics.median(ratios), ""),
-        ("ratio, lowest", min(ratios), ""),
-        ("ratio, highest", max(ratios), ""),
+        ("to one worker, with checksums", medians["one"], "MB/s"),
+        (f"to {RECEIVERS} workers at once, in all", medians["several"], "MB/s"),
+        ("one worker to socket, median", statistics.median(ratios["one"]), ""),
+        ("one worker to socket, lowest", min(ratios["one"]), ""),
         ("goal for the ratio", 0.5, ""),
+        (f"{RECEIVERS} workers to socket, median", statistics.median(ratios["several"]), ""),
         ("growth of host and worker at most", grown_mb, "MB"),
     )
-    note = f"{gigabytes:.2g} GB in eight files, {len(ratios)} times; medians."
+    note = f"{gigabytes:.2g} GB in eight files, {len(speeds['socket'])} times; medians."
     return Section("Data", [table], note)
 
 

@@ -1,14 +1,12 @@
 """The host's connections to workers: send artifacts, and call functions.
 
-An artifact is sent over a separate connection if possible, and otherwise in pieces over Dask's connections. Neither end
-keeps more than a few pieces in memory. Workers that share a data home receive an artifact only once.
+An artifact is sent in pieces over Dask's connections. Neither end keeps more than a few pieces in memory. Workers that
+share a data home receive an artifact only once.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import secrets
 import threading
 from collections import deque
@@ -27,11 +25,8 @@ from harness.cluster.messages import CallFailed, WorkerGone
 from harness.cluster.receive import (
     PIECE_OP,
     Checksums,
-    NoStream,
     begin_transfer,
     finish_transfer,
-    open_stream,
-    send_stream,
 )
 from harness.errors import DataError
 
@@ -127,21 +122,20 @@ def send_artifact(caller: Caller, worker: str, artifact: Artifact) -> int:
 
     This blocks, so it must not be called in the thread of the client's event loop.
     """
-    n_bytes: int = caller.client.sync(_send, caller, worker, artifact)
+    try:
+        n_bytes: int = caller.client.sync(_send, caller, worker, artifact)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise DataError(f"{error.filename} cannot be read: {error.strerror}") from error
     return n_bytes
 
 
 async def _send(caller: Caller, worker: str, artifact: Artifact) -> int:
-    """Send an artifact over a separate connection, or in pieces over Dask's connections; return its size."""
+    """Send the files of an artifact in pieces, one after the other; return the artifact's size in bytes."""
     source = Path(artifact.source)
     files = files_of(artifact)
     n_bytes = sum((source / file).stat().st_size for file in files)
-    if await caller.is_in_reach(worker):
-        place = json.loads(await caller.call_soon(worker, open_stream, secrets.token_hex(8), artifact, n_bytes))
-        _check(place.get("problem"))
-        with contextlib.suppress(NoStream):  # a firewall may allow only the ports of Dask
-            _check(await asyncio.to_thread(send_stream, caller.client, place, artifact))
-            return n_bytes
     transfer = secrets.token_hex(8)
     _check(await caller.call_soon(worker, begin_transfer, transfer, artifact, n_bytes))
     checksums: Checksums = {}

@@ -1,12 +1,13 @@
 """Interrupted transfers: the failing side is named, and other workers still get the artifact."""
 
-import socket
+import os
+import signal
 import threading
 
 import pytest
 
 from harness.errors import DataError
-from internals import TOKEN_LETTERS, NoStream, Transfers, WorkerGone, code_artifact, patch_internal, send_stream
+from internals import Caller, Transfers, WorkerGone, code_artifact, patch_internal, send_artifact
 from messages import naming
 
 
@@ -15,15 +16,6 @@ def parcel(tmp_path):
     file = tmp_path / "module.py"
     file.write_bytes(b"#" * 5_000_000)
     return code_artifact(tmp_path, [file])
-
-
-class WithoutTLS:
-    """The part of a client that a stream needs."""
-
-    class security:  # noqa: N801 (as dask calls it)
-        @staticmethod
-        def get_connection_args(_):
-            return {}
 
 
 def test_if_a_transfer_to_another_worker_fails_the_own_worker_is_tried(parcel, monkeypatch):
@@ -80,36 +72,23 @@ def test_one_transfer_serves_all_workers_of_a_data_home(parcel, monkeypatch):
     assert tried == ["a"]
 
 
-@pytest.fixture
-def listening():
-    """Accept part of an artifact, then close the connection."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def take_some():
-        channel, _ = listener.accept()
-        with channel:
-            channel.recv(TOKEN_LETTERS + 1000)
-
-    thread = threading.Thread(target=take_some)
-    thread.start()
-    host, port = listener.getsockname()
-    yield {"host": host, "port": port, "token": "x" * TOKEN_LETTERS}
-    thread.join(10)
-    listener.close()
-
-
-def test_a_broken_connection_counts_as_a_lost_worker(listening, parcel):
+def test_a_worker_killed_during_a_transfer_counts_as_lost(cluster, client, parcel, tmp_path):
+    (tmp_path / "module.py").write_bytes(b"#" * 200_000_000)
+    cluster.start("doomed")
+    client.wait_for_workers(3, timeout=60)
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    (doomed,) = [address for address, facts in workers.items() if facts["name"] == "doomed"]
+    caller = Caller(client)
+    assert caller.call(doomed, os.getcwd)
+    cluster.workers["doomed"].signal(signal.SIGSTOP)  # else the transfer might end before the kill
+    killer = threading.Timer(1.0, cluster.kill, ["doomed"])
+    killer.start()
     with pytest.raises(WorkerGone):
-        send_stream(WithoutTLS, listening, parcel)
+        send_artifact(caller, doomed, parcel)
+    killer.join()
 
 
-def test_an_unreadable_file_is_not_blamed_on_the_worker(listening, parcel, tmp_path):
+def test_an_unreadable_file_is_not_blamed_on_the_worker(client, parcel, tmp_path):
     (tmp_path / "module.py").unlink()
     with pytest.raises(DataError, match=naming("module.py")):
-        send_stream(WithoutTLS, listening, parcel)
-
-
-@pytest.mark.parametrize("place", [{}, {"host": "127.0.0.1", "port": 1, "token": "x"}], ids=["no place", "no listener"])
-def test_without_a_listener_an_artifact_goes_through_the_scheduler(place, parcel):
-    with pytest.raises(NoStream):
-        send_stream(WithoutTLS, place, parcel)
+        send_artifact(Caller(client), next(iter(client.nthreads())), parcel)
