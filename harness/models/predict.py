@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -31,6 +32,7 @@ from harness.sdk.reading.tables import (
     ReadOptions,
     RowBatch,
     Table,
+    as_text,
     find_columns,
     format_of_name,
     join_texts,
@@ -134,6 +136,9 @@ def _trained_columns(trained: Sequence[str], table: Table, columns: Sequence[str
 def texts_of(batch: RowBatch, columns: Sequence[str]) -> list[str]:
     """Return the text of each row, joined from the text columns as in training. A missing cell is an empty text."""
     positions = [batch.columns.index(name) for name in columns if name in batch.columns]
+    if len(positions) == 1:
+        (only,) = positions
+        return [cell if type(cell) is str else as_text(cell) for row in batch.rows for cell in (row[only],)]
     return [join_texts(row[position] for position in positions) for row in batch.rows]
 
 
@@ -157,8 +162,8 @@ class CsvWriter:
 
     def __init__(self, file: IO[str], delimiter: str) -> None:
         self.file = file
+        self.delimiter = delimiter
         self.writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        # The csv module does not quote a value with a carriage return, but readers end the row there.
         self.quoting = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
         self.columns: tuple[str, ...] | None = None
 
@@ -168,6 +173,15 @@ class CsvWriter:
             self.writer.writerow(columns)
         if tuple(columns) != self.columns:
             raise DataError(f"later rows have other columns: {', '.join(columns)}", next_step="Use --out FILE.jsonl.")
+        text = StringIO(newline="")
+        csv.writer(text, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
+        if "\r" in text.getvalue():
+            self._write_one_by_one(rows)
+        else:
+            self.file.write(text.getvalue())
+
+    def _write_one_by_one(self, rows: Sequence[Row]) -> None:
+        """Write rows with carriage returns, which readers take for the end of a row unless they are quoted."""
         for row in rows:
             has_return = any(isinstance(value, str) and "\r" in value for value in row)
             (self.quoting if has_return else self.writer).writerow(row)
@@ -426,12 +440,13 @@ def _write(
             f"has a column {twice[0]!r}, which predictions add", culprit=asked.source, next_step="Rename it."
         )
     columns = [*batch.columns, *added]
-    coded = [[*row, *values] for row, values in zip(batch.rows, _values(answers), strict=True)]
+    for row, values in zip(batch.rows, _values(answers), strict=True):
+        row.extend(values)  # new rows would cost more time than all predictions, most of it for garbage collection
     if unsure is sure:
-        sure.write(columns, coded)
+        sure.write(columns, batch.rows)
         return
-    sure.write(columns, [coded[row] for row in np.flatnonzero(~below)])
-    unsure.write(columns, [coded[row] for row in np.flatnonzero(below)])
+    sure.write(columns, [batch.rows[row] for row in np.flatnonzero(~below)])
+    unsure.write(columns, [batch.rows[row] for row in np.flatnonzero(below)])
 
 
 def _values(answers: Predictions) -> Iterator[tuple[Any, ...]]:

@@ -35,6 +35,7 @@ NAMES = {
     "remove_environments": "harness.cli.env",
     "spell_out_all": "harness.cli.env",
     "ServeSettings": "harness.models.serve",
+    "bind_address": "harness.models.serve:_bind",
     "make_app": "harness.models.serve",
     "FitRequest": "harness.models.fit",
     "fit_request": "harness.models.fit",

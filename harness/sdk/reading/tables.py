@@ -75,7 +75,7 @@ class Table:
     read : function that yields line number and cells of the columns at the given positions.
     values : by position of a column, all values that it may have, where the table declares them.
     layout : how the file is written.
-    objects : JSON lines only: function that yields line number and object of each row.
+    batches : function that yields all rows with all columns, for formats that have a faster way than `read`.
     progress : function that returns the share of the file that has been read; None if its size is unknown.
     """
 
@@ -85,7 +85,7 @@ class Table:
     read: Callable[[Sequence[int]], Cells]
     values: Mapping[int, Sequence[str]] = field(default_factory=dict)
     layout: TableLayout = field(default_factory=TableLayout)
-    objects: Callable[[], Iterator[tuple[int, dict[str, Any]]]] | None = None
+    batches: Callable[[], Iterator[RowBatch]] | None = None
     progress: Callable[[], float | None] = _no_progress
 
 
@@ -159,8 +159,8 @@ def open_table(source: Path | IO[bytes], options: ReadOptions | None = None, *, 
 
 def read_batches(table: Table) -> Iterator[RowBatch]:
     """Yield all rows of a table in batches of `BATCH_ROWS`: at least one batch, even if it has no rows."""
-    if table.objects is not None:
-        yield from _object_batches(table.objects())
+    if table.batches is not None:
+        yield from table.batches()
         return
     for taken in _in_batches(table.read(range(len(table.columns)))):
         yield RowBatch(table.columns, [row for _, row in taken], [line for line, _ in taken])
@@ -313,22 +313,32 @@ def _plain_lines(lines: Iterator[str], name: str) -> Table:
 
 def _delimited(lines: Iterator[str], first: str, name: str, blank: int, options: ReadOptions) -> Table:
     delimiter = _choose_delimiter(first, name, options)
-    records = _records(lines, name, delimiter, blank)
-    line, cells = next(records)
+    found = _records(lines, name, delimiter, blank)
+    begins, cells = next(found)
     has_header = options.header is not False
-    columns = tuple(map(str.strip, cells)) if has_header else tuple(map(str, range(1, len(cells) + 1)))
-    rows = records if has_header else chain([(line, cells)], records)
+    columns = tuple(map(str.strip, cells[0])) if has_header else tuple(map(str, range(1, len(cells[0]) + 1)))
+    records = found if has_header else chain([(begins, cells)], found)
     _check_distinct(name, columns)
 
+    def batches() -> Iterator[RowBatch]:
+        is_empty = True
+        for numbers, rows in records:
+            is_empty = False
+            if set(map(len, rows)) != {len(columns)}:
+                place = next(place for place, row in enumerate(rows) if len(row) != len(columns))
+                raise _wrong_width(name, numbers[place], len(rows[place]), len(columns), delimiter)
+            yield RowBatch(columns, rows, numbers)
+        if is_empty:
+            yield RowBatch(columns, [], [])
+
     def read(positions: Sequence[int]) -> Cells:
-        for line, row in rows:
-            if len(row) != len(columns):
-                raise _wrong_width(name, line, len(row), len(columns), delimiter)
-            yield line, [row[position] for position in positions]
+        for batch in batches():
+            for line, row in zip(batch.lines, batch.rows, strict=True):
+                yield line, [row[position] for position in positions]
 
     kind = DELIMITERS.get(delimiter, f"CSV with {delimiter!r}")
     form: Format = "tsv" if delimiter == "\t" else "csv"
-    return Table(name, kind, columns, read, layout=TableLayout(form, delimiter, has_header))
+    return Table(name, kind, columns, read, layout=TableLayout(form, delimiter, has_header), batches=batches)
 
 
 def _choose_delimiter(first: str, name: str, options: ReadOptions) -> str:
@@ -353,21 +363,39 @@ def _has_columns(first: str, delimiter: str, expected: Sequence[str]) -> bool:
     return set(expected) <= set(cells)
 
 
-def _records(lines: Iterator[str], name: str, delimiter: str, before: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the line on which they begin, after `before` other lines; skips blank lines."""
+def _records(
+    lines: Iterator[str], name: str, delimiter: str, before: int
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Yield the line on which each row begins, after `before` other lines, and the rows.
+
+    The first row comes alone, since it may be a header, then batches of `BATCH_ROWS`. Blank lines are skipped. The rows
+    before an error come first.
+    """
     csv.field_size_limit(MAX_CELL)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    begins = before + 1
-    while True:
+    begins, size, is_open = before + 1, 1, True
+    while is_open:
+        numbers: list[int] = []
+        rows: list[list[str]] = []
+        problem: DataError | None = None
+        is_open = False
         try:
-            row = next(reader)
-        except StopIteration:
-            return
+            for row in reader:
+                if row:
+                    numbers.append(begins)
+                    rows.append(row)
+                begins = before + reader.line_num + 1
+                if len(rows) >= size:
+                    size, is_open = BATCH_ROWS, True
+                    break
         except csv.Error as error:
-            raise _bad_quotes(name, begins, error) from error
-        if row:
-            yield begins, row
-        begins = before + reader.line_num + 1
+            problem = _bad_quotes(name, begins, error)
+        except DataError as error:  # a line cannot be decoded
+            problem = error
+        if rows:
+            yield numbers, rows
+        if problem is not None:
+            raise problem
 
 
 def _bad_quotes(name: str, line: int, error: csv.Error) -> DataError:
@@ -416,7 +444,10 @@ def _json_lines(lines: Iterator[str], name: str, blank: int) -> Table:
         for number, row in objects():
             yield number, [row.get(key) for key in keys]
 
-    return Table(name, "JSON lines", columns, read, layout=TableLayout("jsonl"), objects=objects)
+    def batches() -> Iterator[RowBatch]:
+        return _object_batches(objects())
+
+    return Table(name, "JSON lines", columns, read, layout=TableLayout("jsonl"), batches=batches)
 
 
 def _objects(lines: Iterator[str], name: str, blank: int) -> Iterator[tuple[int, dict[str, Any]]]:

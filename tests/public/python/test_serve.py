@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ import uvicorn
 
 import harness
 from browser import start_browser
-from internals import ServeSettings, make_app
+from internals import ServeSettings, bind_address, make_app
 
 TEXTS = ["steel welder", "ward nurse", "看護師"]
 
@@ -168,6 +169,12 @@ def test_an_address_that_other_machines_reach_is_open_without_a_token(host, toke
     assert ServeSettings("m", host=host, token=token).is_open is is_open
 
 
+def test_small_answers_are_sent_at_once():
+    """asyncio sets TCP_NODELAY only on connections of a socket that names its protocol."""
+    with bind_address(ServeSettings("m", port=0)) as opened:
+        assert opened.proto == socket.IPPROTO_TCP
+
+
 # -- metrics and log -------------------------------------------------------------------------------------------------
 
 
@@ -192,7 +199,8 @@ def test_the_access_log_has_no_texts(start, model, capfd):
     # Requests of an earlier test may still be written to the log.
     while not any(entry["path"] == "/predict" for entry in entries) and time.monotonic() < deadline:
         errors += capfd.readouterr().err
-        entries = [json.loads(line) for line in errors.splitlines() if line.startswith("{")]
+        complete = errors[: errors.rfind("\n") + 1].splitlines()
+        entries = [json.loads(line) for line in complete if line.startswith("{")]
     [found] = [entry for entry in entries if entry["path"] == "/predict"]
     assert (found["method"], found["status"]) == ("POST", 200)
     assert found["ms"] > 0
