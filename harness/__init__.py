@@ -12,6 +12,7 @@ from harness.errors import HarnessError
 from harness.host.contract import (
     Ability,
     AfterPass,
+    Contributions,
     Dataset,
     DatasetSpec,
     ExperimentSpec,
@@ -40,6 +41,7 @@ __version__ = "0.2.0"
 __all__ = [
     "Ability",
     "AfterPass",
+    "Contributions",
     "Dataset",
     "DatasetSpec",
     "ExperimentSpec",
