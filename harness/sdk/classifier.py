@@ -278,8 +278,9 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
 class SearchScores(ABC):
     """Scores for learners whose ranking is a search or rounds otherwise: a mixin, named before `Classifier`.
 
-    The learner implements `_score_pairs`, and `_explain_pairs` if its scores are sums over features. A greedy search may end at a class whose score is not the highest one. So
-    the predicted class gets the highest score of its row, and scores never rise along a ranking.
+    The learner implements `_score_pairs`, and `_explain_pairs` if its scores are sums over features. A greedy search
+    may end at a class whose score is not the highest one. So the predicted class gets the highest score of its row, and
+    scores never rise along a ranking.
     """
 
     classes_: NDArray[Any]

@@ -74,7 +74,7 @@ class IndexClassifier(Classifier):
     def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         return score_classes(self.rows_, instances, self.base_, ranks)
 
-    def _weights_of(self, features: NDArray[np.int32]) -> csr_array:
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
         """Return what a unit of each of these features adds to the score of each class."""
         return rows_of_index(self.rows_, features, self._n_columns())
 

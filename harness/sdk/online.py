@@ -245,7 +245,7 @@ class OnlineClassifier(IndexClassifier):
         base, factors, degree = np.zeros(self.classes_.size), self._factors(), self._degree()
         return score_classes(self.rows_, instances, base, ranks, factors=factors, degree=degree)
 
-    def _weights_of(self, features: NDArray[np.int32]) -> csr_array:
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
         if self.ranks_untouched:
             return super()._weights_of(features)
         weights, factors = rows_of_index(self.rows_, features, self.classes_.size, self._degree()), self._factors()

@@ -145,7 +145,7 @@ class OVRPerceptron(OnlineClassifier):
     def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         return super()._score_instances(instances, ranks) * inverse(self.norms_)[ranks]
 
-    def _weights_of(self, features: NDArray[np.int32]) -> csr_array:
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
         return csr_array(super()._weights_of(features) * inverse(self.norms_))
 
     def _rules(self) -> dict[str, rules.Rule]:
