@@ -157,7 +157,8 @@ class TopDown(SearchScores, Classifier):
 
     def _parents(self) -> NDArray[np.int64]:
         """Return the parent of each node, -1 for the root."""
-        n_children: NDArray[np.int64] = np.diff(self.branches_.child.astype(np.int64))
+        child = self.branches_.child.astype(np.int64)
+        n_children = child[1:] - child[:-1]
         return np.append(-1, np.repeat(np.arange(n_children.size), n_children))
 
     def _add_paths(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
