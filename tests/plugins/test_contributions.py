@@ -9,7 +9,20 @@ from scipy.sparse import csr_array
 from built_in_learners import EVERY
 from internals import share_along
 
-LINEAR = ["ooz", "ema", "ff", "pa", "mmp", "perceptron", "winnow", "ovr-perceptron", "svm", "crammer-singer", "hsvm", "oaa"]
+LINEAR = [
+    "ooz",
+    "ema",
+    "ff",
+    "pa",
+    "mmp",
+    "perceptron",
+    "winnow",
+    "ovr-perceptron",
+    "svm",
+    "crammer-singer",
+    "hsvm",
+    "oaa",
+]
 ALONG_A_PATH = ["label-tree", "topdown-svm", "topdown-perceptron"]
 N_FEATURES = 60
 ROWS = st.lists(
@@ -60,7 +73,7 @@ def test_without_a_feature_a_linear_learner_scores_less_by_its_contribution(fitt
     ranks = learner.rank(X, 2)
     lead = learner.contributions(X, ranks).parts.toarray()
     lead = lead[0] - lead[1]
-    every = np.arange(learner.classes_.size)[np.newaxis]
+    every = np.arange(learner.classes_.size, dtype=np.int32)[np.newaxis]
     before = learner.scores(X, every)[0, ranks[0]]
     for feature in X.indices:
         less = X.toarray()
@@ -72,7 +85,7 @@ def test_without_a_feature_a_linear_learner_scores_less_by_its_contribution(fitt
 @pytest.mark.parametrize("name", ALONG_A_PATH)
 def test_a_tree_gives_a_part_to_features_that_decide_at_a_node_of_the_path(fitted, name):
     learner = fitted[f"{name}()"]
-    X = as_matrix([{feature: 1.0 for feature in range(10, 14)}])  # typical features of class 1
+    X = as_matrix([dict.fromkeys(range(10, 14), 1.0)])  # typical features of class 1
     ranks = learner.rank(X, 2)
     parts = learner.contributions(X, ranks).parts.toarray()
     assert ranks[0, 0] == 1
