@@ -12,7 +12,6 @@ from harness.errors import HarnessError
 from harness.host.contract import (
     Ability,
     AfterPass,
-    Contributions,
     Dataset,
     DatasetSpec,
     ExperimentSpec,
@@ -41,7 +40,6 @@ __version__ = "0.2.0"
 __all__ = [
     "Ability",
     "AfterPass",
-    "Contributions",
     "Dataset",
     "DatasetSpec",
     "ExperimentSpec",

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import pluggy
 
@@ -486,7 +486,10 @@ class Learner(Protocol):
 
 
 class Transformer(Protocol):
-    """A representation: a scikit-learn transformer, with `fit(X, y)` and `transform(X)`."""
+    """A representation: a scikit-learn transformer, with `fit(X, y)` and `transform(X)`.
+
+    With `feature_spans(text)`, an array of rows (column, start, stop), it shows where its features stand in a text.
+    """
 
     def fit(self, X: Any, y: Any) -> Any: ...
 
@@ -514,27 +517,14 @@ class Scores(Protocol):
     def scores(self, X: Any, ranks: Any) -> Any: ...
 
 
-class Contributions(NamedTuple):
-    """Parts of scores: for each row and each of its k ranked classes, what each feature adds.
-
-    The score of rank j of row i is the sum of row `i * k + j` of `parts`, plus `bias[i, j]`.
-    """
-
-    parts: csr_array
-    """Sparse, rows * k x features. Only features of the row have a part; the rows of a padding -1 are empty."""
-    bias: NDArray[np.float64]
-    """Rows x k: the part of the score that no feature adds; 0 for a padding -1."""
-
-
-@runtime_checkable
 class Explains(Protocol):
-    """`contributions(X, ranks)` returns why a class scored what it did: the part of each feature in each score.
+    """`contributions(X, ranks)` returns why classes scored what they did: a sparse matrix of parts, and biases.
 
-    It takes what `scores` takes. A plain tuple of `parts` and `bias` will do. Learners whose scores are no sum over
-    features leave the method out.
+    The matrix is rows * k x features. Its row `i * k + j` has what each feature of row i adds to the score of rank j,
+    and `bias[i, j]` is the rest of that score. Both are 0 for a padding -1.
     """
 
-    def contributions(self, X: Any, ranks: Any) -> Contributions: ...
+    def contributions(self, X: Any, ranks: Any) -> tuple[Any, Any]: ...
 
 
 @runtime_checkable
@@ -570,17 +560,6 @@ class Stages(Protocol):
     """
 
     def stage(self, X: Any, y: Any) -> Any: ...
-
-
-@runtime_checkable
-class LocatesFeatures(Protocol):
-    """`feature_spans(text)` returns where in a text the features of a representation stand.
-
-    The result is an integer array with a row `column, start, stop` for each occurrence: the column of the feature, and
-    the slice of the text. An explanation then shows these parts of the text, instead of leaving out words.
-    """
-
-    def feature_spans(self, text: str) -> Any: ...
 
 
 # -- hooks -----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from itertools import pairwise
 from math import floor, log10
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ from sklearn.base import OneToOneFeatureMixin
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from harness.errors import ModelError
-from harness.host.contract import Contributions, LocatesFeatures
-from harness.models.model import Model
+from harness.models.kept import KeptRows
+from harness.sdk.contributions import Contributions
 from harness.text import in_a_line
 from harness.trials.predict import all_scores, checked_contributions
 
@@ -113,24 +113,41 @@ class Explanation:
         return _html(self)
 
 
-def explain(model: Model, text: str, represent: Callable[[list[str]], Any]) -> Explanation:
+class TextModel(Protocol):
+    """What an explanation uses of a `harness.models.model.Model`."""
+
+    @property
+    def representation(self) -> Any: ...
+
+    @property
+    def classifier(self) -> Any: ...
+
+    @property
+    def kept(self) -> KeptRows | None: ...
+
+    @property
+    def classes(self) -> tuple[str, ...]: ...
+
+    def answer(self, rows: Any, k: int = 1) -> Any: ...
+
+    def decision_function(self, rows: Any) -> Values: ...
+
+
+def explain(model: TextModel, text: str, row: Any) -> Explanation:
     """Return why a model gives its class to a text.
 
     Parameters
     ----------
     model : a model that was trained on texts.
     text : the text.
-    represent : returns the output of the model's representation.
+    row : the output of the model's representation for the text.
 
     Raises
     ------
     ModelError
-        If the model takes rows of numbers, or if its learner or representation fails on the text.
+        If the learner or the representation fails on the text.
     """
-    if not model.manifest.takes_text:
-        raise ModelError("only a model of texts can explain its predictions; this one was trained on rows of numbers")
     answers = model.answer([text], 2)
-    row = represent([text])
     positions = [int(position) for position in answers.positions[0] if position >= 0]
     nearest = _nearest(model, row)
     if not positions:
@@ -149,7 +166,7 @@ def explain(model: Model, text: str, represent: Callable[[list[str]], Any]) -> E
     return Explanation(text, classes[0], rival, float(answers.confidence[0]), tuple(words), method, nearest)
 
 
-def _nearest(model: Model, row: Any) -> tuple[NearRow, ...] | None:
+def _nearest(model: TextModel, row: Any) -> tuple[NearRow, ...] | None:
     kept = model.kept
     if kept is None:
         return None
@@ -165,7 +182,7 @@ def _nearest(model: Model, row: Any) -> tuple[NearRow, ...] | None:
 # -- parts of the score ----------------------------------------------------------------------------------------------
 
 
-def _word_parts(model: Model, text: str, row: Any, positions: list[int]) -> list[WordPart] | None:
+def _word_parts(model: TextModel, text: str, row: Any, positions: list[int]) -> list[WordPart] | None:
     """Return the parts of the scores, added up by word; None if learner or representation cannot give them."""
     learner = model.classifier.learner
     try:
@@ -192,7 +209,7 @@ def find_spans(representation: Any, text: str) -> NDArray[np.int64] | None:
         return _spans_of_chain([step for _, step in representation.steps], text)
     if isinstance(representation, FeatureUnion):
         return _spans_of_union([member for _, member in representation.transformer_list], text)
-    return representation.feature_spans(text) if isinstance(representation, LocatesFeatures) else None
+    return representation.feature_spans(text) if hasattr(representation, "feature_spans") else None
 
 
 def _spans_of_chain(steps: list[Any], text: str) -> NDArray[np.int64] | None:
@@ -302,7 +319,7 @@ def _merged(text: str, spans: list[tuple[int, int]], values_of: Callable[[Any], 
 # -- leaving words out -----------------------------------------------------------------------------------------------
 
 
-def _left_out(model: Model, text: str, positions: list[int]) -> list[WordPart]:
+def _left_out(model: TextModel, text: str, positions: list[int]) -> list[WordPart]:
     """Return for each word by how much the scores fall if it is left out; equal words are left out together."""
     spans = _words_of(text)
     texts: list[str] = [text]
@@ -333,7 +350,7 @@ def _words_of(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _values(model: Model, texts: list[str], positions: list[int]) -> Iterator[Values]:
+def _values(model: TextModel, texts: list[str], positions: list[int]) -> Iterator[Values]:
     """Yield the scores of some classes for each text; without scores, the confidence in the class that comes first."""
     step = max(1, BLOCK_SCORES // len(model.classes))
     for start in range(0, len(texts), step):

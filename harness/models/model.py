@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from harness.errors import ModelError
 from harness.host.contract import Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
+from harness.models.explain import Explanation, explain
 from harness.models.folder import (
     PLAN,
     ClassNames,
@@ -37,9 +38,6 @@ from harness.models.kept import KEPT_FILE, KeptRows, read_kept, write_kept
 from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
 from harness.trials.predict import KEPT_SCORES, all_scores, rank_with_scores
-
-if TYPE_CHECKING:
-    from harness.models.explain import Explanation
 
 NO_CLASS = ""
 """Class name that is predicted for a row without known features."""
@@ -226,9 +224,9 @@ class Model:
         >>> model = harness.fit("pa", (["night nurse", "welder"] * 50, ["nurse", "welder"] * 50))  # doctest: +SKIP
         >>> print(model.explain("nurse at night"))  # doctest: +SKIP
         """
-        from harness.models.explain import explain  # noqa: PLC0415 (it imports this module)
-
-        return explain(self, text, self._seen)
+        if not self.manifest.takes_text:
+            raise ModelError("only models of texts explain predictions; this one was trained on rows of numbers")
+        return explain(self, text, self._seen([text]))
 
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of all classes, rows x classes; raise ModelError if the learner has no scores."""

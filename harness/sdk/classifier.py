@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from harness.host.contract import Contributions
 from harness.sdk import rules, saving
+from harness.sdk.contributions import Contributions
 from harness.sdk.kernels.instances import (
     RANKED_ROWS,
     Labels,

@@ -6,19 +6,32 @@ They explain one text at a time, so everything is computed from the stored weigh
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.host.contract import Contributions
 from harness.sdk.kernels.instances import Instances
-from harness.sdk.kernels.rows import Rows
+
+if TYPE_CHECKING:  # brings a compiler
+    from harness.sdk.kernels.rows import Rows
 
 Values = NDArray[np.float64]
 RowParts = Callable[[NDArray[np.int32], Values, NDArray[np.int32]], tuple[Values, Values]]
 """Maps the features and values of a row and some classes to parts, classes x features, and biases."""
+
+
+class Contributions(NamedTuple):
+    """Parts of the scores of k ranked classes of each row, by feature.
+
+    The score of rank j of row i is the sum of row `i * k + j` of `parts`, plus `bias[i, j]`.
+    """
+
+    parts: csr_array
+    """Sparse, rows * k x features. Only features of the row have a part; the rows of a padding -1 are empty."""
+    bias: NDArray[np.float64]
+    """Rows x k: the part of the score that no feature adds; 0 for a padding -1."""
 
 
 def collect_parts(instances: Instances, n_features: int, ranks: NDArray[np.int32], parts_of: RowParts) -> Contributions:

@@ -15,10 +15,9 @@ from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from harness.host.contract import Contributions
 from harness.sdk import saving
 from harness.sdk.classifier import LEAST_SHARED_ROWS, Classifier, Examples, Matrix
-from harness.sdk.contributions import collect_parts, linear_parts, rows_of_index
+from harness.sdk.contributions import Contributions, collect_parts, linear_parts, rows_of_index
 from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.dense import pays, rank_dense
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges

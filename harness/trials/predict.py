@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from harness.errors import ContractError
-from harness.host.contract import Contributions, Learner, Ranks
+from harness.host.contract import Learner, Ranks
+from harness.sdk.contributions import Contributions
 from harness.trials.clock import Clock
 from harness.trials.data import Parts
 from harness.trials.outcome import Ranking, known_depth

@@ -11,7 +11,8 @@ from sklearn.linear_model import Perceptron
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from harness import AfterPass, Contributions
+from harness import AfterPass
+from harness.sdk import Contributions
 from harness.sdk.classifier import Classifier, Matrix
 from harness.sdk.wrappers import fresh, index_size, pack_models, positions_by, scores_by, tells_scores, unpack_models
 

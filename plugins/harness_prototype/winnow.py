@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness import Contributions
-from harness.sdk import OnlineClassifier, rules
+from harness.sdk import Contributions, OnlineClassifier, rules
 from harness.sdk.classifier import SearchScores
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import no_moves

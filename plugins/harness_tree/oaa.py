@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from harness import Contributions
 from harness.sdk import rules
 from harness.sdk.classifier import Examples, Matrix, SearchScores
-from harness.sdk.contributions import collect_parts, linear_parts
+from harness.sdk.contributions import Contributions, collect_parts, linear_parts
 from harness.sdk.kernels.instances import Instances, Vectors, as_instances
 from harness.sdk.kernels.vectors import rank_vectors
 from harness.sdk.saving import expect_array

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from harness import Contributions, Taxonomy
+from harness import Taxonomy
 from harness.errors import DataError
 from harness.sdk import saving
 from harness.sdk.classifier import Classifier, Matrix, SearchScores
-from harness.sdk.contributions import collect_parts, share_along
+from harness.sdk.contributions import Contributions, collect_parts, share_along
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, frozen
 from harness.sdk.threads import in_threads
