@@ -488,7 +488,7 @@ class Learner(Protocol):
 class Transformer(Protocol):
     """A representation: a scikit-learn transformer, with `fit(X, y)` and `transform(X)`.
 
-    With `feature_spans(text)`, an array of rows (column, start, stop), it shows where its features stand in a text.
+    With `feature_spans(text)`, an array of rows (column, start, stop), explanations can point at the text.
     """
 
     def fit(self, X: Any, y: Any) -> Any: ...

@@ -66,7 +66,7 @@ class WordPart:
 
     @property
     def lead(self) -> float:
-        """What the word adds to the lead of the class over its rival."""
+        """The contribution of the word to the lead of the class over its rival."""
         return self.best - (self.rival or 0.0)
 
 
@@ -114,7 +114,7 @@ class Explanation:
 
 
 class TextModel(Protocol):
-    """What an explanation uses of a `harness.models.model.Model`."""
+    """The part of `harness.models.model.Model` that an explanation uses."""
 
     @property
     def representation(self) -> Any: ...
@@ -201,7 +201,7 @@ def _word_parts(model: TextModel, text: str, row: Any, positions: list[int]) -> 
 
 
 def find_spans(representation: Any, text: str) -> NDArray[np.int64] | None:
-    """Return where the features of a text stand in it, as `feature_spans` does; None if the representation is mute.
+    """Return the places of features in a text, as `feature_spans` does; None if the representation has no such method.
 
     A union works if its members do. A chain works if its first step does, and the others keep or select columns.
     """

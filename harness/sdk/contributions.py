@@ -87,8 +87,8 @@ def linear_parts(weights_of: Callable[[NDArray[np.int32]], csr_array], bias: Val
 def share_along(steps: Values, biases: Values, judge: Callable[[Values], Values]) -> tuple[Values, float]:
     """Share the sum of judge(score) over the nodes of a path among features.
 
-    The score of a node is the sum of its parts and its bias. What judge(score) differs from judge(bias) is shared in
-    proportion to the parts, so features with opposite signs stay opposite.
+    The score of a node is the sum of its parts and its bias. The difference of judge(score) and judge(bias) is shared
+    in proportion to the parts, so features with opposite signs stay opposite.
 
     Parameters
     ----------
