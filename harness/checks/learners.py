@@ -36,7 +36,7 @@ from harness.host.contract import LearnerSpec
 from harness.host.introspection import import_parameters
 from harness.text import counted
 from harness.trials.data import checksum
-from harness.trials.predict import checked_scores_of, has_scores
+from harness.trials.predict import checked_contributions, checked_scores_of, has_scores
 
 FRESH_FITS, FITS_AGAIN = 5, 2
 """Number of fits of new learners, which show how much ranks vary by chance, and of repeated fits to compare."""
@@ -190,6 +190,18 @@ def check_scores_what_it_ranks(subject: Subject) -> None:
         raise NotApplicable("has no scores(X, ranks)")
     try:
         checked_scores_of(learner, problem.X, np.asarray(learner.rank(problem.X, 3)))
+    except ContractError as error:
+        raise CheckFailed(str(error)) from error
+
+
+def check_contributions_add_up(subject: Subject) -> None:
+    """The contributions of features and the bias add up to the score of each ranked class."""
+    problem = subject.problem()
+    learner = subject.fitted(problem)
+    if not hasattr(learner, "contributions"):
+        raise NotApplicable("has no contributions(X, ranks)")
+    try:
+        checked_contributions(learner, problem.X, np.asarray(learner.rank(problem.X, 3)))
     except ContractError as error:
         raise CheckFailed(str(error)) from error
 

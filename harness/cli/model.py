@@ -54,6 +54,7 @@ TRUST_HELP = "Trust this type of another package in the model: module.Class. Rep
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Random seed of the learner and of the held-out rows."
 )
+@click.option("--keep-rows", is_flag=True, help="Keep the training rows, for `harness predict --explain`.")
 @plugin_options
 def fit(
     learner: str | None,
@@ -65,6 +66,7 @@ def fit(
     dataset: str | None,
     split: str | None,
     seed: int,
+    keep_rows: bool,
     session: Session,
     debug: bool,
 ) -> None:
@@ -81,6 +83,7 @@ def fit(
         click.echo(f"{asked.learner}: {asked.expected.known_from if asked.expected else ''}", err=True)
     else:
         asked = _named(learner, data, representation, seed)
+    asked = replace(asked, keep_rows=keep_rows)
     model = fit_request(asked, session, out, say=lambda line: click.echo(line, err=True))
     _report_fit(model, out)
 
@@ -132,11 +135,13 @@ def _report_fit(model: Model, out: Path) -> None:
     "--encoding",
     help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
 )
+@click.option("--explain", is_flag=True, help="Show what each word of a text adds, and the nearest training rows.")
 @click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP)
 @plugin_options
 def predict(
     model: Path,
     rows: str | None,
+    explain: bool,
     trust: tuple[str, ...],
     session: Session,
     debug: bool,
@@ -153,7 +158,12 @@ def predict(
         print_note(f"--top {asked['top']} is more than the {counted(len(opened.classes), 'class')} of the model.")
     if rows is not None and not _is_source(rows):
         _show_answer(opened, rows, asked["top"])
+        found = opened.explain(rows) if explain else None
+        if found is not None and found.best is not None:
+            click.echo(f"\n{found}")
         return
+    if explain:
+        raise HarnessError("explains one text, not a file", culprit="--explain", next_step="Give a text in quotes.")
     request = PredictionRequest(source=rows or "-", **asked)
     gc.freeze()  # else the garbage collector visits the imported modules again and again, for a fifth of the time
     with _progress(asked["out"]) as on_batch:

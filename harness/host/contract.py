@@ -486,7 +486,10 @@ class Learner(Protocol):
 
 
 class Transformer(Protocol):
-    """A representation: a scikit-learn transformer, with `fit(X, y)` and `transform(X)`."""
+    """A representation: a scikit-learn transformer, with `fit(X, y)` and `transform(X)`.
+
+    With `feature_spans(text)`, an array of rows (column, start, stop), explanations can point at the text.
+    """
 
     def fit(self, X: Any, y: Any) -> Any: ...
 
@@ -512,6 +515,16 @@ class Scores(Protocol):
     """
 
     def scores(self, X: Any, ranks: Any) -> Any: ...
+
+
+class Explains(Protocol):
+    """`contributions(X, ranks)` returns why classes scored what they did: a sparse matrix of parts, and biases.
+
+    The matrix is rows * k x features. Its row `i * k + j` has what each feature of row i adds to the score of rank j,
+    and `bias[i, j]` is the rest of that score. Both are 0 for a padding -1.
+    """
+
+    def contributions(self, X: Any, ranks: Any) -> tuple[Any, Any]: ...
 
 
 @runtime_checkable

@@ -23,6 +23,7 @@ from harness.experiment.resolve import Resolved, environment_of, preparer
 from harness.host.contract import Dataset
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.folder import ENDINGS, Expected, LearnerFile, ModelManifest, TrainedOn, check_new, saved_as
+from harness.models.kept import KeptRows, as_kept
 from harness.models.model import Model, NamedClassifier, save_model
 from harness.stats.calibration import Calibrated, calibrate, calibrator_to_plain
 from harness.system.machine import describe_versions
@@ -47,6 +48,8 @@ class FitRequest:
     seed: int = 0
     expected: Expected | None = None
     """Accuracy if it is known from trials; None to measure it on the held-out rows."""
+    keep_rows: bool = False
+    """True to keep the training rows in the model, so that explanations show the nearest ones."""
 
 
 def fit(
@@ -58,6 +61,7 @@ def fit(
     text: str | None = None,
     label: str | None = None,
     seed: int = 0,
+    keep_rows: bool = False,
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
 ) -> Model:
@@ -77,6 +81,8 @@ def fit(
         Names of the columns of a data frame with texts and labels.
     seed : int
         Random seed of the learner and of the choice of held-out rows.
+    keep_rows : bool
+        True to keep the training rows in the model, so that `Model.explain` shows the nearest ones.
     plugins_dirs, disabled_plugins
         Folders with further plugins; names of plugins to ignore.
 
@@ -96,6 +102,7 @@ def fit(
         data=one_data_set(data, text=text, label=label),
         representation=representation,
         seed=seed,
+        keep_rows=keep_rows,
     )
     return fit_request(asked, session, None if out is None else Path(out))
 
@@ -138,9 +145,11 @@ def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say 
         check_new(out)
     find_modules_of(session)
     trial = _only_trial(asked, session)
+    if asked.keep_rows:
+        _check_keeps_rows(trial)
     data = open_dataset(Path(trial.data_folder))
     try:
-        model = _fit_trial(trial, data, asked.expected, say)
+        model = _fit_trial(trial, data, asked, say)
     except ContractError as error:
         raise ModelError(str(error), culprit=f"learner {trial.label!r}") from error
     if out is not None:
@@ -180,14 +189,31 @@ def _check_packages(resolved: Resolved) -> None:
             )
 
 
-def _fit_trial(trial: Trial, data: Dataset, expected: Expected | None, say: Say) -> Model:
+def _check_keeps_rows(trial: Trial) -> None:
+    """Raise ModelError if no nearest training rows can be found for a text."""
+    if not trial.representing.takes_text or trial.representing.blueprint is None:
+        problem = "takes texts without a representation" if trial.representing.takes_text else "takes rows of numbers"
+        raise ModelError(
+            f"keeping rows needs texts and their representation, but this model {problem}",
+            culprit=f"learner {trial.label!r}",
+            next_step="Fit it without --keep-rows.",
+        )
+
+
+def _fit_trial(trial: Trial, data: Dataset, asked: FitRequest, say: Say) -> Model:
     say(f"calibrating on {HELD_OUT.share:.0%} of {counted(data.rows, 'row')}")
     calibrated, known = _calibrate(trial, data)
     say("training on all rows")
     fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
-    manifest = _describe(trial, data, fitted, calibrated, expected or known)
+    manifest = _describe(trial, data, fitted, calibrated, asked.expected or known)
     classifier = NamedClassifier(fitted.learner, data.class_names, calibrated.calibrator)
-    return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy)
+    kept = _kept_rows(data, fitted) if asked.keep_rows else None
+    return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy, kept)
+
+
+def _kept_rows(data: Dataset, fitted: FittedPipeline) -> KeptRows:
+    texts = rows_for(data, takes_text=True)
+    return as_kept(texts, data.y, fitted.representation.transform(texts))
 
 
 def _calibrate(trial: Trial, data: Dataset) -> tuple[Calibrated, Expected]:

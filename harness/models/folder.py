@@ -4,6 +4,7 @@ manifest.json         learner, data, expected accuracy, calibration; the checksu
 learner.npz           the learner (learner.skops if it cannot save itself)
 representation/       the fitted representation, if the learner needs one: a file for each part and representation.json
 classes.json          class names by position, and the taxonomy if there is one
+rows.npz              the training rows, if they are kept to explain predictions
 
 Loading a model imports modules of installed plugins only; the user has to trust other classes by name. Files are read
 only if they are regular files with the size and checksum in the manifest. A checksum detects damage, not forgery: a

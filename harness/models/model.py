@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from harness.errors import ModelError
 from harness.host.contract import Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
+from harness.models.explain import Explanation, explain
 from harness.models.folder import (
     PLAN,
     ClassNames,
@@ -33,6 +34,7 @@ from harness.models.folder import (
     write_foreign,
     write_model_manifest,
 )
+from harness.models.kept import KEPT_FILE, KeptRows, read_kept, write_kept
 from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
 from harness.trials.predict import KEPT_SCORES, all_scores, rank_with_scores
@@ -157,6 +159,7 @@ class Model:
     representation : the fitted transformer; None if the learner takes rows unchanged.
     classifier : the fitted learner with class names and confidence.
     taxonomy : the tree of the classes; None if the data has none.
+    kept : the training rows, to show those nearest to a text; None unless `fit` got `keep_rows=True`.
 
     Examples
     --------
@@ -169,6 +172,7 @@ class Model:
     representation: Any
     classifier: NamedClassifier
     taxonomy: Taxonomy | None = None
+    kept: KeptRows | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -203,6 +207,26 @@ class Model:
         if k < 1:
             raise ModelError(f"k={k}: expected 1 or more")
         return self.classifier.answer(self._seen(rows), k)
+
+    def explain(self, text: str) -> Explanation:
+        """Return why a text got its class: what each word adds to the score of the class and of its strongest rival.
+
+        Linear learners and trees give the parts of their scores; for other learners, each word is left out in turn.
+        The result also has the three nearest training rows, if the model keeps them.
+
+        Raises
+        ------
+        ModelError
+            If the model was not trained on texts.
+
+        Examples
+        --------
+        >>> model = harness.fit("pa", (["night nurse", "welder"] * 50, ["nurse", "welder"] * 50))  # doctest: +SKIP
+        >>> print(model.explain("nurse at night"))  # doctest: +SKIP
+        """
+        if not self.manifest.takes_text:
+            raise ModelError("only models of texts explain predictions; this one was trained on rows of numbers")
+        return explain(self, text, self._seen([text]))
 
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of all classes, rows x classes; raise ModelError if the learner has no scores."""
@@ -264,6 +288,8 @@ def save_model(model: Model, folder: Path) -> ModelManifest:
         if model.representation is not None:
             _save_representation(model.representation, place / REPRESENTATION)
         write_classes(place, ClassNames(model.classes, model.taxonomy))
+        if model.kept is not None:
+            write_kept(model.kept, place)
         return write_model_manifest(place, manifest)
 
 
@@ -337,7 +363,8 @@ def open_model(place: Path, session: Session, trusted: Iterable[str] = ()) -> Mo
         raise ModelError(str(error), culprit=f"model {place}") from error
     classes = read_classes(place)
     _check_classes(learner, classes, place)
-    return Model(manifest, representation, NamedClassifier(learner, classes.names, calibrator), classes.taxonomy)
+    kept = read_kept(place, len(classes.names)) if KEPT_FILE in manifest.files else None
+    return Model(manifest, representation, NamedClassifier(learner, classes.names, calibrator), classes.taxonomy, kept)
 
 
 def _load_learner(folder: Path, manifest: ModelManifest, session: Session, trusted: Iterable[str]) -> Any:

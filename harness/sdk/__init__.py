@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from harness.sdk import rules, saving
     from harness.sdk.classifier import Classifier, Matrix
+    from harness.sdk.contributions import Contributions
     from harness.sdk.index import IndexClassifier
     from harness.sdk.kernels.compile import INSTANCES, LABELS, LEAN, helper, kernel, named, reads, writes
     from harness.sdk.kernels.instances import Array, Instances, Labels, as_instances, frozen
@@ -31,6 +32,7 @@ __all__ = [
     "LEAN",
     "Array",
     "Classifier",
+    "Contributions",
     "IndexClassifier",
     "Instances",
     "Labels",
@@ -80,6 +82,7 @@ __getattr__, __dir__ = lazy_names(
         "LEAN": "harness.sdk.kernels.compile",
         "Array": "harness.sdk.kernels.instances",
         "Classifier": "harness.sdk.classifier",
+        "Contributions": "harness.sdk.contributions",
         "IndexClassifier": "harness.sdk.index",
         "Instances": "harness.sdk.kernels.instances",
         "Labels": "harness.sdk.kernels.instances",

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, is_multilabel
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from harness.sdk import rules, saving
+from harness.sdk.contributions import Contributions
 from harness.sdk.kernels.instances import (
     RANKED_ROWS,
     Labels,
@@ -40,6 +41,10 @@ Examples = Any
 
 def _has_scores(learner: Classifier) -> bool:
     return hasattr(learner, "scores")
+
+
+def _explains_pairs(learner: SearchScores) -> bool:
+    return hasattr(learner, "_explain_pairs")
 
 
 class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
@@ -273,8 +278,9 @@ class Classifier(Saved, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
 class SearchScores(ABC):
     """Scores for learners whose ranking is a search or rounds otherwise: a mixin, named before `Classifier`.
 
-    The learner implements `_score_pairs`. A greedy search may end at a class whose score is not the highest one. So
-    the predicted class gets the highest score of its row, and scores never rise along a ranking.
+    The learner implements `_score_pairs`, and `_explain_pairs` if its scores are sums over features. A greedy search
+    may end at a class whose score is not the highest one. So the predicted class gets the highest score of its row, and
+    scores never rise along a ranking.
     """
 
     classes_: NDArray[Any]
@@ -304,6 +310,26 @@ class SearchScores(ABC):
         found = np.where(is_first, listed.max(axis=1, keepdims=True, initial=LOWEST_SCORE), found)
         falling: NDArray[np.float64] = np.minimum.accumulate(found, axis=1)
         return np.where(ranks < 0, 0.0, falling)
+
+    @available_if(_explains_pairs)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def contributions(self, X: Matrix, ranks: NDArray[np.int32]) -> Contributions:
+        """Return the part of each feature in the scores of ranked classes.
+
+        Where the ranking differs from the scores of pairs, the bias holds the difference.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        ranks : ndarray of shape (n_rows, k)
+            Positions in `classes_`; -1 pads.
+        """
+        rows, scores = self._known(X), self.scores(X, ranks)  # type: ignore[attr-defined]  # of Classifier
+        found: Contributions = self._explain_pairs(rows, ranks)  # type: ignore[attr-defined]  # of some learners
+        of_pairs = self._score_pairs(rows, ranks)
+        is_known = np.isfinite(of_pairs)
+        moved = scores - np.where(is_known, of_pairs, 0.0)
+        bias = np.where(is_known, found.bias, 0.0) + moved
+        return Contributions(found.parts, np.where(ranks < 0, 0.0, bias))
 
 
 LOWEST_SCORE = float(np.finfo(np.float32).min)

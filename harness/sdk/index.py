@@ -11,11 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import saving
 from harness.sdk.classifier import LEAST_SHARED_ROWS, Classifier, Examples, Matrix
+from harness.sdk.contributions import Contributions, collect_parts, linear_parts, rows_of_index
 from harness.sdk.kernels.class_scores import score_classes
 from harness.sdk.kernels.dense import pays, rank_dense
 from harness.sdk.kernels.edges import Edges, as_edges, as_rows, check_edges
@@ -71,6 +73,14 @@ class IndexClassifier(Classifier):
     def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         return score_classes(self.rows_, instances, self.base_, ranks)
 
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
+        """Return what a unit of each of these features adds to the score of each class."""
+        return rows_of_index(self.rows_, features, self._n_columns())
+
+    def _biases(self) -> NDArray[np.float64]:
+        """Return the score of each class without any feature."""
+        return self.base_
+
     def _n_columns(self) -> int:
         """Return the number of columns of the index: one for each class."""
         return self.classes_.size
@@ -109,6 +119,29 @@ class IndexClassifier(Classifier):
         if isinstance(rows, np.ndarray):
             return score_vectors(as_matrix(self.rows_, self._n_columns()), rows, self.base_, ranks)
         return self._score_instances(self._as_instances(rows), ranks)
+
+    @available_if(_scores_by_index)  # type: ignore[untyped-decorator]  # the same
+    def contributions(self, X: Matrix, ranks: NDArray[np.int32]) -> Contributions:
+        """Return the part of each feature in the scores of ranked classes: x_f W[f, c].
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features)
+            Rows.
+        ranks : ndarray of int32, shape (n_rows, k)
+            Positions in `classes_`; -1 pads.
+
+        Returns
+        -------
+        Contributions
+            The parts, and the bias of each class.
+        """
+        return self._explain_pairs(self._known(X), ranks)
+
+    def _explain_pairs(self, rows: Examples, ranks: NDArray[np.int32]) -> Contributions:
+        instances = self._as_instances(csr_array(rows))
+        parts_of = linear_parts(self._weights_of, self._biases())
+        return collect_parts(instances, self.n_features_in_, ranks, parts_of)
 
     @available_if(_ranks_with_scores)  # type: ignore[untyped-decorator]  # the same
     def rank_scored(self, X: Matrix, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from harness.host.contract import AfterPass
 from harness.sdk import rules, saving
 from harness.sdk.classifier import Examples, Matrix
+from harness.sdk.contributions import rows_of_index
 from harness.sdk.index import (
     IndexClassifier,
     are_many,
@@ -243,6 +244,15 @@ class OnlineClassifier(IndexClassifier):
             return super()._score_instances(instances, ranks)
         base, factors, degree = np.zeros(self.classes_.size), self._factors(), self._degree()
         return score_classes(self.rows_, instances, base, ranks, factors=factors, degree=degree)
+
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
+        if self.ranks_untouched:
+            return super()._weights_of(features)
+        weights, factors = rows_of_index(self.rows_, features, self.classes_.size, self._degree()), self._factors()
+        return csr_array(weights * factors[features][:, np.newaxis]) if factors.size else weights
+
+    def _biases(self) -> NDArray[np.float64]:
+        return super()._biases() if self.ranks_untouched else np.zeros(self.classes_.size)
 
     def _n_bytes_beside(self) -> int:
         beside = self._arrays(self.n_features_in_, self.classes_.size)

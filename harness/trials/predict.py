@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse, vstack
+from scipy.sparse import csr_array, issparse, vstack
 
 from harness.errors import ContractError
 from harness.host.contract import Learner, Ranks
+from harness.sdk.contributions import Contributions
 from harness.trials.clock import Clock
 from harness.trials.data import Parts
 from harness.trials.outcome import Ranking, known_depth
@@ -336,6 +337,43 @@ def checked_scores(given: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
     if (scores[:, 1:] > scores[:, :-1])[listed].any():
         raise ContractError("scores rise along a ranking: the better class must score as much or more")
     return scores.astype(np.float64, copy=False)
+
+
+CLOSE = 1e-4
+"""Difference between a score and the sum of its contributions, relative to their size, that rounding may cause."""
+
+
+def checked_contributions(learner: Any, X: Any, ranks: NDArray[np.int32]) -> Contributions:
+    """Return the contributions of features to the scores of a ranking, after checking that they add up.
+
+    Raises
+    ------
+    ContractError
+        If shapes are wrong, a feature contributes that its row does not have, or the sum differs from the score.
+    """
+    given, bias = learner.contributions(X, ranks)
+    parts, bias = csr_array(given).astype(np.float64), np.asarray(bias, dtype=np.float64)
+    expected = (ranks.size, X.shape[1])
+    if parts.shape != expected or bias.shape != ranks.shape:
+        raise ContractError(
+            f"contributions gave parts of shape {parts.shape} and bias of shape {bias.shape}, "
+            f"expected {expected} and {ranks.shape}"
+        )
+    if not _known_features(parts, X, ranks.shape[1]):
+        raise ContractError("contributions gave a part to a feature that the row does not have")
+    scores = checked_scores_of(learner, X, ranks)
+    sums = parts.sum(axis=1).reshape(ranks.shape) + bias
+    size = np.abs(parts).sum(axis=1).reshape(ranks.shape) + np.abs(bias)
+    apart = np.where(ranks >= 0, np.abs(sums - scores), 0.0)
+    if not (apart <= CLOSE * np.maximum(size, 1.0)).all():
+        raise ContractError(f"contributions and bias differ from the score by {np.nanmax(apart):.3g}")
+    return Contributions(parts, bias)
+
+
+def _known_features(parts: csr_array, X: Any, k: int) -> bool:
+    """Return whether each row of `parts` has features of its row of X only."""
+    has = csr_array(X).astype(bool)[np.repeat(np.arange(X.shape[0]), k)]
+    return bool((parts.astype(bool) > has).nnz == 0)
 
 
 def as_stored(scores: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from harness import AfterPass
+from harness.sdk import Contributions
 from harness.sdk.classifier import Classifier, Matrix
 from harness.sdk.wrappers import fresh, index_size, pack_models, positions_by, scores_by, tells_scores, unpack_models
 
@@ -39,6 +40,10 @@ def learns_in_batches(wrapper: Wrapper) -> bool:
 
 def _inside_tells_scores(wrapper: Wrapper) -> bool:
     return wrapper.learner is None or tells_scores(wrapper.learner)
+
+
+def _inside_explains(wrapper: Wrapper) -> bool:
+    return hasattr(wrapper.learner, "contributions")
 
 
 class Wrapper(Classifier):
@@ -118,6 +123,12 @@ class OneInside(Wrapper):
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the scores that the learner inside gives to the classes in `ranks`; 0 beside pads."""
         return scores_by(self.learner_, X, ranks)
+
+    @available_if(_inside_explains)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
+    def contributions(self, X: Matrix, ranks: NDArray[np.int32]) -> Contributions:
+        """Return the parts of the scores as the learner inside does."""
+        found: Contributions = self.learner_.contributions(X, ranks)
+        return found
 
     def _fit_inside(self, learner: Any, X: Matrix, y: Any, after_pass: AfterPass) -> None:
         """Train the learner inside; without `after_pass`, the whole training counts as one pass."""

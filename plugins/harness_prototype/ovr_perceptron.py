@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 
 from harness import AfterPass
@@ -143,6 +144,9 @@ class OVRPerceptron(OnlineClassifier):
 
     def _score_instances(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         return super()._score_instances(instances, ranks) * inverse(self.norms_)[ranks]
+
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
+        return csr_array(super()._weights_of(features) * inverse(self.norms_))
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {"members": rules.count(self.members)}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from harness.sdk import OnlineClassifier, rules
+from harness.sdk import Contributions, OnlineClassifier, rules
 from harness.sdk.classifier import SearchScores
-from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import Instances, Labels
 from harness.sdk.kernels.moves import no_moves
 from harness_prototype.kernels.log_winnow import LARGEST_LOG, WinnowStep, rank_logs, update_real_winnow
@@ -142,17 +141,9 @@ class Winnow(SearchScores, OnlineClassifier):
 
     def _score_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return w.x of each class; of a balanced pair, the difference."""
-        edges = as_edges(self.rows_)
-        unit = np.log(self.alpha) if self._has_whole_powers() else 1.0
-        values = np.expm1(np.minimum(edges.weights * unit, LARGEST_LOG))
-        columns = edges.classes.astype(np.int64)
-        if self.balanced:
-            values = np.where(columns % 2 == 0, values, -values)
-            columns //= 2
-        shape = (self.n_features_in_, self.classes_.size)
-        gained = csr_array((values, (edges.features, columns)), shape=shape)
+        gained = self._weights_of(np.arange(self.n_features_in_))
         positive = rows.maximum(0).astype(np.float64)
-        alike = np.zeros(rows.shape[0]) if self.balanced else np.asarray(positive.sum(axis=1)).ravel()
+        alike = self._alike(rows)
         found = np.empty(ranks.shape)
         step = max(1, MOST_AT_ONCE // self.classes_.size)
         for start in range(0, rows.shape[0], step):
@@ -160,6 +151,29 @@ class Winnow(SearchScores, OnlineClassifier):
             scores = (positive[part] @ gained).toarray() + self.base_ + alike[part, np.newaxis]
             found[part] = np.take_along_axis(scores, np.maximum(ranks[part], 0), axis=1)
         return found
+
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
+        """Return by how much the weights of these features differ from the initial ones."""
+        stored = super()._weights_of(features)
+        unit = np.log(self.alpha) if self._has_whole_powers() else 1.0
+        values = np.expm1(np.minimum(stored.data * unit, LARGEST_LOG))
+        columns = stored.indices
+        if self.balanced:
+            values = np.where(columns % 2 == 0, values, -values)
+            columns = columns // 2
+        gained = csr_array((values, columns, stored.indptr), shape=(features.size, self.classes_.size))
+        gained.sum_duplicates()
+        return gained
+
+    def _alike(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return what each row scores for every class alike, with the initial weights."""
+        if self.balanced:
+            return np.zeros(rows.shape[0])
+        return np.asarray(rows.maximum(0).astype(np.float64).sum(axis=1)).ravel()
+
+    def _explain_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> Contributions:
+        found = super()._explain_pairs(rows, ranks)
+        return found._replace(bias=np.where(ranks >= 0, found.bias + self._alike(rows)[:, np.newaxis], 0.0))
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from harness_representations.kernels.spans import find_chars
 from harness_representations.terms import Terms
+
+_WORD = re.compile(r"\S+")
 
 
 class Chars(Terms):
@@ -43,6 +46,12 @@ class Chars(Terms):
 
     def _tidier(self) -> Callable[[str], str]:
         return _spaced
+
+    def _pieces(self, text: str) -> Iterator[tuple[int, int]]:
+        return (word.span() for word in _WORD.finditer(text))
+
+    def _padding(self) -> str:
+        return " "
 
 
 def _spaced(text: str) -> str:

@@ -12,12 +12,12 @@ from scipy.sparse import csr_array
 from harness.sdk import rules, saving
 from harness_representations.chars import Chars
 from harness_representations.kernels.table import Spans, hash_terms
-from harness_representations.terms import TextTransformer, count_terms, read_ngrams
+from harness_representations.terms import TextTransformer, count_terms, locate_terms, read_ngrams
 from harness_representations.weights import fit_idf, weigh
 from harness_representations.words import Words
 
 MOST_BITS = 30
-COUNTED = {"words": Words, "chars": Chars}
+COUNTED: dict[str, type[Words | Chars]] = {"words": Words, "chars": Chars}
 
 
 class Hashed(TextTransformer):
@@ -75,11 +75,18 @@ class Hashed(TextTransformer):
         """The weighed counts of these texts."""
         return weigh(self.weighting, self._count(texts), self.idf_)
 
+    def feature_spans(self, text: str) -> NDArray[np.int64]:
+        """Return the terms of a text: for each occurrence its column, its start and its end."""
+        return locate_terms(self._terms(), text, self._number)
+
     def _count(self, texts: Iterable[str]) -> csr_array:
+        return count_terms(self._terms(), texts, self._number, lambda: 2**self.bits)
+
+    def _terms(self) -> Words | Chars:
         terms = COUNTED[self.of](lowercase=self.lowercase, accents=self.accents)
         if self.ngrams is not None:
             terms.set_params(ngrams=self.ngrams)
-        return count_terms(terms, texts, self._number, lambda: 2**self.bits)
+        return terms
 
     def _number(self, spans: Spans) -> NDArray[np.int32]:
         terms = np.empty(spans.begins.size, np.int32)

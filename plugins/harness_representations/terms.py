@@ -116,6 +116,14 @@ class Terms(TextTransformer):
     def _tidier(self) -> Callable[[str], str]:
         """Return the function that prepares a text for the kernel: only parts of terms, one space between words."""
 
+    @abstractmethod
+    def _pieces(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the start and the end of each word that `_tidier` keeps of a text."""
+
+    @abstractmethod
+    def _padding(self) -> str:
+        """Return the text that `_tidier` adds at either end."""
+
     def _rules(self) -> dict[str, rules.Rule]:
         return {
             "min_df": rules.count(self.min_df),
@@ -145,6 +153,11 @@ class Terms(TextTransformer):
         check_is_fitted(self)
         counts = count_terms(self, texts, self.vocabulary_.find, self.vocabulary_.__len__)
         return weigh(self.weighting, counts, self.idf_)
+
+    def feature_spans(self, text: str) -> NDArray[np.int64]:
+        """Return the known terms in a text: for each occurrence its column, its start and its end."""
+        check_is_fitted(self)
+        return locate_terms(self, text, self.vocabulary_.find)
 
     def _kept(self, counts: csr_array) -> NDArray[np.int64]:
         """The terms that enough texts have, and of these the most frequent ones, in their order."""
@@ -206,6 +219,33 @@ def count_terms(terms: Terms, texts: Iterable[str], number: Number, width: Calla
         spans, bounds = terms._spans(block)
         counted.add(number(spans), bounds, width())
     return counted.matrix(width())
+
+
+def locate_terms(terms: Terms, text: str, number: Number) -> NDArray[np.int64]:
+    """Return the terms of a text: for each occurrence its column by `number`, its start and its end in the text."""
+    finished, origins = _trace(terms, text)
+    spans, _ = terms._spans([finished])
+    found = []
+    for column, begin, length in zip(number(spans).tolist(), spans.begins, spans.lengths, strict=True):
+        own = origins[begin : begin + length]
+        own = own[own >= 0]
+        if column >= 0 and own.size:
+            found.append((column, own[0], own[-1] + 1))
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _trace(terms: Terms, text: str) -> tuple[str, NDArray[np.int64]]:
+    """Return a text as the kernel takes it, and for each character its position in the text; -1 for added spaces."""
+    single = [_simplify(character, terms.lowercase, terms.accents) for character in text]
+    simple = _simplify(text, terms.lowercase, terms.accents)
+    origins = np.repeat(np.arange(len(text)), [len(characters) for characters in single])
+    parts, places = [], []
+    for start, end in terms._pieces(simple):
+        parts.append(simple[start:end])
+        places += [origins[start:end], [-1]]
+    ends = terms._padding() if parts else ""
+    padding = [np.full(len(ends), -1)]
+    return ends + " ".join(parts) + ends, np.concatenate([*padding, *places[:-1], *padding]).astype(np.int64)
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -270,8 +310,12 @@ def read_ngrams(value: object) -> tuple[int, int]:
 def tidy(texts: Iterable[str], finish: Callable[[str], str], *, lowercase: bool, accents: str) -> Iterator[str]:
     """The texts in lower case, where that is wanted, without accents, where these are not, and then finished."""
     for text in texts:
-        lowered = text.lower() if lowercase else text
-        yield finish(strip_accents(lowered) if accents == "strip" else lowered)
+        yield finish(_simplify(text, lowercase, accents))
+
+
+def _simplify(text: str, lowercase: bool, accents: str) -> str:
+    lowered = text.lower() if lowercase else text
+    return strip_accents(lowered) if accents == "strip" else lowered
 
 
 def strip_accents(text: str) -> str:

@@ -122,6 +122,12 @@ class Frequent(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         """The rows with these features alone."""
         return csr_array(X)[:, self.kept_]
 
+    def get_support(self, indices: bool = False) -> NDArray[np.int64]:
+        """Return the columns that are kept, as scikit-learn's selectors do with `indices=True`."""
+        if not indices:
+            raise ValueError("indices=False: only indices=True is supported, since the number of columns is not stored")
+        return self.kept_
+
 
 def _dense(X: Any) -> NDArray[np.float64]:
     return np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)

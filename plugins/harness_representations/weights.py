@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
 from harness.sdk.saving import Saved
 
@@ -50,7 +50,7 @@ def weigh(weighting: str, X: csr_array, idf: NDArray[np.float64]) -> csr_array:
     return result
 
 
-class Weighting(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Base of the weightings."""
 
     weighting: ClassVar[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from harness.sdk import rules
@@ -69,9 +69,20 @@ class Words(Terms):
             "stop_words": (_are_words(self.stop_words), "None, english or a list of words"),
         }
 
+    def _left_out(self) -> frozenset[str]:
+        return _english_stop_words() if self.stop_words == "english" else frozenset(self.stop_words or ())
+
+    def _pieces(self, text: str) -> Iterator[tuple[int, int]]:
+        pattern, left_out = _pattern(self.tokens), self._left_out()
+        assert pattern is not None  # checked when it was fitted
+        group = min(pattern.groups, 1)  # as `findall` has it
+        return (word.span(group) for word in pattern.finditer(text) if word[group] not in left_out)
+
+    def _padding(self) -> str:
+        return ""
+
     def _tidier(self) -> Callable[[str], str]:
-        pattern = _pattern(self.tokens)
-        left_out = _english_stop_words() if self.stop_words == "english" else frozenset(self.stop_words or ())
+        pattern, left_out = _pattern(self.tokens), self._left_out()
         assert pattern is not None  # checked when it was fitted
         find = pattern.findall
         if not left_out:

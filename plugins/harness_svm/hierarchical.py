@@ -13,7 +13,6 @@ from harness import Taxonomy
 from harness.errors import DataError
 from harness.sdk import rules, saving
 from harness.sdk.classifier import Matrix, SearchScores
-from harness.sdk.kernels.edges import as_edges
 from harness.sdk.kernels.instances import Instances
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
 from harness_svm.linear import draw_seed
@@ -137,10 +136,7 @@ class HSVM(SearchScores, StructuredMachine):
 
     def _score_pairs(self, rows: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return F(x, y) = r_y times the sum over the nodes on the path of y of what all classes below them score."""
-        edges = as_edges(self.rows_)
-        n_classes = self.classes_.size
-        shape = (self.n_features_in_, n_classes)
-        weights = csr_array((edges.weights.astype(np.float64), edges.classes, edges.indptr), shape=shape)
+        weights, n_classes = super()._weights_of(np.arange(self.n_features_in_)), self.classes_.size
         paths = _paths(self.tree_)
         found = np.empty(ranks.shape)
         step = max(1, MOST_AT_ONCE // max(n_classes, self.tree_.parent.size))
@@ -151,6 +147,11 @@ class HSVM(SearchScores, StructuredMachine):
             scores = totals * self.tree_.scale + self.base_
             found[part] = np.take_along_axis(scores, np.maximum(ranks[part], 0), axis=1)
         return found
+
+    def _weights_of(self, features: NDArray[Any]) -> csr_array:
+        paths = _paths(self.tree_)
+        totals = super()._weights_of(features) @ (paths * self.tree_.weight) @ paths.T
+        return csr_array(totals * self.tree_.scale)
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from harness.sdk import rules
 from harness.sdk.classifier import Examples, Matrix, SearchScores
-from harness.sdk.kernels.instances import Instances, Vectors
+from harness.sdk.contributions import Contributions, collect_parts, linear_parts
+from harness.sdk.kernels.instances import Instances, Vectors, as_instances
 from harness.sdk.kernels.vectors import rank_vectors
 from harness.sdk.saving import expect_array
 from harness.sdk.threads import in_threads, one_blas_thread, stretches
@@ -147,6 +149,14 @@ class OAA(SearchScores, BatchLearner):
             weights = self.W_[1 + rows.indices[start:stop][:, np.newaxis], columns[i]].astype(np.float64)
             found[i] += rows.data[start:stop].astype(np.float64) @ weights
         return found
+
+    def _explain_pairs(self, rows: Examples, ranks: NDArray[np.int32]) -> Contributions:
+        def weights_of(features: NDArray[np.int32]) -> csr_array:
+            return csr_array(self.W_[1 + features].astype(np.float64))
+
+        bias = self.W_[0].astype(np.float64) + self.base_
+        instances = as_instances(csr_array(rows))
+        return collect_parts(instances, self.n_features_in_, ranks, linear_parts(weights_of, bias))
 
     @property
     def index_size_(self) -> int:

@@ -81,6 +81,9 @@ class Good(ClassifierMixin):
     def scores(self, X, ranks):
         return np.where(ranks >= 0, -np.arange(float(ranks.shape[1])), 0.0)  # depends on the position only
 
+    def contributions(self, X, ranks):
+        return csr_array((ranks.size, X.shape[1])), self.scores(X, ranks)
+
     def edges_touched(self, X):
         return 2.5
 
@@ -294,6 +297,24 @@ class Around(Good):
 class ScoresBackwards(Good):
     def scores(self, X, ranks):
         return np.arange(float(ranks.size)).reshape(ranks.shape)
+
+
+class ContributesTooMuch(Good):
+    def contributions(self, X, ranks):
+        parts, bias = super().contributions(X, ranks)
+        return parts, bias + 1
+
+
+class ContributesFeaturesOfOtherRows(Good):
+    def contributions(self, X, ranks):
+        parts, bias = super().contributions(X, ranks)
+        return csr_array(np.ones(parts.shape)), bias - parts.shape[1]
+
+
+class ContributesOneRowForAllClasses(Good):
+    def contributions(self, X, ranks):
+        parts, bias = super().contributions(X, ranks)
+        return parts[: len(ranks)], bias
 
 
 class Trusting(DummyClassifier):

@@ -34,6 +34,8 @@ NAMES = {
     "describe_environments": "harness.cli.env",
     "remove_environments": "harness.cli.env",
     "spell_out_all": "harness.cli.env",
+    "NamedClassifier": "harness.models.model",
+    "share_along": "harness.sdk.contributions",
     "ServeSettings": "harness.models.serve",
     "bind_address": "harness.models.serve:_bind",
     "make_app": "harness.models.serve",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness import Taxonomy
 from harness.errors import DataError
 from harness.sdk import saving
 from harness.sdk.classifier import Classifier, Matrix, SearchScores
+from harness.sdk.contributions import Contributions, collect_parts, share_along
 from harness.sdk.kernels.edges import Edges
 from harness.sdk.kernels.instances import Instances, Labels, as_instances, frozen
 from harness.sdk.threads import in_threads
@@ -133,12 +135,37 @@ class TopDown(SearchScores, Classifier):
             found[part] = np.where(at >= 0, np.take_along_axis(paths, np.maximum(at, 0), axis=1), -np.inf)
         return found
 
+    def _explain_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> Contributions:
+        """Share what each step of a path adds among the features, in proportion to their parts in its score."""
+        tree, parent = self.branches_, self._parents()
+        weights = node_weights(tree, self.n_features_in_)
+        is_only = np.append(False, np.diff(tree.child.astype(np.int64))[parent[1:]] == 1)
+        leaf = {int(c): z for z, c in enumerate(tree.own.tolist()) if c >= 0}
+
+        def parts_of(
+            features: NDArray[np.int32], values: NDArray[np.float64], classes: NDArray[np.int32]
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            parts, bias = np.zeros((classes.size, features.size)), np.zeros(classes.size)
+            for place, c in enumerate(classes.tolist()):
+                path = path_above(leaf.get(c, 0), parent)
+                steps = values[:, np.newaxis] * weights[features][:, path].toarray()
+                judge = partial(self._judge_steps, is_only_child=is_only[path])
+                parts[place], bias[place] = share_along(steps, tree.base[path], judge)
+            return parts, bias
+
+        return collect_parts(as_instances(rows), self.n_features_in_, ranks, parts_of)
+
+    def _parents(self) -> NDArray[np.int64]:
+        """Return the parent of each node, -1 for the root."""
+        child = self.branches_.child.astype(np.int64)
+        n_children = child[1:] - child[:-1]
+        return np.append(-1, np.repeat(np.arange(n_children.size), n_children))
+
     def _add_paths(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the score of the path to each node, from the scores of all nodes."""
         child = self.branches_.child.astype(np.int64)
-        n_children = np.diff(child)
-        parent = np.repeat(np.arange(n_children.size), n_children)
-        is_only = np.concatenate([[False], n_children[parent] == 1])
+        parent = self._parents()[1:]
+        is_only = np.concatenate([[False], np.diff(child)[parent] == 1])
         paths = self._judge_steps(scores, is_only)
         paths[:, 0] = 0.0
         level = np.array([0])
@@ -171,6 +198,15 @@ class TopDown(SearchScores, Classifier):
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
         check_branches(self.branches_, self.classes_.size)
+
+
+def path_above(node: int, parent: NDArray[np.int64]) -> list[int]:
+    """Return the nodes from this one up to the root, which is left out."""
+    path = []
+    while node > 0:
+        path.append(node)
+        node = int(parent[node])
+    return path
 
 
 def node_weights(branches: Branches, n_features: int) -> csr_array:

@@ -180,6 +180,50 @@ def test_an_array_that_claims_more_than_the_file_has_is_refused(tmp_path):
             read_model(path, mapped=mapped)
 
 
+@pytest.fixture(scope="module")
+def with_rows(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "kept"
+    harness.fit("pa", titles(), representation="words", keep_rows=True, out=folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("bounds", [0, -1]),
+        ("starts", [0, 10**9]),
+        ("indices", 10**6),
+        ("labels", 99),
+        ("labels", -1),
+        ("label_starts", [5, 0]),
+        ("data", 1),
+        ("features", 0),
+    ],
+)
+def test_kept_rows_that_do_not_fit_together_are_refused(with_rows, tmp_path, name, values):
+    folder = shutil.copytree(with_rows, tmp_path / "copy")
+    with np.load(folder / "rows.npz") as archive:
+        arrays = dict(archive)
+    if isinstance(values, list):
+        arrays[name] = np.array(values)
+    elif name == "data":
+        arrays[name] = arrays[name].astype(np.int64)
+    else:
+        arrays[name] = np.full_like(arrays[name], values)
+    with (tmp_path / "rows.npz").open("wb") as file:
+        write_arrays(file, arrays)
+    forge_file(folder, "rows.npz", (tmp_path / "rows.npz").read_bytes())
+    refused(folder, "rows.npz")
+
+
+def test_kept_rows_are_covered_by_a_checksum(with_rows, tmp_path):
+    folder = shutil.copytree(with_rows, tmp_path / "copy")
+    content = bytearray((folder / "rows.npz").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "rows.npz").write_bytes(content)
+    refused(folder, "rows.npz", "checksum")
+
+
 # -- the manifest ----------------------------------------------------------------------------------------------------
 
 

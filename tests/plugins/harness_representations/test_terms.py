@@ -102,6 +102,37 @@ def test_hashed_words_include_word_ngrams():
     assert Hashed(of="words", bits=10, ngrams="1:2", weighting="raw").fit_transform(["a b c"]).sum() == 5
 
 
+@given(texts)
+def test_the_spans_of_terms_have_the_counts_of_the_terms(rows):
+    kinds = [
+        Words(ngrams="1:2", stop_words=["a"]),
+        Words(accents="strip"),
+        Words(tokens="(a)b*"),
+        Chars(accents="strip"),
+    ]
+    for kind in [*kinds, Chars(), Hashed(bits=8), Hashed(of="words", bits=8)]:
+        counts = kind.set_params(weighting="raw").fit_transform(rows).toarray()
+        for row, text in enumerate(rows):
+            spans = kind.feature_spans(text)
+            assert np.array_equal(np.bincount(spans[:, 0], minlength=counts.shape[1]), counts[row])
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_the_span_of_a_term_holds_the_term(text):
+    for kind in (Words(), Chars(lowercase=False)):
+        terms_by_column = kind.fit([text]).get_feature_names_out()
+        spans = kind.feature_spans(text).tolist()
+        assert len({tuple(span) for span in spans}) >= len(terms_by_column) / 3  # " a", "a " and " a " share a place
+        for column, start, end in spans:
+            found = text[start:end]
+            assert (found.lower() if kind.lowercase else found) == terms_by_column[column].strip()
+
+
+def test_a_span_covers_letters_that_became_several():
+    words = Words(accents="strip").fit(["ﬁne café"])
+    assert [("ﬁne café")[start:end] for _, start, end in words.feature_spans("ﬁne café")] == ["ﬁne", "café"]
+
+
 @pytest.mark.parametrize(
     ("made", "told"),
     [

@@ -48,6 +48,11 @@ BAD_LEARNERS = {
     "takes_several_labels_if_it_says_so": [learner("TakesOneLabel")],
     "measures_its_index": [learner("OwesItsIndex"), learner("OwesItsBytes"), learner("TouchesNothingKnown")],
     "scores_what_it_ranks": [learner("ScoresBackwards")],
+    "contributions_add_up": [
+        learner("ContributesTooMuch"),
+        learner("ContributesFeaturesOfOtherRows"),
+        learner("ContributesOneRowForAllClasses"),
+    ],
     "tells_its_passes": [learner("CountsFromZero"), learner("CallsNoAfterPass")],
     "takes_read_only_input": [hostile_learner("WritesWhatItGets")],
     "takes_labels_of_any_kind": [hostile_learner("NeedsPositions"), hostile_learner("CountsClasses")],
@@ -72,6 +77,7 @@ IMPLIED = {
     "leaves_its_input_alone": {"takes_read_only_input"},
     "learns_an_easy_problem": {"takes_labels_of_any_kind", "learns_in_batches", "goes_on_from_what_fit_learned"},
     "predicts_what_it_ranks_first": {"takes_labels_of_any_kind"},
+    "scores_what_it_ranks": {"contributions_add_up"},
 }
 """Checks that depend on another check."""
 
@@ -127,7 +133,7 @@ def test_pytest_reports_it_as_skipped_with_its_reason(tmp_path):
     (tmp_path / "test_bayes.py").write_text(CONFORMANCE)
     command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "test_bayes.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "15 passed, 6 skipped" in ended.stdout
+    assert "15 passed, 7 skipped" in ended.stdout
     for reason in ("takes one label a row", "fit takes no after_pass", "has no save and load"):
         assert reason in ended.stdout
 

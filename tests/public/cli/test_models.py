@@ -58,6 +58,40 @@ def test_a_text_without_known_words_is_reported(titles_folder):
     assert_names(call("predict", titles_folder / "m", "溶接工").stdout, "class")
 
 
+def test_an_explanation_names_the_rival_and_sorts_words_by_contribution(titles_folder):
+    lines = call("predict", titles_folder / "m", "nurse at the steel pipe", "--explain").stdout.splitlines()
+    best, rival = (
+        line.split()[0]
+        for line in call("predict", titles_folder / "m", "nurse at the steel pipe", "--top", "2").stdout.splitlines()
+    )
+    assert lines[0].startswith(best)
+    assert lines[2] == f"why {best}, and not {rival}"
+    assert lines[3].split() == [best, rival]
+    table = [line.split() for line in lines[4 : lines.index("") + 8]]
+    added = [float(words[1]) for words in table[:3]]
+    assert {words[0] for words in table[:3]} == {"nurse", "steel", "pipe"}
+    assert added == sorted(added, reverse=True)
+    assert [words[0] for words in table[3:5]] == ["(bias)", "score"]
+    assert "--keep-rows" in lines[-1]
+
+
+def test_kept_rows_are_shown_in_an_explanation(titles_folder):
+    words = ("--representation", "chars", "--keep-rows", "--out", titles_folder / "keeping")
+    call("fit", "pa", "--data", titles_folder / "titles.csv", *words)
+    lines = call("predict", titles_folder / "keeping", "steel welder", "--explain").stdout.splitlines()
+    assert len([line for line in lines if line.startswith("0.")]) == 3
+    assert "welder" in lines[-3]
+
+
+def test_a_text_without_known_words_is_not_explained(titles_folder):
+    assert len(call("predict", titles_folder / "m", "溶接工", "--explain").stdout.splitlines()) == 1
+
+
+def test_a_file_is_not_explained(titles_folder):
+    with pytest.raises(HarnessError, match=naming("--explain", "text", "file")):
+        call("predict", titles_folder / "m", titles_folder / "titles.csv", "--explain")
+
+
 def test_one_row_is_singular_in_the_message(titles_folder):
     (titles_folder / "one.csv").write_text("title\nsteel welder\n")
     ended = call(
