@@ -36,7 +36,9 @@ class System(Protocol):
     def offer_as_victim(self) -> None:
         """Let the system kill this process first when the machine runs out of memory."""
 
-    def hide_folders(self, hidden: Sequence[str], shown: Sequence[str]) -> bool:
+    def hide_folders(
+        self, hidden: Sequence[str], shown: Sequence[str], read_only: Sequence[str] = (), writable: Sequence[str] = ()
+    ) -> bool:
         """Hide folders from this process and from the processes that it starts.
 
         The process cannot undo this, and cannot read the memory of processes outside. It must have one thread only.
