@@ -460,10 +460,10 @@ def main() -> int:
         write_table(table)
     tried = sum(tally.taken + tally.refused + len(tally.broken) for tally in tallies.values())
     otherwise = [line for tally in tallies.values() for line in tally.broken]
-    slowest = max(tally.slowest_seconds for tally in tallies.values())
+    seconds = max(tally.slowest_seconds for tally in tallies.values())
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(
-        f"\n{tried:,} inputs: {len(otherwise)} ended otherwise, slowest {slowest:.1f} s, peak {peak_bytes / 1e6:.0f} MB"
+        f"\n{tried:,} inputs: {len(otherwise)} ended otherwise, slowest {seconds:.1f} s, peak {peak_bytes / 1e6:.0f} MB"
     )
     if given.flips:
         print(f"{given.flips:,} flipped bits of a model: {refused:,} refused, {len(broken)} harmful, others no effect")
