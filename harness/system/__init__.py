@@ -49,6 +49,10 @@ class System(Protocol):
             Folders that appear empty from now on.
         shown : sequence of str
             Folders inside of hidden ones that stay readable.
+        read_only : sequence of str
+            Folders that cannot be written to from now on.
+        writable : sequence of str
+            Folders inside of read-only ones that can still be written to.
 
         Returns
         -------
