@@ -1,10 +1,13 @@
 """Fuzzing of the readers: each case is accepted or refused with an error message, never with a traceback.
 
-    python benchmarks/fuzz.py [CASES] [SEED]
+    python benchmarks/fuzz.py [CASES] [SEED] [--flips FLIPS]
+    python benchmarks/fuzz.py 20000 --flips 5000        # the full counts
 
-Each case is valid input with random changes: expressions, flags, experiment files, tables and records. Prints the
-number of accepted and refused cases of each kind, the slowest, and every case that ended otherwise; the exit code is 1
-if there was one. With 20,000 cases or more the table is written to SECURITY.md.
+Each case is valid input with random changes: expressions, flags, experiment files, tables, files to predict, manifests
+of models and records. Prints the number of accepted and refused cases of each kind, the slowest, the peak of memory,
+and every case that ended otherwise. Then it flips single bits over a whole model folder: each flip is refused, or
+changes no answer and no confidence. The exit code is 1 if anything ended otherwise. With 20,000 cases or more the table
+is written to SECURITY.md.
 """
 
 from __future__ import annotations
@@ -13,21 +16,30 @@ import argparse
 import json
 import random
 import re
+import resource
+import shutil
 import sys
 import tempfile
 import time
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 from click.testing import CliRunner
 
+import harness
 from harness.cli import cli
 from harness.errors import HarnessError
 from harness.experiment.load import build, read_file
+from harness.models.folder import MANIFEST, seal_of
+from harness.models.model import Model, load_model
+from harness.models.predict import PredictionRequest, predict_rows
 from harness.records.codec import BadLine, NewerLine, from_line, to_line
 from harness.records.record import Record
 from harness.records.store import open_store, read_machines
@@ -38,7 +50,7 @@ from harness.syntax.values import parse_duration, parse_size
 from harness.trials.score import result_from_plain
 
 PAGE = Path(__file__).resolve().parent.parent / "SECURITY.md"
-CASES, SLOW_SECONDS = 20_000, 5.0
+CASES, SLOW_SECONDS, MOST_BYTES = 20_000, 5.0, 10**9
 LETTERS = ("", " ", "\0", "\n", "\r\n", "\x1b[2J", "\u202e", "\ud800", "\xe9", *"'\"\\,=()[]{}:/@#%$")
 WORDS = (
     "nan",
@@ -107,6 +119,10 @@ FLAGS = (
     *("--seed", "3", "--jobs", "1", "--threads", "1", "--timeout", "10m", "--memory", "4GB", "--metrics", "r1,r5"),
     *("--tune", "ooz.d=[10,20]", "--representation", "tfidf"),
 )
+ROWS_JSON = """{"title": "wool hat", "id": 1}
+{"title": "steel", "id": null}
+{"title": [1, {"a": 2}]}
+"""
 TABLE = """title,label,split
 red apple,fruit,train
 green leek,greens,train
@@ -143,6 +159,11 @@ def mutate(text: str, chance: random.Random) -> str:
             text = text[:at] + chance.choice(NASTY) + text[at + 1 :]
         text = text[:20_000]
     return text
+
+
+def seldom(others: Sequence[Any], usual: Any, chance: random.Random) -> Any:
+    """Return the usual value, or in one of eight cases another one."""
+    return chance.choice(others) if chance.random() < 1 / 8 else usual
 
 
 def mutate_plain(value: object, chance: random.Random) -> object:
@@ -199,6 +220,37 @@ def try_table(chance: random.Random, folder: Path) -> None:
     load_table(path=str(path))
 
 
+def try_prediction(chance: random.Random, folder: Path) -> None:
+    """Predict for the rows of a table, with options."""
+    source = folder / chance.choice(("rows.csv", "rows.tsv", "rows.jsonl", "rows.txt"))
+    good = ROWS_JSON if source.suffix == ".jsonl" else TABLE
+    source.write_bytes(mutate(good, chance).encode("utf-8", "surrogatepass"))
+    asked = PredictionRequest(
+        source=str(source),
+        text=seldom(("0", mutate("title", chance)), "title", chance),
+        top=seldom((0, -1, 2_000_000_000), 2, chance),
+        out=folder / seldom(("out.parquet", "x" * 300 + ".csv"), "out.jsonl", chance),
+        encoding=seldom(("latin-1", "utf-16", "idna", mutate("utf-8", chance)), None, chance),
+        delimiter=seldom((";", "", mutate(",", chance)), None, chance),
+        header=seldom((True, False), None, chance),
+    )
+    predict_rows(model_in(folder), asked, lambda done, share: None)
+
+
+def try_manifest(chance: random.Random, folder: Path) -> None:
+    """Load a model whose manifest has a valid checksum and one other value, or damaged text."""
+    original, path = model_folder(folder) / MANIFEST, folder / "forged" / MANIFEST
+    if not path.parent.exists():
+        shutil.copytree(original.parent, path.parent)
+    if chance.random() < 0.3:
+        path.write_bytes(mutate(original.read_text(), chance).encode("utf-8", "surrogatepass"))
+    else:
+        plain = mutate_plain(json.loads(original.read_text()), chance)
+        seal = {"sha256": seal_of(plain)} if isinstance(plain, dict) else {}
+        path.write_text(json.dumps(plain | seal if isinstance(plain, dict) else plain))
+    load_model(path.parent).answer(["old shoe"], 2)
+
+
 def try_answer(chance: random.Random, folder: Path) -> None:
     """Read the result of a trial's process."""
     result_from_plain(mutate_plain(GOOD_ANSWER, chance))
@@ -229,6 +281,49 @@ def try_folder(chance: random.Random, folder: Path) -> None:
     read_machines(results)
     with open_store(results):
         pass
+
+
+@cache
+def model_folder(folder: Path) -> Path:
+    """Return the folder of a small model; the first call trains it."""
+    place = folder / "model"
+    titles = [f"{word} {n % 7} shoe" for n in range(60) for word in ("hat", "wool", "steel")]
+    harness.fit("pa", (titles, ["abc"[n % 3] for n in range(180)]), out=place)
+    return place
+
+
+@cache
+def model_in(folder: Path) -> Model:
+    """Return the small model."""
+    return load_model(model_folder(folder))
+
+
+def flip_bits(flips: int, seed: int, folder: Path) -> tuple[int, list[str]]:
+    """Flip single bits over all files of a model; return the number of refused flips, and the harmful ones."""
+    original, copy = model_folder(folder), folder / "flipped"
+    shutil.copytree(original, copy)
+    chance, texts = random.Random(seed), ["wool hat 3", "steel shoe", "old"]
+    before = load_model(original).answer(texts, 3)
+    files = [path for path in sorted(copy.rglob("*")) if path.is_file()]
+    sizes = [path.stat().st_size for path in files]
+    refused, harmful = 0, []
+    for _ in range(flips):
+        path = chance.choices(files, sizes)[0]
+        content = path.read_bytes()
+        changed = bytearray(content)
+        place, bit = chance.randrange(len(content)), chance.randrange(8)
+        changed[place] ^= 1 << bit
+        path.write_bytes(changed)
+        try:
+            after = load_model(copy).answer(texts, 3)
+            if not np.array_equal(before.names, after.names) or not np.array_equal(before.confidence, after.confidence):
+                harmful.append(f"{path.name}: bit {bit} of byte {place} changes an answer")
+        except HarnessError:
+            refused += 1
+        except Exception as error:
+            harmful.append(f"{path.name}: bit {bit} of byte {place}: {type(error).__name__}: {error}")
+        path.write_bytes(content)
+    return refused, harmful
 
 
 def run_command(words: list[str]) -> None:
@@ -298,11 +393,13 @@ class Kind:
 
 
 KINDS = {
-    "expressions": Kind(try_expression, 0.25),
+    "expressions": Kind(try_expression, 0.2),
     "times, sizes, splits": Kind(try_value, 0.1, (HarnessError, ValueError)),  # the caller adds key and file
-    "experiment files": Kind(try_file, 0.25),
+    "experiment files": Kind(try_file, 0.2),
     "flags of `harness run`": Kind(try_flags, 0.02, (HarnessError, click.ClickException)),
     "tables": Kind(try_table, 0.15, (HarnessError, ValueError)),  # loaders raise ValueError
+    "files to predict": Kind(try_prediction, 0.05),
+    "manifests of models": Kind(try_manifest, 0.05),
     "answers of trials": Kind(try_answer, 0.1, (ValueError,)),  # becomes the record of a crash
     "records": Kind(try_record, 0.11, (BadLine, NewerLine)),
     "results folders": Kind(try_folder, 0.02),
@@ -347,10 +444,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=int, nargs="?", default=CASES)
     parser.add_argument("seed", type=int, nargs="?", default=0)
+    parser.add_argument("--flips", type=int, default=0)
     given = parser.parse_args()
     cases, seed = given.cases, given.seed
     with tempfile.TemporaryDirectory() as folder:
         tallies = fuzz(cases, seed, Path(folder))
+        refused, broken = flip_bits(given.flips, seed, Path(folder)) if given.flips else (0, [])
     table = ["| input | cases | taken | refused | slowest | ended otherwise |", "|---|---:|---:|---:|---:|---:|"]
     for kind, tally in tallies.items():
         total = tally.taken + tally.refused + len(tally.broken)
@@ -359,7 +458,18 @@ def main() -> int:
     print("\n".join(table))
     if cases >= CASES:
         write_table(table)
-    broken = [line for tally in tallies.values() for line in tally.broken]
+    tried = sum(tally.taken + tally.refused + len(tally.broken) for tally in tallies.values())
+    otherwise = [line for tally in tallies.values() for line in tally.broken]
+    seconds = max(tally.slowest_seconds for tally in tallies.values())
+    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(
+        f"\n{tried:,} inputs: {len(otherwise)} ended otherwise, slowest {seconds:.1f} s, peak {peak_bytes / 1e6:.0f} MB"
+    )
+    if given.flips:
+        print(f"{given.flips:,} flipped bits of a model: {refused:,} refused, {len(broken)} harmful, others no effect")
+    if peak_bytes > MOST_BYTES:
+        otherwise.append(f"used {peak_bytes / 1e6:.0f} MB of memory")
+    broken += otherwise
     print("\n".join(broken))
     return 1 if broken else 0
 

@@ -7,6 +7,7 @@ parts reads the attribute and never parses the message.
 
 from __future__ import annotations
 
+import errno
 from typing import Self
 
 
@@ -150,6 +151,39 @@ def join_sentences(first: str, second: str) -> str:
     if first.endswith(("?", ".", "!")):
         return f"{first} {second[0].upper()}{second[1:]}"
     return f"{first}. {second}" if second[0].isupper() else f"{first}: {second}"
+
+
+NEXT_STEPS = {
+    errno.ENOSPC: "Make room there, or write to another place.",
+    errno.EDQUOT: "Make room there, or write to another place.",
+    errno.EROFS: "Choose a path on a file system that can be written to.",
+    errno.EACCES: "Change the permissions, or choose another path.",
+    errno.EPERM: "Change the permissions, or choose another path.",
+    errno.ENAMETOOLONG: "Choose a shorter path; a file name has at most 255 bytes.",
+    errno.ENOENT: "Check the path.",
+    errno.ENOTDIR: "Check the path: one of its parts is a file.",
+    errno.EISDIR: "Name a file, not a folder.",
+    errno.ELOOP: "Check the path: its links lead in a circle.",
+    errno.EMFILE: "Raise the limit of open files with `ulimit -n`.",
+    errno.EIO: "Check the disk.",
+}
+"""Next steps by the number of an error of the operating system."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return the message of an error; of the operating system's errors without number and path."""
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+def next_step_after(error: Exception) -> str:
+    """Return what the user can do about an error of the operating system; empty for other errors.
+
+    Examples
+    --------
+    >>> next_step_after(NotADirectoryError(20, "Not a directory"))
+    'Check the path: one of its parts is a file.'
+    """
+    return NEXT_STEPS.get(error.errno or 0, "") if isinstance(error, OSError) else ""
 
 
 def _rebuild(kind: type[HarnessError], fields: dict[str, str]) -> HarnessError:

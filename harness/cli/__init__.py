@@ -16,8 +16,8 @@ import click
 
 from harness import __version__
 from harness.cli.options import data_home_option
-from harness.cli.output import discard_output, print_error, print_warning, set_up_streams
-from harness.errors import HarnessError
+from harness.cli.output import check_output, discard_output, print_error, print_warning, set_up_streams
+from harness.errors import HarnessError, join_sentences, next_step_after, reason_of
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 3, 130
 MOST_LETTERS = 8_000
@@ -125,6 +125,7 @@ def main() -> NoReturn:
             signal.signal(number, signal.default_int_handler)
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()  # a full disk is an error of the command, not of the interpreter's exit
+        check_output(sys.stdout)
         sys.exit(code if isinstance(code, int) else 0)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
@@ -144,7 +145,7 @@ def main() -> NoReturn:
         if debug:
             traceback.print_exc()
         discard_output()
-        print_error(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        print_error(describe_os_error(error))
         sys.exit(BAD_INPUT)
     except Exception as error:
         if debug:
@@ -152,6 +153,12 @@ def main() -> NoReturn:
         message = shortened(f"unexpected {type(error).__name__}: {error}")
         print_error(f"{message}. Use --debug to see the traceback.")
         sys.exit(UNEXPECTED)
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return the message for an error of the operating system, with its file and the next step."""
+    place = str(error.filename or "standard output")
+    return join_sentences(f"{place}: {reason_of(error)}", next_step_after(error))
 
 
 def shortened(text: str) -> str:

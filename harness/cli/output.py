@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
+from harness.errors import HarnessError
 from harness.report.tables.layout import WIDTH, FittedList, fit_list, wrap_lines
 from harness.report.tables.render import grid_to_terminal, table_to_terminal
 from harness.text import counted, printable
@@ -46,8 +47,11 @@ class _CleanStandardOutput(io.TextIOWrapper):
 
     is_closed = False
     """Whether the caller has closed standard output: what is written is lost."""
+    has_lost = False
+    """Whether anything was written to closed standard output."""
 
     def write(self, text: str) -> int:
+        self.has_lost |= self.is_closed and bool(text)
         super().write(clean(text))
         return len(text)
 
@@ -89,6 +93,14 @@ def set_up_streams() -> None:
     error = _wrap(sys.stderr, 2, _CleanStandardError)
     error.behind = behind
     sys.stderr = error
+
+
+def check_output(stream: TextIO) -> None:
+    """Raise HarnessError if the output of a command was lost because the caller has closed standard output."""
+    if getattr(stream, "has_lost", False):
+        raise HarnessError(
+            "is closed: the output was lost", culprit="standard output", next_step="Use > FILE, or > /dev/null."
+        )
 
 
 def discard_output() -> None:

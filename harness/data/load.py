@@ -226,6 +226,8 @@ def checked_taxonomy(taxonomy: Taxonomy, classes: int) -> Taxonomy:
         If it is not a tree with one root, if a class has no node, or if the number of names is wrong.
     """
     parent, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)
+    if parent.ndim != 1 or class_node.ndim != 1:
+        raise DataError("its taxonomy must have a parent for each node and a node for each class")
     nodes = len(parent)
     if not np.issubdtype(parent.dtype, np.integer) or not np.issubdtype(class_node.dtype, np.integer):
         raise DataError("its taxonomy must be given in whole numbers")

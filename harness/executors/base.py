@@ -53,6 +53,8 @@ class Job:
         On a cluster, jobs with the same affinity run on one kind of machine. Their times are then comparable.
     hidden, shown : tuple of str
         Set by the executor, from the fields of `Sealed`.
+    read_only : tuple of str
+        Set by the executor for sealed payloads, from the field of `Workplace`.
     tuning_seconds : float
         The additional time limit for tuning. Tuning ends with the first phase whose name does not begin with "tune".
         From then on the job has `timeout_seconds`.
@@ -68,6 +70,7 @@ class Job:
     affinity: str = ""
     hidden: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    read_only: tuple[str, ...] = ()
     tuning_seconds: float = 0.0
 
     @property
@@ -174,6 +177,8 @@ class Workplace:
     """Additional folders to import modules from."""
     interpreters: Mapping[str, str] = field(default_factory=dict)
     """By group, the path of the Python that runs its jobs; other groups use the Python of this process."""
+    read_only: tuple[str, ...] = ()
+    """Folders that jobs with a sealed payload cannot write to, on systems that support it: the results folder."""
 
 
 class Executor(Protocol):

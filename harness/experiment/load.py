@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from harness.environments.environment import environment_for
-from harness.errors import SpecError, UnknownName
+from harness.errors import SpecError, UnknownName, next_step_after, reason_of
 from harness.experiment.options import former_names
 from harness.experiment.references import learner_refs
 from harness.experiment.schema import (
@@ -142,7 +142,8 @@ def read_file(path: Path) -> RawTable:
     except FileNotFoundError:
         raise SpecError(f"{path}: there is no such file (nor an experiment of that name)") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
+        problem = f"{path}: cannot be read: {reason_of(error)}"
+        raise SpecError(problem, next_step=next_step_after(error)) from error
     except (ValueError, RecursionError) as error:  # also for a number with thousands of digits
         raise SpecError(f"{path}: not valid TOML: {error}") from error
 

@@ -50,7 +50,7 @@ def data_home() -> Path:
     DataError
         If the path is a file.
     """
-    home = Path(os.environ.get(HOME_VARIABLE) or platformdirs.user_cache_dir("harness"))
+    home = Path(os.environ.get(HOME_VARIABLE) or platformdirs.user_cache_dir("harness")).absolute()
     if os.path.exists(home) and not home.is_dir():
         raise DataError(f"the data home {home} is a file: --data-home or {HOME_VARIABLE} must name a folder")
     return home

@@ -28,7 +28,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from harness.errors import ModelError, UnknownName
+from harness.data.load import checked_taxonomy
+from harness.errors import DataError, ModelError, UnknownName, next_step_after, reason_of
 from harness.files.atomic import build_folder
 from harness.host.catalog import Catalog
 from harness.host.contract import TableLayout, Taxonomy
@@ -202,7 +203,8 @@ def new_folder(path: Path) -> Iterator[Path]:
         with build_folder(path) as built:
             yield built
     except OSError as error:
-        raise ModelError(f"cannot be written: {error.strerror}", culprit=str(path)) from error
+        problem = f"cannot be written: {reason_of(error)}"
+        raise ModelError(problem, culprit=str(path), next_step=next_step_after(error)) from error
 
 
 def check_new(path: Path) -> None:
@@ -261,7 +263,8 @@ def _read_manifest_file(folder: Path) -> str:
             next_step="`harness fit ... --out FOLDER` writes a model.",
         ) from None
     except (OSError, ValueError) as error:
-        raise ModelError(f"{MANIFEST} cannot be read: {error}", culprit=str(folder)) from error
+        problem, next_step = f"{MANIFEST} cannot be read: {reason_of(error)}", next_step_after(error)
+        raise ModelError(problem, culprit=str(folder), next_step=next_step) from error
 
 
 def regular_size(path: Path) -> int:
@@ -332,13 +335,23 @@ def read_classes(folder: Path) -> ClassNames:
     """Return the class names and the taxonomy of a model; raise ModelError if `classes.json` is invalid."""
     try:
         plain = json.loads((folder / CLASSES).read_text(encoding="utf-8"))
-        names, tree = tuple(map(str, plain["names"])), plain["taxonomy"]
+        names, tree = _checked_names(plain["names"]), plain["taxonomy"]
         if tree is None:
             return ClassNames(names, None)
         parent, class_node = np.array(tree["parent"], np.int64), np.array(tree["class_node"], np.int64)
-        return ClassNames(names, Taxonomy(parent, class_node, tuple(tree["node_names"])))
-    except (OSError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        taxonomy = Taxonomy(parent, class_node, tuple(tree["node_names"]))
+        return ClassNames(names, checked_taxonomy(taxonomy, len(names)))
+    except (DataError, OSError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ModelError(f"{CLASSES} cannot be read: {_first_line(error)}", culprit=f"model {folder}") from error
+
+
+def _checked_names(names: object) -> tuple[str, ...]:
+    """Return class names; ValueError unless they are texts that can be printed."""
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("expected a list of names")
+    for name in names:
+        name.encode()  # raises UnicodeEncodeError for half a surrogate pair
+    return tuple(names)
 
 
 # -- learners --------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 
-from harness.errors import DataError, ModelError
+from harness.errors import DataError, ModelError, next_step_after, reason_of
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
 from harness.models.model import Model, Predictions
@@ -70,8 +70,9 @@ def default_format(source: str) -> Format | None:
 def _open_stdin() -> IO[bytes]:
     try:
         return open(sys.stdin.fileno(), "rb", closefd=False)
-    except (AttributeError, OSError, ValueError) as error:  # closed, or not a file
-        raise DataError(f"cannot be read ({error})", culprit=STDIN_NAME, next_step="Name a file.") from None
+    except (AttributeError, OSError, ValueError) as error:
+        problem = "is closed" if sys.stdin is None or sys.stdin.closed else f"cannot be read ({error})"
+        raise DataError(problem, culprit=STDIN_NAME, next_step="Name a file.") from None
 
 
 def choose_text_columns(model: Model, asked: PredictionRequest, table: Table, columns: Sequence[str]) -> list[str]:
@@ -271,8 +272,8 @@ def open_writer(path: Path | None, form: str) -> Iterator[RowWriter]:
                     yield writer
                     writer.close()
     except (OSError, ValueError) as error:
-        problem = error.strerror if isinstance(error, OSError) else str(error)
-        raise DataError(f"cannot be written: {problem}", culprit=str(path)) from error
+        problem = f"cannot be written: {reason_of(error)}"
+        raise DataError(problem, culprit=str(path), next_step=next_step_after(error)) from error
 
 
 def _open_text(path: Path, *, packed: bool) -> IO[str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
+from harness.host.contract import Kind
 from harness.syntax.expression import Params
 from harness.syntax.split import Split
 
@@ -32,7 +33,7 @@ class TrialNames:
     """The label without the values of a grid: pa for pa(C=0.1)."""
     learner: str
     """Registered name, or module:Class."""
-    learner_kind: str
+    learner_kind: Kind
     """Flat, tree or other."""
     learner_distribution: str
     """Package that registers the learner."""

@@ -15,11 +15,13 @@ damaged.jsonl     damaged lines that were removed from records.jsonl
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -170,9 +172,15 @@ class Store:
         """The last record of each key."""
         self._machines: set[str] = set()
         """Machines written since the store was opened."""
+        self._lines: list[bytes] = []
+        """The lines of the file of records in their order, as this process has read or written them."""
+        self._digest = hashlib.sha256()
+        """Digest of these lines. It is in the memory of this process only: a trial cannot know or change it."""
         if (folder / RECORDS).exists():
             self._load()
         self._handle = self._open_records()
+        self._state = _state_of(self._handle)
+        """Size and times of the file after the last check or write of this process."""
 
     def _open_records(self) -> int:
         return _open_own(self.folder / RECORDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -182,11 +190,19 @@ class Store:
         records, damaged = _read(self.folder)
         self.records = {record.key: record for record in records}
         if not damaged:
+            self._add_lines((self.folder / RECORDS).read_bytes())
             return
         for number, why, _ in damaged:
             warnings.warn(f"{self.folder / RECORDS}, line {number}: {why}; moved to {DAMAGED}", stacklevel=4)
         self._put_aside(b"".join(line + b"\n" for _, _, line in damaged))
-        write_file(self.folder / RECORDS, "".join(map(to_line, records)))
+        kept = "".join(map(to_line, records)).encode()
+        write_file(self.folder / RECORDS, kept)
+        self._add_lines(kept)
+
+    def _add_lines(self, content: bytes) -> None:
+        """Add lines to those that the file of records must have."""
+        self._lines += [line + b"\n" for line in content.split(b"\n")[:-1]]
+        self._digest.update(content)
 
     def _put_aside(self, content: bytes) -> None:
         with open(_open_own(self.folder / DAMAGED, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as aside:
@@ -206,7 +222,7 @@ class Store:
         try:
             if ranks is not None:
                 write_file(self._ranks_folder() / f"{record.key}.npy", ranks, read_only=True)
-            append_line(self._handle, to_line(record).encode())
+            self._append(to_line(record).encode())
         except OSError as error:
             before = counted(len(self.records), "trial before is", "trials before are")
             raise StoreError(
@@ -215,6 +231,13 @@ class Store:
             ) from error
         self.records[record.key] = record
 
+    def _append(self, line: bytes) -> None:
+        append_line(self._handle, line)
+        self._add_lines(line)
+        size = self._state[0] + len(line)
+        found = _state_of(self._handle)
+        self._state = (size, *found[1:])  # a line that another process has added meanwhile makes the sizes differ
+
     def _ranks_folder(self) -> Path:
         folder = self.folder / "ranks"
         folder.mkdir(exist_ok=True)
@@ -222,8 +245,16 @@ class Store:
             raise StoreError("is a link to another place", culprit=str(folder), next_step="put a folder there")
         return folder
 
-    def make_sure(self) -> None:
-        """Check that the file of records still exists; if it was removed or replaced, write it again from memory.
+    def make_sure(self, *, at_end: bool = False) -> None:
+        """Check that the file of records has the lines of this process and no others; else write it again from memory.
+
+        Lines that this process did not write, such as those that a learner has forged, are reported and moved to
+        another file.
+
+        Parameters
+        ----------
+        at_end : bool, default=False
+            True to compare the whole file with its digest, even if its size and times are as expected.
 
         Raises
         ------
@@ -238,19 +269,44 @@ class Store:
                 next_step="give the same command again",
             )
         path = self.folder / RECORDS
-        if _is_at(self._handle, path):
-            return
-        try:
-            if path.exists():
-                self._put_aside(path.read_bytes())
-            kept = "".join(map(to_line, self.records.values()))
-            write_file(path, kept)
-            os.close(self._handle)
-            self._handle = self._open_records()
-        except OSError as error:
-            raise StoreError(f"{path} was taken away during the run and cannot be written anew: {error}") from error
         known = counted(len(self.records), "record")
-        warnings.warn(f"{path} was taken away during the run: written anew, with all {known}", stacklevel=3)
+        try:
+            if not _is_at(self._handle, path):
+                if path.exists():
+                    self._put_aside(path.read_bytes())
+                self._write_anew()
+                warnings.warn(f"{path} was taken away during the run: written anew, with all {known}", stacklevel=3)
+            elif at_end or _state_of(self._handle) != self._state:
+                self._verify(path, known)
+        except OSError as error:
+            raise StoreError(f"{path} was changed during the run and cannot be written anew: {error}") from error
+
+    def _verify(self, path: Path, known: str) -> None:
+        """Compare the file of records with its digest; if it differs, set foreign lines aside and write it again."""
+        with path.open("rb") as file:
+            content = file.read(sum(map(len, self._lines)) + MOST_FOREIGN_BYTES)
+        if hashlib.sha256(content).digest() == self._digest.digest():
+            self._state = _state_of(self._handle)
+            return
+        foreign = find_foreign(content, self._lines)
+        self._put_aside(b"".join(line + b"\n" for _, line in foreign))
+        self._write_anew()
+        for number, line in foreign[:MOST_NAMED]:
+            warnings.warn(
+                f"{path}, line {number}: {_describe_line(line)} was not written by harness but by another process, "
+                f"perhaps a learner; moved to {DAMAGED}",
+                stacklevel=4,
+            )
+        if len(foreign) > MOST_NAMED:
+            warnings.warn(f"{path}: {len(foreign) - MOST_NAMED:,} more such lines, moved to {DAMAGED}", stacklevel=4)
+        if not foreign:
+            warnings.warn(f"{path} lost lines during the run: written anew, with all {known}", stacklevel=4)
+
+    def _write_anew(self) -> None:
+        write_file(self.folder / RECORDS, b"".join(self._lines))
+        os.close(self._handle)
+        self._handle = self._open_records()
+        self._state = _state_of(self._handle)
 
     def add_machine(self, machine: Machine) -> None:
         """Write a machine that records refer to, once."""
@@ -317,8 +373,13 @@ def open_store(folder: Path) -> Iterator[Store]:
             ) from error
         store = _open_locked(folder, held)
         stack.callback(store.close)
-        yield store
-        store.make_sure()
+        try:
+            yield store
+        except BaseException:
+            with suppress(StoreError):  # the first error counts
+                store.make_sure(at_end=True)
+            raise
+        store.make_sure(at_end=True)
 
 
 def _read_holder(folder: Path) -> str:
@@ -353,6 +414,37 @@ def _about_link(path: Path, error: OSError) -> StoreError | None:
     if error.errno == errno.ELOOP:
         return StoreError("is a link to another place", culprit=str(path), next_step="remove the link")
     return None
+
+
+MOST_NAMED, MOST_FOREIGN_BYTES = 3, 2**26
+"""Foreign lines that are reported by name, and the bytes of foreign lines that are read."""
+
+
+def find_foreign(content: bytes, own: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Return the lines of a file, with their numbers, that are not among `own` or occur more often than there."""
+    left = Counter(own)
+    foreign = []
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if left[line + b"\n"]:
+            left[line + b"\n"] -= 1
+        elif line:
+            foreign.append((number, line))
+    return foreign
+
+
+def _describe_line(line: bytes) -> str:
+    """Return the learner and the dataset of a record, for a message."""
+    try:
+        record = from_line(line.decode("utf-8", "replace"))
+    except (BadLine, NewerLine):
+        return "the line"
+    return f"the record of {record.label} on {record.dataset}"
+
+
+def _state_of(handle: int) -> tuple[int, int, int]:
+    """Return size and times of an open file; the kernel sets the last time, and a process cannot set it back."""
+    facts = os.fstat(handle)
+    return facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns
 
 
 def _is_at(handle: int, path: Path) -> bool:

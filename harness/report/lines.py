@@ -305,7 +305,7 @@ def edge_choices(record: Record) -> list[str]:
 
 
 def _place_of_kind(line: Line) -> int:
-    return KINDS.index(line.kind) if line.kind in KINDS else len(KINDS)  # records of other programs may have any kind
+    return KINDS.index(line.kind)
 
 
 def _one_a_seed(records: Iterable[Record]) -> tuple[Record, ...]:

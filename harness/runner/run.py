@@ -128,6 +128,7 @@ def run_experiment(
             todo = pending(planned.trials, store, retry_failed=options.retry_failed, rerun=options.rerun)
             if not is_new:
                 check_set_ups(todo, executor)
+            prepare_to_run(executor, resolved, session, progress, folder)
             limits = Limits(planned.trials, planned.sizes, experiment.budget, experiment.give_up)
             describe_run(store, raw, planned, machine, shown)
             # Run.
@@ -226,10 +227,13 @@ def read_datasets(
 # -- plan ------------------------------------------------------------------------------------------------------------
 
 
-def prepare_to_run(executor: Executor, resolved: Resolved, session: Session, progress: Progress) -> None:
-    """Import the modules that trials share, and compile kernels if necessary."""
+def prepare_to_run(
+    executor: Executor, resolved: Resolved, session: Session, progress: Progress, results: Path | None = None
+) -> None:
+    """Import the modules that trials share, and compile kernels if necessary; trials cannot write to `results`."""
     threads, path = resolved.experiment.threads, paths_of(session.folders)
-    workplace = Workplace(resolved.preload, threads, path, resolved.interpreters)
+    read_only = paths_of([results] if results else [])
+    workplace = Workplace(resolved.preload, threads, path, resolved.interpreters, read_only)
     executor.prepare(workplace, lambda: progress.say(COMPILING))
 
 

@@ -36,7 +36,9 @@ class System(Protocol):
     def offer_as_victim(self) -> None:
         """Let the system kill this process first when the machine runs out of memory."""
 
-    def hide_folders(self, hidden: Sequence[str], shown: Sequence[str]) -> bool:
+    def hide_folders(
+        self, hidden: Sequence[str], shown: Sequence[str], read_only: Sequence[str] = (), writable: Sequence[str] = ()
+    ) -> bool:
         """Hide folders from this process and from the processes that it starts.
 
         The process cannot undo this, and cannot read the memory of processes outside. It must have one thread only.
@@ -47,6 +49,10 @@ class System(Protocol):
             Folders that appear empty from now on.
         shown : sequence of str
             Folders inside of hidden ones that stay readable.
+        read_only : sequence of str
+            Folders that cannot be written to from now on.
+        writable : sequence of str
+            Folders inside of read-only ones that can still be written to.
 
         Returns
         -------

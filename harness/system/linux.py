@@ -20,7 +20,10 @@ SHARED_MEMORY = "/dev/shm"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _CLONE_NEWNS, _CLONE_NEWUSER = 0x20000, 0x10000000
-_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
+_MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
+_KEPT_FLAGS = {os.ST_NOSUID: 2, os.ST_NODEV: 4, os.ST_NOEXEC: 8, os.ST_NOATIME: 1 << 10, os.ST_NODIRATIME: 1 << 11}
+_KEPT_FLAGS[os.ST_RELATIME] = 1 << 21
+"""Flags of mount(2) by those of statvfs(3). A process in a user namespace may not drop them."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _BLOCK = 512
@@ -49,7 +52,9 @@ def offer_as_victim() -> None:
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def hide_folders(hidden: Sequence[str], shown: Sequence[str]) -> bool:
+def hide_folders(
+    hidden: Sequence[str], shown: Sequence[str], read_only: Sequence[str] = (), writable: Sequence[str] = ()
+) -> bool:
     """Hide folders from this process and its children: mount empty file systems over them in a new namespace.
 
     Parameters
@@ -58,6 +63,10 @@ def hide_folders(hidden: Sequence[str], shown: Sequence[str]) -> bool:
         Folders that appear empty from now on; missing ones are skipped.
     shown : sequence of str
         Folders inside of hidden ones that stay readable; missing ones are skipped.
+    read_only : sequence of str
+        Folders that cannot be written to from now on; missing ones are skipped.
+    writable : sequence of str
+        Folders inside of read-only ones that can still be written to.
 
     Returns
     -------
@@ -76,6 +85,9 @@ def hide_folders(hidden: Sequence[str], shown: Sequence[str]) -> bool:
         for path, handle in kept.items():
             os.makedirs(path, exist_ok=True)
             _mount(f"/proc/self/fd/{handle}", path, None, _MS_BIND)
+        for folder in filter(os.path.isdir, read_only):
+            with contextlib.suppress(OSError):  # the folders above stay hidden
+                _make_read_only(folder, [path for path in writable if _is_below(path, folder)])
         _enter_namespaces()  # from a second namespace the process cannot unmount the folders of the first
         return True
     except OSError:
@@ -96,6 +108,25 @@ def _enter_namespaces() -> None:
     for name, content in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(content)
+
+
+def _make_read_only(folder: str, writable: Sequence[str]) -> None:
+    """Mount a folder over itself without write access, and folders inside it with write access."""
+    open_before = {path: os.open(path, os.O_PATH | os.O_DIRECTORY) for path in writable if os.path.isdir(path)}
+    try:
+        _mount(folder, folder, None, _MS_BIND | _MS_REC)
+        found = os.statvfs(folder).f_flag
+        kept = sum(flag for known, flag in _KEPT_FLAGS.items() if found & known)
+        _mount(None, folder, None, _MS_BIND | _MS_REMOUNT | _MS_RDONLY | kept)
+        for path, handle in open_before.items():
+            _mount(f"/proc/self/fd/{handle}", path, None, _MS_BIND | _MS_REC)
+    finally:
+        for handle in open_before.values():
+            os.close(handle)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.commonpath([os.path.realpath(path), os.path.realpath(folder)]) == os.path.realpath(folder)
 
 
 def _mount(source: str | None, target: str, kind: str | None, flags: int) -> None:

@@ -56,7 +56,9 @@ def offer_as_victim() -> None:
     """Do nothing: POSIX has no order in which processes are killed when memory runs out."""
 
 
-def hide_folders(hidden: Sequence[str], shown: Sequence[str]) -> bool:
+def hide_folders(
+    hidden: Sequence[str], shown: Sequence[str], read_only: Sequence[str] = (), writable: Sequence[str] = ()
+) -> bool:
     """Hide nothing and return False: POSIX has no private mounts."""
     return False
 

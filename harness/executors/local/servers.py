@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from harness.errors import HarnessError
 from harness.executors import wire
+from harness.files.home import HOME_VARIABLE, data_home
 
 HOPELESS_SECONDS = 900.0
 """The time limit for the import of one module."""
@@ -31,6 +32,8 @@ LEAVE_SECONDS = 1.0
 """The time that a server has to clean up and exit before it is killed."""
 MOST_DEATHS = 2
 """After so many ends of a server during the import of the same module, the module is not preloaded any more."""
+WORKING_FOLDERS = ("PWD", "OLDPWD")
+"""Environment variables of the shell that jobs do not inherit."""
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -265,6 +268,10 @@ def _environment(threads: int, interpreter: str) -> dict[str, str]:
     environment = os.environ | dict.fromkeys(BLAS_VARIABLES, "1")
     environment |= {"OMP_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
     environment |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
+    for name in WORKING_FOLDERS:  # a trial has a working directory of its own
+        environment.pop(name, None)
+    if environment.get(HOME_VARIABLE):
+        environment[HOME_VARIABLE] = str(data_home())
     # If pyarrow is installed, pandas loads it, and without this setting its allocator starts a thread.
     environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
     return environment if interpreter == sys.executable else variables_for(interpreter, environment)
@@ -285,4 +292,4 @@ def variables_for(interpreter: str, variables: Mapping[str, str]) -> dict[str, s
 
 def _import_path() -> list[str]:
     """Return the folders that this process imports from."""
-    return [path for path in sys.path if path]
+    return [os.path.abspath(path) for path in sys.path if path]  # a trial has another working directory

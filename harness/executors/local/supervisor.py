@@ -28,6 +28,7 @@ from harness.executors import wire
 from harness.executors.base import TUNING, Job, Sealable
 from harness.executors.local.processes import ChildSignal, kill, kill_descendants, remove_trial_folder, trial_folder
 from harness.executors.wire import ProcessEnd
+from harness.files.home import data_home
 from harness.host.introspection import import_target
 from harness.system import SYSTEM
 
@@ -325,8 +326,9 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
         The folder for temporary files.
     """
     _isolate(output, folder)
-    if job.hidden:
-        SYSTEM.hide_folders(job.hidden, job.shown)
+    if job.hidden or job.read_only:
+        SYSTEM.hide_folders(job.hidden, job.shown, job.read_only, (folder, str(data_home())))
+        os.chdir(folder)  # a relative path must not lead to the results
     job_pid = os.getpid()
     most_bytes = wire.most_bytes_of(job.blob_bytes)
 

@@ -94,6 +94,7 @@ def _known_codec(encoding: str, name: str) -> str:
     """Return the normal name of a text encoding."""
     try:
         "\n".encode(encoding)
+        b"\xff".decode(encoding, "ignore")  # codecs of host names, such as idna, cannot skip bytes
         codec = codecs.lookup(encoding).name
     except (LookupError, UnicodeError, ValueError):
         raise DataError(

@@ -84,7 +84,9 @@ def test_a_trusted_class_is_imported(folder, payload):
     assert payload.exists()
 
 
-@pytest.mark.parametrize("load", ["os:system", "pickle:Unpickler", ".foo:bar", "", ":", "harness_prototype:", "a b:c"])
+@pytest.mark.parametrize(
+    "load", ["os:system", "pickle:Unpickler", ".foo:bar", "", ":", "harness_prototype:", "a b:c", "\0:x", "\ud800:x"]
+)
 def test_the_name_of_a_class_is_checked(folder, load):
     plain = manifest_of(folder)
     forge(folder, plain | {"learner": plain["learner"] | {"load": load}})
@@ -166,6 +168,22 @@ def test_json_that_is_nested_too_deeply_is_refused(folder, name):
     else:
         forge_file(folder, name, deep)
     refused(folder, "model")
+
+
+@pytest.mark.parametrize("names", [["\ud800", "b"], [1, 2], "ab", None, []])
+def test_class_names_that_make_no_sense_are_refused(folder, names):
+    forge_file(folder, "classes.json", json.dumps({"names": names, "taxonomy": None}).encode())
+    refused(folder, "model")
+
+
+@pytest.mark.parametrize(
+    "parent", [[1, 0], [-1, 2, 1], [-1, 5], [[-1]], [10**30], []], ids=["cycle", "ring", "far", "2-d", "huge", "none"]
+)
+def test_a_taxonomy_that_makes_no_sense_is_refused(original, folder, parent):
+    names = json.loads((original / "classes.json").read_text())["names"]
+    tree = {"parent": parent, "class_node": [0] * len(names), "node_names": []}
+    forge_file(folder, "classes.json", json.dumps({"names": names, "taxonomy": tree}).encode())
+    refused(folder, "classes.json")
 
 
 def test_an_array_that_claims_more_than_the_file_has_is_refused(tmp_path):

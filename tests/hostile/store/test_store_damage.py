@@ -1,6 +1,7 @@
 """Results folders that are damaged, deleted, linked or on a full disk: complete records stay, problems are named."""
 
 import json
+import os
 import warnings
 import zlib
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
-from internals import Machine, open_store, read_machines, read_ranks, to_line
+from internals import Machine, open_store, read_machines, read_ranks, read_records, to_line
 from messages import assert_names, naming
 from results_folders import RECORD, fill, keys, record, reopen, run_python
 
@@ -259,3 +260,66 @@ def test_an_unwritable_experiment_file_is_a_clear_error(tmp_path):
     (tmp_path / "experiment.toml").mkdir()
     with pytest.raises(StoreError, match=f"cannot write to {tmp_path}: "), open_store(tmp_path) as store:
         store.describe("", Machine("a"))
+
+
+# -- lines that another process wrote --------------------------------------------------------------------------------
+
+
+def warned(*parts):
+    return pytest.warns(UserWarning, match=naming(*parts))
+
+
+def forge(folder, number, **changes):
+    with (folder / "records.jsonl").open("a") as file:
+        file.write(to_line(record(number, **changes)))
+
+
+@pytest.mark.parametrize("later", [[], [2]], ids=["after the last trial", "between two trials"])
+def test_a_forged_record_is_named_and_set_aside(tmp_path, later):
+    with warned("line 3", "good", "topics", "not written by harness"), open_store(tmp_path) as store:
+        store.append(record(0))
+        store.append(record(1))
+        forge(tmp_path, 0, scores={"r1": 0.01})
+        for number in later:
+            store.append(record(number))
+    assert read_records(tmp_path) == [record(number) for number in (0, 1, *later)]
+    assert '"r1":0.01' in (tmp_path / "damaged.jsonl").read_text()
+
+
+def test_a_repeated_line_is_set_aside(tmp_path):
+    with warned("line 3", "not written by harness"), open_store(tmp_path) as store:
+        store.append(record(0, status="error"))
+        store.append(record(0))
+        forge(tmp_path, 0, status="error")
+    assert [one.status for one in read_records(tmp_path)] == ["ok"]
+
+
+def test_a_changed_line_is_written_again_even_if_its_time_was_set_back(tmp_path):
+    path = tmp_path / "records.jsonl"
+    with warned("line 1", "not written by harness"), open_store(tmp_path) as store:
+        store.append(record(0))
+        before = path.stat()
+        with path.open("r+") as file:
+            file.write(to_line(record(0, scores={"r1": 0.9, "edges": None})))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        store.append(record(1))
+    assert read_records(tmp_path) == [record(0), record(1)]
+
+
+def test_removed_lines_are_written_again(tmp_path):
+    fill(tmp_path, 3)
+    with warned("lost lines", "3"), open_store(tmp_path):
+        os.truncate(tmp_path / "records.jsonl", 0)
+    assert keys(tmp_path) == ["k0", "k1", "k2"]
+
+
+def test_a_failed_run_sets_forged_records_aside_too(tmp_path):
+    def interrupted():
+        with open_store(tmp_path) as store:
+            store.append(record(0))
+            forge(tmp_path, 1)
+            raise KeyboardInterrupt
+
+    with warned("not written by harness"), pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert keys(tmp_path) == ["k0"]

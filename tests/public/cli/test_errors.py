@@ -224,6 +224,28 @@ def test_arguments_of_other_commands_are_checked_too(harness, words, expected):
     assert expected in ended.stderr
 
 
+LONG = "a" * 300
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["table", LONG],
+        ["fit", "--from", LONG, "--out", "m"],
+        ["predict", LONG, "a text"],
+        ["run", f"{LONG}.toml"],
+        ["run", "--learners", "pa", "--datasets", "digits", "--trials", "1", "--out", LONG],
+    ],
+    ids=lambda words: " ".join(words[:2]).replace(LONG, "LONG"),
+)
+def test_a_name_that_is_too_long_is_an_error_with_a_next_step(harness, words):
+    ended = harness(*words)
+    assert ended.returncode == 2, ended.stderr
+    last = ended.stderr.splitlines()[-1]
+    assert last.startswith(f"error: {LONG}")
+    assert_names(last, "255", "shorter")
+
+
 # -- known once the data is read -------------------------------------------------------------------------------------
 
 DATA = {

@@ -1,10 +1,13 @@
 """`harness fit` and `harness predict`: output, files and errors, in one process."""
 
 import csv
+import os
+import subprocess
 
 import pytest
 from click.testing import CliRunner
 
+from command import SCRIPT
 from harness.errors import HarnessError
 from internals import cli
 from messages import assert_names, naming
@@ -52,6 +55,12 @@ def test_a_text_gets_its_best_classes_with_scores_and_confidence(titles_folder):
     assert len(lines) == 2
     assert "confidence 0." in lines[0]
     assert "confidence" not in lines[1]
+
+
+def test_a_text_may_be_longer_than_the_name_of_a_file_and_top_larger_than_the_number_of_classes(titles_folder):
+    ended = call("predict", titles_folder / "m", "steel welder " * 40, "--top", "99999999999")
+    assert ended.stdout.startswith("21  ")
+    assert_names(ended.stderr, "99999999999", "classes")
 
 
 def test_a_text_without_known_words_is_reported(titles_folder):
@@ -138,6 +147,25 @@ def test_a_learner_of_a_plugin_folder_can_be_a_model(titles_folder):
 def test_the_name_of_a_missing_file_is_not_taken_as_text(titles_folder):
     with pytest.raises(HarnessError, match=naming("gone.csv")):
         call("predict", titles_folder / "m", titles_folder / "gone.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        ('"$H" predict m "$TEXT" > /dev/full', 2, ["standard output", "space", "Make room"]),
+        ('"$H" predict m "$TEXT" >&-', 2, ["standard output", "closed", "> FILE"]),
+        ('"$H" predict m titles.csv >&-', 2, ["standard output", "closed", "--out"]),
+        ('"$H" predict m <&-', 2, ["standard input", "closed", "Name a file"]),
+        ('"$H" predict m titles.csv --out titles.csv/x.csv', 2, ["titles.csv/x.csv", "one of its parts is a file"]),
+    ],
+)
+def test_streams_and_paths_that_cannot_be_used_are_errors_with_a_sentence(titles_folder, words, code, named):
+    text = "a text of more letters than a file name may have " * 10
+    env = os.environ | {"TEXT": text, "H": SCRIPT, "COLUMNS": "1000"}
+    ended = subprocess.run(["sh", "-c", words], cwd=titles_folder, env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == code, ended.stderr
+    assert_names(ended.stderr, *named)
+    assert "Exception ignored" not in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -327,6 +327,21 @@ def test_every_figure_is_drawn_with_its_description(page, figure, words):
     page.keep(f"figure-{figure}")
 
 
+@pytest.mark.parametrize("figure", ["pareto", "sweep"])
+def test_names_of_javascript_do_not_disturb_a_figure(browser, trials_of, part_of, tmp_path, figure):
+    records = []
+    for dataset, classes in (("__proto__", 10), ("constructor", 100)):
+        place = {"dataset": dataset, "dataset_family": "d", "fingerprint": dataset, "n_classes": classes}
+        curve = [{"passes": n, "scores": {"r1": n / 4, "train": float(n)}} for n in (1, 2, 3)]
+        for n, name in enumerate(("__proto__", "constructor", "toString")):
+            records += trials_of(name, 0.6 + n / 10, 1.0 + n, curve=curve, params={"__proto__": n}, family="f", **place)
+    opened = Opened(browser, Page((part_of(records),), title="names").save(tmp_path / "report.html"))
+    opened.open(f"figure={figure}&sort=__proto__")
+    opened.wait(lambda: opened.all("#chart svg text"))
+    assert opened.complaints() == []
+    assert opened.run("return document.querySelector('#chart svg').getBoundingClientRect().height") < 2000
+
+
 def test_any_two_metrics_can_be_plotted_against_each_other(page):
     page.choose("figure-controls", "x", "index")
     page.choose("figure-controls", "y", "train")

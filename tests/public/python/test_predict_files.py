@@ -201,6 +201,7 @@ def refused(model, folder, name, content, **asked):
         ("new.csv", "title\ncafé\n".encode("latin-1"), {}, "line 2: byte 4 (0xe9) is not utf-8"),
         ("new.csv", b"title\na\n", {"encoding": "klingon"}, "'klingon'"),
         ("new.csv", b"title\na\n", {"encoding": "undefined"}, "'undefined'"),
+        ("new.csv", b"title\na\n", {"encoding": "idna"}, "unknown encoding 'idna'"),
         ("new.csv", b"id,title\n1,a\n2\n", {"text": "title"}, "line 3: 1 columns, expected 2"),
         ("new.csv", b'id,title\n1,"night nurse\n2,welder\n3,baker\n', {"text": "title"}, "line 2: a quote is opened"),
         ("new.csv", b"id,title,id\n1,a,2\n", {"text": "title"}, "two columns are called 'id'"),

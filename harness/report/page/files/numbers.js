@@ -9,7 +9,7 @@ const tickScales = {
 };
 
 function scaleOf(size, unit) {
-  const known = scales[unit] ?? [[1, ""]];
+  const known = Object.hasOwn(scales, unit) ? scales[unit] : [[1, ""]];
   return known.find(([scale]) => size >= scale) ?? known[known.length - 1];
 }
 
@@ -53,7 +53,7 @@ function scaledTick([scale, suffix], place, scales) {
 
 /** How an axis writes its ticks, as an expression of Vega. */
 function tickWords(unit) {
-  if (unit in tickScales) return tickScales[unit].map(scaledTick).join("");
+  if (Object.hasOwn(tickScales, unit)) return tickScales[unit].map(scaledTick).join("");
   if (unit === "count") return "datum.value < 1 ? format(datum.value, '~g') : format(datum.value, '~s')";
   return "format(datum.value, '~g')";
 }

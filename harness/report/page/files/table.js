@@ -59,7 +59,7 @@ function sortBy(name) {
   const metric = part.metrics.find((one) => one.name === name);
   const first = metric?.direction === "higher" ? `-${name}` : name;
   const second = first === name ? `-${name}` : name;
-  const next = { [first]: second, [second]: "" };
+  const next = { __proto__: null, [first]: second, [second]: "" };
   change({ sort: next[state.sort] ?? first });
 }
 
