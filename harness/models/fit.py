@@ -7,7 +7,7 @@ measure the expected accuracy and to calibrate the confidence. The second one ge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -140,7 +140,7 @@ def fit_request(asked: FitRequest, session: Session, out: Path | None, say: Say 
     trial = _only_trial(asked, session)
     data = open_dataset(Path(trial.data_folder))
     try:
-        model = _fit_trial(trial, data, asked.expected, say)
+        model = _fit_trial(trial, data, asked, say)
     except ContractError as error:
         raise ModelError(str(error), culprit=f"learner {trial.label!r}") from error
     if out is not None:
@@ -180,12 +180,13 @@ def _check_packages(resolved: Resolved) -> None:
             )
 
 
-def _fit_trial(trial: Trial, data: Dataset, expected: Expected | None, say: Say) -> Model:
+def _fit_trial(trial: Trial, data: Dataset, asked: FitRequest, say: Say) -> Model:
     say(f"calibrating on {HELD_OUT.share:.0%} of {counted(data.rows, 'row')}")
     calibrated, known = _calibrate(trial, data)
     say("training on all rows")
     fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
-    manifest = _describe(trial, data, fitted, calibrated, expected or known)
+    manifest = _describe(trial, data, fitted, calibrated, asked.expected or known)
+    manifest = replace(manifest, learner=replace(manifest.learner, expression=asked.learner))
     classifier = NamedClassifier(fitted.learner, data.class_names, calibrated.calibrator)
     return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy)
 

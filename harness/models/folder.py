@@ -57,6 +57,8 @@ class LearnerFile:
     params: Params
     file: str
     saved_as: SavedAs
+    expression: str = ""
+    """The learner as in an experiment, to train it again; empty in models of earlier releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +75,8 @@ class TrainedOn:
     """Version of the data at its source, such as a commit."""
     table: TableLayout | None = None
     """Columns and format of the table file; None for data that was not read from a table."""
+    updates: tuple[Mapping[str, Any], ...] = ()
+    """Rows added later (`harness.models.update.Update`). `rows` and `classes` count them, `fingerprint` does not."""
 
 
 @dataclass(frozen=True, kw_only=True)
