@@ -17,8 +17,8 @@ from harness.cli.output import print_note, print_warning
 from harness.errors import HarnessError
 from harness.host.discovery import find_modules_of
 from harness.models.fit import FitRequest, fit_request
-from harness.models.model import open_model
 from harness.models.labelled import UpdateRequest
+from harness.models.model import open_model
 from harness.models.predict import PredictionRequest, predict_rows
 from harness.models.update import FEWEST_MEASURED, undo_update, update_model
 from harness.results.results import read_results

@@ -25,6 +25,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.sparse import coo_array, csc_array, csr_array
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from harness.errors import ModelError, UnknownName
@@ -383,7 +384,7 @@ def load_learner(path: Path, part: LearnerFile, catalog: Catalog, trusted: Itera
         If the learner is not installed or not trusted, or if the file is damaged.
     """
     if part.saved_as == "skops":
-        return read_foreign(path, trusted)
+        return read_foreign(path, [*trusted, *_own_type(part, catalog)])
     cls = find_class(part, catalog, trusted)
     try:
         return load_saved(cls, path)
@@ -414,6 +415,15 @@ def find_class(part: LearnerFile, catalog: Catalog, trusted: Iterable[str] = ())
     return _import_class(part.load)
 
 
+def _own_type(part: LearnerFile, catalog: Catalog) -> list[str]:
+    """Return the class of the registered learner as skops names it; empty if the file names another class."""
+    try:
+        is_registered = catalog.learner(part.name).spec.load == part.load
+    except UnknownName:
+        return []
+    return [part.load.replace(":", ".")] if is_registered else []
+
+
 def _not_installed(part: LearnerFile) -> ModelError:
     if ":" in part.name:
         trust = part.load.replace(":", ".")
@@ -439,6 +449,10 @@ def _package_of(module: str) -> str:
     return module.partition(".")[0]
 
 
+SPARSE_TYPES = frozenset(f"{kind.__module__}.{kind.__name__}" for kind in (csr_array, csc_array, coo_array))
+"""Plain data that skops does not know: it trusts the matrices of scipy, but not the arrays."""
+
+
 def write_foreign(estimator: Any, path: Path) -> None:
     """Write an estimator that has no `save` by skops; raise ModelError if skops cannot write it."""
     skops = _import_skops(type(estimator).__name__)
@@ -455,14 +469,15 @@ def read_foreign(path: Path, trusted: Iterable[str]) -> Any:
     skops = _import_skops(path.name)
     try:
         found = frozenset(skops.get_untrusted_types(file=path))
-        unknown = sorted(found.difference(trusted))
+        unknown = sorted(found.difference(trusted, SPARSE_TYPES))
         if not unknown:
             return skops.load(path, trusted=sorted(found))
     except Exception as error:  # a damaged file can raise any error
         raise ModelError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
+    options = " ".join(f"--trust {name}" for name in unknown)
     raise ModelError(
         f"{path.name} has types that are not trusted: {', '.join(unknown)}",
-        next_step="If you trust the author of the model, name them: --trust TYPE, in Python trusted=[...].",
+        next_step=f"If you trust the author of the model, use {options}, in Python trusted={unknown!r}.",
     )
 
 
