@@ -417,11 +417,8 @@ def find_class(part: LearnerFile, catalog: Catalog, trusted: Iterable[str] = ())
 
 def _own_type(part: LearnerFile, catalog: Catalog) -> list[str]:
     """Return the class of the registered learner as skops names it; empty if the file names another class."""
-    try:
-        is_registered = catalog.learner(part.name).spec.load == part.load
-    except UnknownName:
-        return []
-    return [part.load.replace(":", ".")] if is_registered else []
+    registered = [entry.spec.load for entry in catalog.learners if entry.spec.name == part.name]
+    return [part.load.replace(":", ".")] if part.load in registered else []
 
 
 def _not_installed(part: LearnerFile) -> ModelError:
@@ -474,11 +471,9 @@ def read_foreign(path: Path, trusted: Iterable[str]) -> Any:
             return skops.load(path, trusted=sorted(found))
     except Exception as error:  # a damaged file can raise any error
         raise ModelError(f"{path.name} cannot be read: {type(error).__name__}: {error}") from error
-    options = " ".join(f"--trust {name}" for name in unknown)
-    raise ModelError(
-        f"{path.name} has types that are not trusted: {', '.join(unknown)}",
-        next_step=f"If you trust the author of the model, use {options}, in Python trusted={unknown!r}.",
-    )
+    trouble = f"{path.name} has types that are not trusted: {', '.join(unknown)}"
+    way = f"--trust {' --trust '.join(unknown)}, in Python trusted={unknown!r}"
+    raise ModelError(trouble, next_step=f"If you trust the author of the model, use {way}.")
 
 
 def _import_skops(what: str) -> Any:

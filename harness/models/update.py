@@ -171,7 +171,7 @@ def update_model(asked: UpdateRequest, session: Session, say: Say = lambda line:
     if asked.out is not None:  # fail before the training
         check_new(asked.out)
     find_modules_of(session)
-    read_from = _manifest_bytes(asked.model)
+    read_from = manifest_bytes(asked.model)
     model = open_model(asked.model, session, asked.trusted)
     try:
         updated = _Updating(asked, session, model, say).run()
@@ -180,7 +180,7 @@ def update_model(asked: UpdateRequest, session: Session, say: Say = lambda line:
     if asked.out is not None:
         save_model(updated.model, asked.out)
     else:
-        with _next_version(asked.model, read_from, keeps_previous=True) as folder:
+        with next_version(asked.model, read_from, keeps_previous=True) as folder:
             write_model(updated.model, folder)
     return updated
 
@@ -199,7 +199,7 @@ def undo_update(place: Path) -> ModelManifest:
             "has no previous version", culprit=f"model {place}", next_step="Only the last update can be undone, once."
         )
     before = read_model_manifest(place / PREVIOUS)
-    with _next_version(place, _manifest_bytes(place), keeps_previous=False) as folder:
+    with next_version(place, manifest_bytes(place), keeps_previous=False) as folder:
         folder.rmdir()
         copy_linked(place / PREVIOUS, folder)
     return before
@@ -209,7 +209,7 @@ def undo_update(place: Path) -> ModelManifest:
 
 
 @contextmanager
-def _next_version(place: Path, read_from: bytes, *, keeps_previous: bool) -> Iterator[Path]:
+def next_version(place: Path, read_from: bytes, *, keeps_previous: bool) -> Iterator[Path]:
     """Yield an empty folder that replaces the folder of a model at the end of the block, in one step.
 
     `read_from` is the content of its manifest when it was read. If the manifest differs in the end, another process has
@@ -217,7 +217,7 @@ def _next_version(place: Path, read_from: bytes, *, keeps_previous: bool) -> Ite
     """
 
     def check(replaced: Path) -> None:
-        if _manifest_bytes(replaced) != read_from:
+        if manifest_bytes(replaced) != read_from:
             raise ModelError("was changed by another process", culprit=f"model {place}", next_step="Repeat the update.")
 
     real = Path(os.path.realpath(place))  # a link to the folder stays a link
@@ -234,7 +234,8 @@ def _next_version(place: Path, read_from: bytes, *, keeps_previous: bool) -> Ite
         raise ModelError(problem, culprit=f"model {place}", next_step=next_step) from error
 
 
-def _manifest_bytes(folder: Path) -> bytes:
+def manifest_bytes(folder: Path) -> bytes:
+    """Return the content of the manifest of a model; empty if it cannot be read."""
     try:
         return (folder / MANIFEST).read_bytes()
     except OSError:

@@ -36,6 +36,8 @@ NAMES = {
     "spell_out_all": "harness.cli.env",
     "ServeSettings": "harness.models.serve",
     "make_app": "harness.models.serve",
+    "next_version": "harness.models.update",
+    "write_model": "harness.models.model",
     "FitRequest": "harness.models.fit",
     "fit_request": "harness.models.fit",
     "describe_data": "harness.experiment.python",
