@@ -341,22 +341,24 @@ def open_model(place: Path, session: Session, trusted: Iterable[str] = ()) -> Mo
 def _read_steadily(place: Path, read: Callable[[], Read]) -> Read:
     """Return the result of reading a model from one version of its folder; read again if it was replaced meanwhile."""
     while True:
-        version = _folder_number(place)
+        version = _version_of(place)
         try:
             result = read()
         except ModelError:
-            if version == _folder_number(place):
+            if version == _version_of(place):
                 raise
         else:
-            if version == _folder_number(place):
+            if version == _version_of(place):
                 return result
 
 
-def _folder_number(place: Path) -> int | None:
+def _version_of(place: Path) -> tuple[int, int] | None:
+    """Return what tells two folders of this name apart; None if there is none."""
     try:
-        return place.stat().st_ino
+        found = place.stat()
     except (OSError, ValueError):
         return None
+    return found.st_ino, found.st_mtime_ns  # the number of a removed folder may be given to the next one
 
 
 def _open(place: Path, session: Session, trusted: frozenset[str]) -> Model:
