@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +32,33 @@ if TYPE_CHECKING:
     from harness.models.update import Updated
 
 TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
+_TEXT = click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
+_READING = (
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(sorted(set(FORMATS.values()))),
+        help="Format of ROWS.  [default: detected; one text a line for .txt and standard input]",
+    ),
+    click.option("--delimiter", help="Column delimiter of ROWS.  [default: detected]"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="The first line of ROWS has column names, or not.  [default: as in training]",
+    ),
+    click.option(
+        "--encoding",
+        help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
+    ),
+    click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP),
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for the format of ROWS, and --trust, to a command that reads rows for a model."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -109,7 +136,7 @@ def _report_fit(model: Model, out: Path) -> None:
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("rows", required=False)
-@click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
+@_TEXT
 @click.option("--top", type=int, default=1, show_default=True, help="Number of classes to predict for each row.")
 @click.option(
     "--out",
@@ -118,23 +145,7 @@ def _report_fit(model: Model, out: Path) -> None:
 )
 @click.option("--review", type=float, help="Send rows with a confidence below this to --review-out.")
 @click.option("--review-out", type=click.Path(path_type=Path), help="File for rows that a person should check.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(sorted(set(FORMATS.values()))),
-    help="Format of ROWS.  [default: detected; one text a line for .txt and standard input]",
-)
-@click.option("--delimiter", help="Column delimiter of ROWS.  [default: detected]")
-@click.option(
-    "--header/--no-header",
-    default=None,
-    help="The first line of ROWS has column names, or not.  [default: as in training]",
-)
-@click.option(
-    "--encoding",
-    help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
-)
-@click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP)
+@reading_options
 @plugin_options
 def predict(
     model: Path,
@@ -208,24 +219,11 @@ def _report_predictions(done: Predicted, review_out: Path | None) -> None:
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("rows", required=False)
-@click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
 @click.option("--label", help="Label column.  [default: the column of the training data]")
 @click.option("--out", type=click.Path(path_type=Path), help="New folder for the result.  [default: replace MODEL]")
 @click.option("--undo", is_flag=True, help="Restore the version before the last update.")
-@click.option(
-    "--format", "form", type=click.Choice(sorted(set(FORMATS.values()))), help="Format of ROWS.  [default: detected]"
-)
-@click.option("--delimiter", help="Column delimiter of ROWS.  [default: detected]")
-@click.option(
-    "--header/--no-header",
-    default=None,
-    help="The first line of ROWS has column names, or not.  [default: as in training]",
-)
-@click.option(
-    "--encoding",
-    help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
-)
-@click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP)
+@_TEXT
+@reading_options
 @plugin_options
 def update(
     model: Path,
