@@ -236,8 +236,7 @@ def update(
 ) -> None:
     """Update a model with the labelled rows of a file, new classes included.
 
-    A learner with partial_fit continues training with the new rows. Any other learner is trained again with old and
-    new rows. MODEL keeps the version before; --undo restores it.
+    A learner with partial_fit continues training. Any other learner is trained again with old and new rows.
     """
     if undo:
         if rows is not None:
