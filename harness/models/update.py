@@ -469,7 +469,7 @@ class _Updating:
         """Return the trial that trains the learner of the model on its old data."""
         part, catalog = self.model.manifest.learner, self.session.catalog
         if not part.expression:
-            raise NotAtHand("the model does not say how its learner was written, since an earlier release wrote it")
+            raise NotAtHand("an earlier release wrote the model, without the expression of its learner")
         reader = Path(header.folder).name.rpartition("-")[0]  # the name of the loader, before a hash
         given = {"learners": part.expression, "datasets": reader, "trials": 1, "seed": self._seed}
         raw = load_experiment(None, {**given, "split": str(HELD_OUT)}, catalog, "update")
