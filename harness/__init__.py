@@ -1,7 +1,7 @@
 """Honest comparison of flat and tree methods for many-class classification.
 
-To compare and use learners: `run`, `open_results`, `fit`, `load_model`, `suggest`, `reproduce`. To write plugins: the
-specs, `Dataset`, `Outcome` and `hookimpl`; more is in `harness.sdk`. All other names are private.
+To compare and use learners: `run`, `open_results`, `fit`, `update`, `load_model`, `suggest`, `reproduce`. To write
+plugins: the specs, `Dataset`, `Outcome` and `hookimpl`; more is in `harness.sdk`. All other names are private.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from harness.sdk import lazy_names
 if TYPE_CHECKING:
     from harness.models.fit import fit
     from harness.models.model import Model, load_model
+    from harness.models.update import update
     from harness.results.results import Results, open_results
     from harness.runner.python import run
     from harness.runner.reproduce import reproduce
@@ -62,6 +63,7 @@ __all__ = [
     "reproduce",
     "run",
     "suggest",
+    "update",
 ]
 
 # Loaded on first use: plugins import this package, and need none of the code that runs them.
@@ -76,5 +78,6 @@ __getattr__, __dir__ = lazy_names(
         "reproduce": "harness.runner.reproduce",
         "run": "harness.runner.python",
         "suggest": "harness.runner.suggest",
+        "update": "harness.models.update",
     },
 )

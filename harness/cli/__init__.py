@@ -52,6 +52,10 @@ GROUPS = {
         ),
         "fit": ("harness.cli.model:fit", "Train a learner on all rows of a dataset and save the model."),
         "predict": ("harness.cli.model:predict", "Predict classes for a text or for each row of a file."),
+        "update": (
+            "harness.cli.model:update",
+            "Update a model with the labelled rows of a file, new classes included.",
+        ),
         "serve": ("harness.cli.model:serve", "Serve a model over HTTP."),
     },
     "Data": {

@@ -1,11 +1,11 @@
-"""Commands that make and use a model: fit and predict."""
+"""Commands that make and use a model: fit, predict, update and serve."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,10 @@ from harness.cli.output import print_note, print_warning
 from harness.errors import HarnessError
 from harness.host.discovery import find_modules_of
 from harness.models.fit import FitRequest, fit_request
+from harness.models.labelled import UpdateRequest
 from harness.models.model import open_model
 from harness.models.predict import PredictionRequest, predict_rows
+from harness.models.update import FEWEST_MEASURED, undo_update, update_model
 from harness.results.results import read_results
 from harness.sdk.reading.tables import FORMATS, format_of_name
 from harness.text import counted
@@ -28,8 +30,36 @@ if TYPE_CHECKING:
     from harness.host.discovery import Session
     from harness.models.model import Model
     from harness.models.predict import OnBatch, Predicted
+    from harness.models.update import Updated
 
 TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
+_TEXT = click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
+_READING = (
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(sorted(set(FORMATS.values()))),
+        help="Format of ROWS.  [default: detected; one text a line for .txt and standard input]",
+    ),
+    click.option("--delimiter", help="Column delimiter of ROWS.  [default: detected]"),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="The first line of ROWS has column names, or not.  [default: as in training]",
+    ),
+    click.option(
+        "--encoding",
+        help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
+    ),
+    click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP),
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options for the format of ROWS, and --trust, to a command that reads rows for a model."""
+    for option in reversed(_READING):
+        command = option(command)
+    return command
 
 
 @click.command()
@@ -110,7 +140,7 @@ def _report_fit(model: Model, out: Path) -> None:
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("rows", required=False)
-@click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
+@_TEXT
 @click.option("--top", type=int, default=1, show_default=True, help="Number of classes to predict for each row.")
 @click.option(
     "--out",
@@ -119,24 +149,8 @@ def _report_fit(model: Model, out: Path) -> None:
 )
 @click.option("--review", type=float, help="Send rows with a confidence below this to --review-out.")
 @click.option("--review-out", type=click.Path(path_type=Path), help="File for rows that a person should check.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(sorted(set(FORMATS.values()))),
-    help="Format of ROWS.  [default: detected; one text a line for .txt and standard input]",
-)
-@click.option("--delimiter", help="Column delimiter of ROWS.  [default: detected]")
-@click.option(
-    "--header/--no-header",
-    default=None,
-    help="The first line of ROWS has column names, or not.  [default: as in training]",
-)
-@click.option(
-    "--encoding",
-    help="Encoding of ROWS, such as latin-1.  [default: its byte order mark, or as in training, or UTF-8]",
-)
 @click.option("--explain", is_flag=True, help="Show what each word of a text adds, and the nearest training rows.")
-@click.option("--trust", multiple=True, metavar="TYPE", help=TRUST_HELP)
+@reading_options
 @plugin_options
 def predict(
     model: Path,
@@ -212,6 +226,63 @@ def _report_predictions(done: Predicted, review_out: Path | None) -> None:
         click.echo(f"for review: {counted(done.review, 'row')} in {review_out}", err=True)
     if done.unknown:
         print_warning(f"{counted(done.unknown, 'row has', 'rows have')} no known words and got no class.")
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("rows", required=False)
+@click.option("--label", help="Label column.  [default: the column of the training data]")
+@click.option("--out", type=click.Path(path_type=Path), help="New folder for the result.  [default: replace MODEL]")
+@click.option("--undo", is_flag=True, help="Restore the version before the last update.")
+@_TEXT
+@reading_options
+@plugin_options
+def update(
+    model: Path,
+    rows: str | None,
+    undo: bool,
+    trust: tuple[str, ...],
+    session: Session,
+    debug: bool,
+    **asked: Any,
+) -> None:
+    """Update a model with the labelled rows of a file, new classes included.
+
+    A learner with partial_fit continues training. Any other learner is trained again with old and new rows.
+    """
+    if undo:
+        if rows is not None:
+            raise HarnessError("--undo takes no rows", culprit=rows, next_step="Remove it, or remove --undo.")
+        trained = undo_update(model).data
+        click.echo(f"restored {model}: trained on {trained.rows:,} rows of {trained.classes:,} classes", err=True)
+        return
+    if rows is None:
+        raise HarnessError("no rows to update with", next_step="Name a file of new rows, or use --undo.")
+    request = UpdateRequest(model=model, source=rows, trusted=trust, **asked)
+    done = update_model(request, session, say=lambda line: click.echo(line, err=True))
+    _report_update(done, asked["out"] or model, replaced=asked["out"] is None)
+
+
+def _report_update(done: Updated, place: Path, *, replaced: bool) -> None:
+    trained, last = done.model.manifest.data, done.update
+    name = done.model.manifest.learner.name
+    click.echo(f"wrote {place}: {name}, trained on {trained.rows:,} rows of {trained.classes:,} classes", err=True)
+    if last.before is not None and last.after is not None:
+        click.echo(
+            f"accuracy on {last.held_out:,} held-out new rows: {last.before:.3f} before, {last.after:.3f} after",
+            err=True,
+        )
+    else:
+        few = f"{counted(last.held_out, 'held-out new row')}, expected {FEWEST_MEASURED} or more"
+        click.echo(f"accuracy not measured: too few new rows ({few})", err=True)
+    if done.calibrated_on:
+        kind, error = done.model.manifest.calibrator["kind"], done.model.manifest.reliability
+        told = f"{kind} regression on {counted(done.calibrated_on, 'held-out row')}"
+        click.echo(f"confidence: {told}, mean calibration error {error['expected_calibration_error']:.3f}", err=True)
+    else:
+        click.echo("confidence: calibrated as before the update, since too few new rows were held out", err=True)
+    if replaced:
+        click.echo(f"`harness update {place} --undo` restores the version before", err=True)
 
 
 @click.command()

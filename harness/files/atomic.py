@@ -10,6 +10,7 @@ Locks are `flock` locks. The kernel releases them when the process ends, however
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import hashlib
@@ -17,6 +18,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -206,6 +208,86 @@ def build_folder(place: Path) -> Iterator[Path]:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
     finally:
         shutil.rmtree(built, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def replacement_folder(place: Path, check: Callable[[Path], object]) -> Iterator[Path]:
+    """Yield a hidden folder beside `place` that takes its place in one step when the block ends.
+
+    The former folder is removed afterwards. If the block raises, or if `check` does, `place` keeps its folder.
+
+    Parameters
+    ----------
+    place : Path
+        An existing folder, not a symbolic link.
+    check : callable
+        Called with the former folder under its hidden name. It raises an error if that is not the folder to replace,
+        because another process was faster.
+
+    Raises
+    ------
+    OSError
+        If the folders cannot be exchanged. The errno is ENOTSUP on file systems that cannot do so in one step.
+    """
+    built = place.with_name(f".{place.name[:_NAME_LETTERS]}-{secrets.token_hex(4)}")
+    built.mkdir()
+    try:
+        yield built
+        _exchange(built, place)
+        try:
+            check(built)
+        except BaseException:
+            _exchange(built, place)
+            raise
+    finally:
+        shutil.rmtree(built, ignore_errors=True)
+
+
+def _exchange(first: Path, second: Path) -> None:
+    """Exchange two folders in one step, so that both names exist at any moment."""
+    system = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(first), os.fsencode(second)
+    if sys.platform == "darwin":
+        failed = system.renamex_np(*names, _RENAME_SWAP)
+    elif hasattr(system, "renameat2"):
+        failed = system.renameat2(_HERE, names[0], _HERE, names[1], _RENAME_EXCHANGE)
+    else:  # an old C library
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(second))
+    if failed:
+        number = ctypes.get_errno()
+        if number in (errno.EINVAL, errno.ENOSYS):  # the file system, or the kernel, lacks the operation
+            number = errno.ENOTSUP
+        raise OSError(number, os.strerror(number), str(second))
+
+
+_HERE, _RENAME_EXCHANGE = -100, 2
+"""AT_FDCWD and the flag of Linux for `renameat2`."""
+_RENAME_SWAP = 2
+"""The flag of macOS for `renamex_np`."""
+
+
+def copy_linked(source: Path, target: Path, *, without: str = "") -> None:
+    """Copy a folder with hard links to its files, or with copies where the file system has none.
+
+    Parameters
+    ----------
+    source, target : Path
+        An existing folder, and one that does not exist.
+    without : str, default=""
+        Name of a file or folder directly in `source` to leave out.
+    """
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if name == without and Path(folder) == source]
+
+    shutil.copytree(source, target, ignore=ignored, copy_function=_link_or_copy)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def remove_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ measure the expected accuracy and to calibrate the confidence. The second one ge
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,14 @@ from harness.experiment.python import describe_data, describe_learners
 from harness.experiment.resolve import Resolved, environment_of, preparer
 from harness.host.contract import Dataset
 from harness.host.discovery import Session, find_modules_of, make_session
-from harness.models.folder import ENDINGS, Expected, LearnerFile, ModelManifest, TrainedOn, check_new, saved_as
+from harness.models.estimators import ENDINGS, saved_as
+from harness.models.folder import (
+    Expected,
+    LearnerFile,
+    ModelManifest,
+    TrainedOn,
+    check_new,
+)
 from harness.models.kept import KeptRows, as_kept
 from harness.models.model import Model, NamedClassifier, save_model
 from harness.stats.calibration import Calibrated, calibrate, calibrator_to_plain
@@ -206,6 +213,7 @@ def _fit_trial(trial: Trial, data: Dataset, asked: FitRequest, say: Say) -> Mode
     say("training on all rows")
     fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
     manifest = _describe(trial, data, fitted, calibrated, asked.expected or known)
+    manifest = replace(manifest, learner=replace(manifest.learner, expression=asked.learner))
     classifier = NamedClassifier(fitted.learner, data.class_names, calibrated.calibrator)
     kept = _kept_rows(data, fitted) if asked.keep_rows else None
     return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy, kept)

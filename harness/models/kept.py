@@ -6,7 +6,7 @@ returned them. The archive is mapped into memory when the model is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,23 @@ def as_kept(texts: Texts, y: Labels, rows: Any) -> KeptRows:
         return KeptRows(texts, indicator.indptr.astype(np.int64), indicator.indices.astype(np.int32), kept)
     labels = np.asarray(y, dtype=np.int32)
     return KeptRows(texts, np.arange(labels.size + 1, dtype=np.int64), labels, kept)
+
+
+def add_rows(kept: KeptRows, texts: Sequence[str], y: Labels, transform: Callable[[Any], Any]) -> KeptRows:
+    """Return kept rows and further ones, all as the representation of an updated model returns them.
+
+    Parameters
+    ----------
+    kept : the rows of the former model, whose class positions are still valid.
+    texts : the new texts.
+    y : their class positions, or an indicator matrix for several labels a row.
+    transform : the fitted representation of the updated model.
+    """
+    every = Texts.of([*kept.texts, *texts])
+    rows = csr_array(transform(every)).astype(np.float32)
+    added = as_kept(Texts.of(texts), y, rows[len(kept.texts) :])
+    starts = np.concatenate([kept.label_starts, kept.label_starts[-1] + added.label_starts[1:]])
+    return KeptRows(every, starts, np.concatenate([kept.labels, added.labels]), rows)
 
 
 def write_kept(kept: KeptRows, folder: Path) -> None:

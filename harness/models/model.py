@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,23 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from harness.errors import ModelError
 from harness.host.contract import Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
-from harness.models.explain import Explanation, explain
-from harness.models.folder import (
+from harness.models.estimators import (
     PLAN,
-    ClassNames,
-    ModelManifest,
     load_learner,
     load_representation,
-    new_folder,
-    read_classes,
     read_foreign,
-    read_model_manifest,
     save_learner,
     save_representation,
-    write_classes,
     write_foreign,
+)
+from harness.models.explain import Explanation, explain
+from harness.models.folder import (
+    ClassNames,
+    ModelManifest,
+    new_folder,
+    read_classes,
+    read_model_manifest,
+    write_classes,
     write_model_manifest,
 )
 from harness.models.kept import KEPT_FILE, KeptRows, read_kept, write_kept
@@ -39,6 +41,7 @@ from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
 from harness.trials.predict import KEPT_SCORES, all_scores, rank_with_scores
 
+Read = TypeVar("Read")
 NO_CLASS = ""
 """Class name that is predicted for a row without known features."""
 
@@ -282,15 +285,20 @@ def save_model(model: Model, folder: Path) -> ModelManifest:
 
     The folder appears only when it is complete.
     """
-    manifest = model.manifest
     with new_folder(folder) as place:
-        save_learner(model.classifier.learner, place / manifest.learner.file)
-        if model.representation is not None:
-            _save_representation(model.representation, place / REPRESENTATION)
-        write_classes(place, ClassNames(model.classes, model.taxonomy))
-        if model.kept is not None:
-            write_kept(model.kept, place)
-        return write_model_manifest(place, manifest)
+        return write_model(model, place)
+
+
+def write_model(model: Model, place: Path) -> ModelManifest:
+    """Write the files of a model into an empty folder, and return its manifest with the checksums of the files."""
+    manifest = model.manifest
+    save_learner(model.classifier.learner, place / manifest.learner.file)
+    if model.representation is not None:
+        _save_representation(model.representation, place / REPRESENTATION)
+    write_classes(place, ClassNames(model.classes, model.taxonomy))
+    if model.kept is not None:
+        write_kept(model.kept, place)
+    return write_model_manifest(place, manifest)
 
 
 def _save_representation(representation: Any, folder: Path) -> None:
@@ -334,7 +342,8 @@ def load_model(
     """
     place = Path(folder)
     folders = make_session(plugins_dirs).folders
-    if not _is_installed(read_model_manifest(place).learner.distribution):
+    manifest = _read_steadily(place, lambda: read_model_manifest(place))
+    if not _is_installed(manifest.learner.distribution):
         folders += plugin_folders()
     session = Session(folders)
     find_modules_of(session)
@@ -350,9 +359,38 @@ def _is_installed(distribution: str) -> bool:
 
 
 def open_model(place: Path, session: Session, trusted: Iterable[str] = ()) -> Model:
-    """Load a model with the plugins of a session; see `load_model`."""
+    """Load a model with the plugins of a session; see `load_model`.
+
+    If `harness update` replaces the folder meanwhile, the new version is loaded.
+    """
+    return _read_steadily(place, lambda: _open(place, session, frozenset(trusted)))
+
+
+def _read_steadily(place: Path, read: Callable[[], Read]) -> Read:
+    """Return the result of reading a model from one version of its folder; read again if it was replaced meanwhile."""
+    while True:
+        version = _version_of(place)
+        try:
+            result = read()
+        except ModelError:
+            if version == _version_of(place):
+                raise
+        else:
+            if version == _version_of(place):
+                return result
+
+
+def _version_of(place: Path) -> tuple[int, int] | None:
+    """Return what tells two folders of this name apart; None if there is none."""
+    try:
+        found = place.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns  # the number of a removed folder may be given to the next one
+
+
+def _open(place: Path, session: Session, trusted: frozenset[str]) -> Model:
     manifest = read_model_manifest(place)
-    trusted = frozenset(trusted)
     try:
         learner = _load_learner(place, manifest, session, trusted)
         representation = _load_representation(place, manifest, trusted)

@@ -135,6 +135,32 @@ def test_a_file_is_predicted_and_the_result_is_summarised(titles_folder):
     assert (titles_folder / "unsure.csv").read_text().splitlines()[1] == "2,溶接工,,0.0,0.0"
 
 
+def test_an_update_is_summarised_and_can_be_undone(titles_folder):
+    model, new = titles_folder / "updated", titles_folder / "march.csv"
+    call("fit", "pa", "--data", titles_folder / "titles.csv", "--representation", "words", "--out", model)
+    rows = [(f"pastry baker {row}", "99") for row in range(300)]
+    with new.open("w", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([("n", "title", "code"), *((n, *row) for n, row in enumerate(rows))])
+    lines = call("update", model, new).stderr.splitlines()
+    assert lines[:5] == [
+        "read 300 rows as CSV with ';', text from 'title', label from 'code'",
+        "1 new class: 99",
+        "continuing the training with 240 rows, to measure on 60",
+        "continuing the training with all 300 new rows",
+        f"wrote {model}: pa, trained on 700 rows of 5 classes",
+    ]
+    assert lines[5] == "accuracy on 60 held-out new rows: 0.000 before, 1.000 after"
+    assert lines[6].startswith("confidence: ")
+    assert "60 held-out rows" in lines[6]
+    assert lines[7] == f"`harness update {model} --undo` restores the version before"
+    assert call("predict", model, "pastry baker").stdout.startswith("99 ")
+    ended = call("update", model, "--undo")
+    assert ended.stderr.splitlines() == [f"restored {model}: trained on 400 rows of 4 classes"]
+    assert call("predict", model, "pastry baker").stdout.startswith("22 ")
+    with pytest.raises(HarnessError, match=naming("no previous version")):
+        call("update", model, "--undo")
+
+
 def test_a_learner_of_a_plugin_folder_can_be_a_model(titles_folder):
     folder = titles_folder / "plugins"
     folder.mkdir()
@@ -175,6 +201,9 @@ def test_streams_and_paths_that_cannot_be_used_are_errors_with_a_sentence(titles
         (("fit", "pa", "--from", "results/none", "--out", "x"), "--from chooses the learner"),
         (("fit", "--from", "results/none", "--out", "x"), "is not a results folder"),
         (("predict", "results/none", "a text"), "does not exist"),
+        (("update", "results/none"), "no rows to update with"),
+        (("update", "results/none", "new.csv", "--undo"), "--undo takes no rows"),
+        (("update", "results/none", "new.csv"), "does not exist"),
     ],
 )
 def test_invalid_options_are_rejected(words, complaint):

@@ -247,6 +247,32 @@ def test_foreign_types_are_loaded_only_if_trusted(tmp_path):
     assert harness.load_model(tmp_path / "own", trusted=["checked_learners.Trusting"]).predict(["nurse"])[0] in TRADES
 
 
+@pytest.mark.parametrize("learner", ["linear-svc", "knn", "complement-nb"])
+def test_presets_of_scikit_learn_are_loaded_without_trust(tmp_path, learner):
+    fitted = harness.fit(learner, titles(), representation="words", out=tmp_path / "m")
+    assert harness.load_model(tmp_path / "m").predict(NEW).tolist() == fitted.predict(NEW).tolist()
+
+
+def test_an_error_names_the_options_that_trust_all_types(tmp_path):
+    harness.fit("sklearn.tree:DecisionTreeClassifier", titles(), representation="words", out=tmp_path / "m")
+    tree = "sklearn.tree._tree.Tree"
+    with pytest.raises(ModelError, match=naming(f"use --trust {tree}, in Python trusted=['{tree}']")):
+        harness.load_model(tmp_path / "m")
+    assert harness.load_model(tmp_path / "m", trusted=[tree]).predict(["ward nurse hospital"])[0] in TRADES
+
+
+def test_a_file_with_the_type_of_another_preset_is_refused(tmp_path):
+    for learner in ("knn", "centroid"):
+        harness.fit(learner, titles(), representation="words", out=tmp_path / learner)
+    plain = json.loads((tmp_path / "knn" / "manifest.json").read_text())
+    shutil.copy(tmp_path / "knn" / "learner.skops", tmp_path / "centroid")
+    other = json.loads((tmp_path / "centroid" / "manifest.json").read_text())
+    files = other["files"] | {"learner.skops": plain["files"]["learner.skops"]}
+    change(tmp_path / "centroid", files=files)
+    with pytest.raises(ModelError, match=naming("presets.KNN", "--trust")):
+        harness.load_model(tmp_path / "centroid")
+
+
 def test_a_loaded_model_maps_its_weights_from_the_file(kept_model):
     opened = harness.load_model(kept_model)
     assert not opened.representation.idf_.flags.owndata
