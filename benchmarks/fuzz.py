@@ -28,9 +28,8 @@ from click.testing import CliRunner
 from harness.cli import cli
 from harness.errors import HarnessError
 from harness.experiment.load import build, read_file
-from harness.records.codec import BadLine, NewerLine, from_line, to_line
 from harness.records.record import Record
-from harness.records.store import open_store, read_machines
+from harness.records.store import BadLine, NewerLine, from_line, open_store, read_machines, to_line
 from harness.results.results import open_results
 from harness.syntax.expression import parse, parse_value, split_list
 from harness.syntax.split import parse_split

@@ -21,9 +21,8 @@ from timing import all_cpu_seconds, median_seconds
 
 from harness import MetricSpec
 from harness.host.discovery import discover
-from harness.records.codec import to_line
 from harness.records.record import Record
-from harness.records.store import read_records
+from harness.records.store import read_records, to_line
 from harness.report.lines import Line, group_records
 from harness.report.tables.pairwise import compare_pairs, matrix_grid, ranks_grid
 from harness.report.tables.table import make_table

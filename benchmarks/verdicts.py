@@ -29,8 +29,8 @@ import harness
 from harness.data.split import draw_split
 from harness.host.catalog import find_metric
 from harness.host.discovery import Session
-from harness.records.codec import to_line
 from harness.records.record import Record
+from harness.records.store import to_line
 from harness.report.lines import group_records
 from harness.report.tables.pairwise import compare_pairs
 from harness.stats import AUTO, TESTS, Verdict, correction_ratio, judge

@@ -27,11 +27,10 @@ from distributed.comm import get_address_host
 
 from harness.cluster.artifacts import Artifact, checksum_of, files_of, is_intact
 from harness.cluster.messages import WorkerGone
-from harness.data.represented import make_room
 from harness.errors import DataError, HarnessError
 from harness.executors import wire
 from harness.files.atomic import publish_folder
-from harness.files.home import not_writable, remove, remove_unfinished, work_folder
+from harness.files.home import make_room, not_writable, remove, remove_unfinished, work_folder
 from harness.text import in_a_line
 
 ABANDONED_SECONDS = 60.0

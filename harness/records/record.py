@@ -1,4 +1,4 @@
-"""One flat, documented, typed Record of a trial; `harness.records.codec` writes and reads it.
+"""One flat, documented, typed Record of a trial; `harness.records.store` writes and reads it.
 
 A record is a trial's names, what was measured, and the circumstances; each is a type of its own, and the record has the
 fields of all three. A trial's process imports this module, so it brings nothing that takes long.

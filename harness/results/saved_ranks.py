@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from harness.data.arrays import Header, is_whole, open_dataset, read_header
+from harness.data.split import draw_labelled
 from harness.errors import DataError, HarnessError
 from harness.executors.base import Executor
 from harness.executors.local.client import loading_executor
@@ -35,7 +36,6 @@ from harness.syntax.values import Label
 from harness.trials.outcome import Ranking, first_is_true, known_depth, outcome_of
 from harness.trials.predict import ranking_from_bytes
 from harness.trials.score import Scorer, is_foreign
-from harness.trials.seal import draw_labelled
 
 if TYPE_CHECKING:
     from harness.results.results import Results

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.arrays import read_header
+from harness.data.split import open_labelled
 from harness.errors import HarnessError, UnknownName
 from harness.executors.base import Executor, Job, JobEnd
 from harness.experiment.plan import Plan
@@ -37,7 +38,6 @@ from harness.system.machine import describe_versions, read_commit, wait_until_id
 from harness.text import counted
 from harness.trials.run import run_trial_job
 from harness.trials.score import ScoredTrial, Scorer, result_from_plain, score_trial
-from harness.trials.seal import open_labelled
 from harness.trials.trial import Trial, TrialJob
 
 CLOCK_SLACK, START_SLACK = 0.05, 5.0

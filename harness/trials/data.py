@@ -9,49 +9,25 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from harness.data.arrays import Rows, open_rows, rows_folder
+from harness.data.arrays import Rows, open_rows
 from harness.data.load import checked_rows
 from harness.data.represented import Represented, is_large, keep_blocks, keep_represented, open_represented
-from harness.data.split import draw_split
+from harness.data.split import SealedSplit, draw_split, read_sealed
 from harness.errors import ContractError, DataError
-from harness.executors.base import Sealed
 from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.sdk.texts import Texts
 from harness.syntax.split import Split
 from harness.trials.clock import Clock
-from harness.trials.seal import SealedSplit, read_sealed, seal
-from harness.trials.trial import RepresentationPlan, Trial, build_estimator
+from harness.trials.trial import RepresentationPlan, RepresentJob, Trial, build_estimator
 
 BLOCK_ROWS = 50_000
-
-
-@dataclass(frozen=True)
-class RepresentJob:
-    """A representation to compute and store for the trials of several learners: the payload of its process."""
-
-    data_folder: str
-    split: Split
-    seed: int
-    representing: RepresentationPlan
-    folder: Path
-    split_file: int = -1
-    """In its process, the descriptor of the `SealedSplit`."""
-
-    def sealed(self) -> Sealed:
-        """Return the job without the path of the labels, and its split without the labels of the test rows."""
-        payload = replace(self, data_folder=str(rows_folder(self.data_folder)))
-        return seal(payload, self.data_folder, self.split, self.seed)
-
-    def with_file(self, handle: int) -> RepresentJob:
-        """Return the job for its process, which has the split as an open file."""
-        return replace(self, split_file=handle)
 
 
 def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[str, None]:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from harness.data.split import LabelledSplit
 from harness.host.catalog import MetricCall
 from harness.host.contract import Labels, Outcome, Taxonomy
 from harness.host.introspection import import_target
 from harness.records.record import Measured
-from harness.trials.seal import LabelledSplit
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from harness.data.split import SealedSplit, read_sealed
 from harness.errors import ContractError
 from harness.host.contract import AfterPass, Learner, Stages
 from harness.records.record import Measured, Status
@@ -39,7 +40,6 @@ from harness.trials.predict import (
     time_predict,
     time_ranking,
 )
-from harness.trials.seal import SealedSplit, read_sealed
 from harness.trials.trial import Trial, TrialJob, build_estimator
 from harness.trials.tune import apply_candidate, find_confidence, tune
 

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
+from harness.data.split import LabelledSplit
 from harness.errors import ContractError
 from harness.executors.base import Executor, Job
 from harness.host.catalog import HOST_DISTRIBUTION, Entry, MetricCall, call_of
 from harness.host.contract import MetricSpec, Outcome
-from harness.records.codec import measured_from_plain
 from harness.records.record import CurvePoint, Measured
+from harness.records.store import measured_from_plain
 from harness.trials.outcome import (
     Costs,
     MetricJob,
@@ -39,7 +40,6 @@ from harness.trials.outcome import (
     run_metric_job,
 )
 from harness.trials.predict import check_ranks, ranking_from_bytes
-from harness.trials.seal import LabelledSplit
 
 METRIC_TARGET = f"{run_metric_job.__module__}:{run_metric_job.__name__}"
 

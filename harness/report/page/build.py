@@ -16,7 +16,7 @@ from harness.report.figures.drawing import Panel, Panels, Series
 from harness.report.figures.kinds import FindMetric, make_drawing
 from harness.report.figures.panels import SIZES, ReadAnswers, swept_parameters
 from harness.report.lines import Line, Prepared, flat_first, notices_of, rank_learners
-from harness.report.page.content import (
+from harness.report.page.document import (
     Numbers,
     PageConfusion,
     PageDataset,
