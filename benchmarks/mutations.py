@@ -31,13 +31,17 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+DEFAULTS = "tests/house/test_defaults.py"  # compares the values in specs with those of the papers
 PACKAGES = {
     "committee": ("plugins/harness_committee", ("tests/plugins/harness_committee",)),
-    "index": ("plugins/harness_index", ("tests/plugins/harness_index", "tests/papers/harness_index")),
+    "index": ("plugins/harness_index", ("tests/plugins/harness_index", "tests/papers/harness_index", DEFAULTS)),
     "metrics": ("plugins/harness_metrics", ("tests/plugins/harness_metrics",)),
-    "prototype": ("plugins/harness_prototype", ("tests/plugins/harness_prototype", "tests/papers/harness_prototype")),
-    "svm": ("plugins/harness_svm", ("tests/plugins/harness_svm",)),
-    "tree": ("plugins/harness_tree", ("tests/plugins/harness_tree", "tests/papers/harness_tree")),
+    "prototype": (
+        "plugins/harness_prototype",
+        ("tests/plugins/harness_prototype", "tests/papers/harness_prototype", DEFAULTS),
+    ),
+    "svm": ("plugins/harness_svm", ("tests/plugins/harness_svm", DEFAULTS)),
+    "tree": ("plugins/harness_tree", ("tests/plugins/harness_tree", "tests/papers/harness_tree", DEFAULTS)),
     "stats": (
         "harness/stats",
         ("tests/pure/test_stats.py", "tests/pure/test_stats_oracles.py", "tests/pure/test_calibration.py"),
