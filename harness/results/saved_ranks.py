@@ -27,6 +27,7 @@ from harness.host.contract import Dataset, MetricSpec, Outcome
 from harness.records.record import Record, checksum_of_ranks
 from harness.records.store import Store, read_ranks
 from harness.report.figures.panels import Answers
+from harness.report.lines import Line
 from harness.report.tables.compare import Hits, changes_grid, describe_lines, find_changes, pair_lines, settings_grid
 from harness.report.tables.render import Grid
 from harness.report.tables.select import choose_columns
@@ -326,12 +327,22 @@ class SavedRanks:
             self._answers[record.key] = Answers(_risk_of(outcome), by_class(outcome, tuple(data.class_names)))
         return self._answers[record.key]
 
-    def answers_if_available(self, record: Record) -> Answers | None:
-        """Return `answers`, or None if ranks or data are missing."""
-        try:
-            return self.answers(record)
-        except HarnessError:
-            return None
+    def answers_of(self, lines: Iterable[Line], *, skip_missing: bool = False) -> dict[str, Answers]:
+        """Return `answers` of all finished trials by the key of their record.
+
+        Raises
+        ------
+        HarnessError
+            If ranks or data are missing, unless `skip_missing` is set. Such trials are then left out.
+        """
+        found = {}
+        for record in (record for line in lines for record in line.finished):
+            try:
+                found[record.key] = self.answers(record)
+            except HarnessError:
+                if not skip_missing:
+                    raise
+        return found
 
 
 def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> Path:
