@@ -29,7 +29,7 @@ from harness.records.store import (
 )
 from harness.report.lines import Line, group_records
 from harness.report.tables.select import choose_columns, keep_lines, lines_to_compare, only_with, parse_filter
-from harness.report.tables.table import Table, make_table
+from harness.report.tables.table import ComparisonTable, make_table
 from harness.report.verdicts import RowHits, first_shared_records
 from harness.stats import AUTO, TEST_NAMES
 from harness.syntax.expression import split_list
@@ -229,7 +229,7 @@ class Results:
         sort: str | None = None,
         where: str | Iterable[str] = (),
         best: str | None = None,
-    ) -> Table:
+    ) -> ComparisonTable:
         """Return the comparison table, with the best mean and means that a paired `test` cannot distinguish marked.
 
         `sort` orders rows by the mean of a metric, `best` keeps the best row of each dataset. `where` selects lines:

@@ -28,7 +28,14 @@ from harness.records.record import Record, checksum_of_ranks
 from harness.records.store import Store, read_ranks
 from harness.report.figures.panels import Answers
 from harness.report.lines import Line
-from harness.report.tables.compare import Hits, changes_grid, describe_lines, find_changes, pair_lines, settings_grid
+from harness.report.tables.compare import (
+    ReadHits,
+    changes_grid,
+    describe_lines,
+    find_changes,
+    pair_lines,
+    settings_grid,
+)
 from harness.report.tables.render import Grid
 from harness.report.tables.select import choose_columns
 from harness.report.verdicts import RowHits, is_fixed
@@ -442,7 +449,7 @@ def compare_results(
     pairs = pair_lines(first.lines(), second.lines(), learners)
     if not pairs.both:
         raise HarnessError(_nothing_shared(first, second, learners))
-    hits: tuple[Hits, Hits] | None = None
+    hits: tuple[ReadHits, ReadHits] | None = None
     if instances:
         hits = first.saved_ranks.hits, second.saved_ranks.hits
     elif any(is_fixed(line.prepared.split) for line, _ in pairs.both):

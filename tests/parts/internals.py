@@ -578,7 +578,7 @@ NAMES = {
     "Group": "harness.report.tables.table",
     "ROW_HEADINGS": "harness.report.tables.table",
     "Row": "harness.report.tables.table",
-    "Table": "harness.report.tables.table",
+    "ComparisonTable": "harness.report.tables.table",
     "make_table": "harness.report.tables.table",
     "cell_words": "harness.report.tables.render",
     "Blueprint": "harness.trials.trial",

@@ -34,7 +34,7 @@ from harness.report.page.document import (
 from harness.report.tables.footnotes import failure_notes
 from harness.report.tables.layout import format_value
 from harness.report.tables.render import Grid, heading_of
-from harness.report.tables.table import Cell, Row, Table, make_table
+from harness.report.tables.table import Cell, ComparisonTable, Row, make_table
 from harness.report.verdicts import RowHits
 from harness.stats import AUTO, Summary
 from harness.syntax.expression import describe_params
@@ -313,7 +313,7 @@ def make_part(asked: PartRequest) -> Part:
     )
 
 
-def _notes_of(table: Table, lines: Sequence[Line]) -> tuple[str, ...]:
+def _notes_of(table: ComparisonTable, lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the footnotes of the table without failures, which the page shows with their tracebacks."""
     told = set(failure_notes(lines))
     return tuple(note for note in table.footnotes if note not in told)
@@ -346,7 +346,10 @@ def _tell_headline(lines: Sequence[Line]) -> str:
 
 
 def _datasets_of(
-    table: Table, by_group: Mapping[GroupName, Sequence[Line]], shown: Sequence[MetricSpec], asked: PartRequest
+    table: ComparisonTable,
+    by_group: Mapping[GroupName, Sequence[Line]],
+    shown: Sequence[MetricSpec],
+    asked: PartRequest,
 ) -> Iterable[PageDataset]:
     """Yield a dataset for each group of the table, with the verdict and the picks by the first shown metric."""
     often = Counter(group.title for group in table.groups)
@@ -378,7 +381,9 @@ def _lines_by_group(lines: Iterable[Line]) -> dict[GroupName, list[Line]]:
     return found
 
 
-def _page_lines(table: Table, by_group: Mapping[GroupName, Sequence[Line]], asked: PartRequest) -> Iterable[PageLine]:
+def _page_lines(
+    table: ComparisonTable, by_group: Mapping[GroupName, Sequence[Line]], asked: PartRequest
+) -> Iterable[PageLine]:
     """Yield a line for each row of the table, dataset by dataset."""
     for place, group in enumerate(table.groups):
         for line, row in zip(by_group[group.title, group.detail], group.rows, strict=True):
