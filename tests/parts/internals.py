@@ -237,7 +237,7 @@ NAMES = {
     "describe_left_out": "harness.experiment.load",
     "list_candidates": "harness.experiment.plan",
     "DatasetRef": "harness.experiment.references",
-    "is_file": "harness.experiment.references",
+    "is_file": "harness.syntax.values",
     "parse_dataset": "harness.experiment.references",
     "read_dataset": "harness.experiment.references",
     "spread_grid": "harness.experiment.references",
