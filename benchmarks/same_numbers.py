@@ -3,8 +3,9 @@
     python benchmarks/same_numbers.py BEFORE AFTER
 
 BEFORE and AFTER are `harness` commands, each of an environment in which one checkout is installed. Both run the same
-trials into separate folders below --work; the same command resumes. The exit code is 1 if a number differs. Learners
-that need an environment of their own are left out. A dataset that a checkout cannot read is reported and skipped.
+trials, with the same split, into separate folders below --work; the same command resumes. The exit code is 1 if a
+number differs. A number that only AFTER has is counted apart and is no difference. Learners that need an environment
+of their own are left out. A dataset that a checkout cannot read is reported and skipped.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 DATASETS = ("digits", "subsample(icd10cm,classes=60)", "newsgroups")
@@ -33,12 +35,17 @@ def list_learners(harness: str) -> str:
 
 def run(harness: str, learners: str, dataset: str, out: Path, given: argparse.Namespace) -> bool:
     """Run every learner on a dataset; return whether the dataset could be read."""
-    command = [harness, "run", "--learners", learners, "--datasets", dataset, "--trials", str(given.trials)]
-    ended = subprocess.run([*command, "--timeout", f"{given.timeout}s", "--out", str(out)], check=False)
+    command = [harness, "run", "--learners", learners, "--datasets", dataset, "--split", given.split]
+    command += ["--trials", str(given.trials), "--timeout", f"{given.timeout}s", "--out", str(out)]
+    ended = subprocess.run(command, check=False)
     return ended.returncode in (0, 1)  # 1: a trial failed, or a learner cannot run on this dataset
 
 
-def read(folder: Path) -> dict[tuple[str, int], dict[str, object]]:
+Numbers = dict[str, object]
+"""The status, the index size and the scores of a trial, by name."""
+
+
+def read(folder: Path) -> dict[tuple[str, int], Numbers]:
     """Return the numbers of each trial by learner and seed."""
     found = {}
     for line in (folder / "records.jsonl").read_text().splitlines():
@@ -51,26 +58,41 @@ def read(folder: Path) -> dict[tuple[str, int], dict[str, object]]:
     return found
 
 
+@dataclass(frozen=True)
+class Changes:
+    """The numbers of a trial that a second checkout changed, and those that only the second one has."""
+
+    changed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+def compare_trial(old: Numbers, new: Numbers) -> Changes:
+    """Compare two runs of a trial, number by number."""
+    changed, added = [], []
+    for name in {**old, **new}:
+        before, after = old.get(name), new.get(name)
+        if before is None and after is not None and old:
+            added.append(name)
+        elif before != after:
+            changed.append(f"{name} {before} -> {after}")
+    return Changes(tuple(changed), tuple(added))
+
+
 def compare(dataset: str, before: Path, after: Path) -> int:
     """Print the trials that differ and return their number."""
     first, second = read(before), read(after)
-    differ = 0
-    timed_out = 0
-    for trial in sorted({*first, *second}):
-        old, new = first.get(trial), second.get(trial)
-        if old is not None and old == new:
-            timed_out += old["status"] != "ok"
-            continue
-        differ += 1
-        print(f"{dataset}: {trial[0]}, seed {trial[1]}: {_difference(old or {}, new or {})}")
-    same = len({*first, *second}) - differ
-    print(f"{dataset}: {same} trials the same ({timed_out} of them failed alike), {differ} different")
+    found = {trial: compare_trial(first.get(trial, {}), second.get(trial, {})) for trial in sorted({*first, *second})}
+    for (learner, seed), changes in found.items():
+        if changes.changed:
+            print(f"{dataset}: {learner}, seed {seed}: {', '.join(changes.changed)}")
+    differ = sum(bool(changes.changed) for changes in found.values())
+    failed = sum(first[trial]["status"] != "ok" for trial, changes in found.items() if not changes.changed)
+    print(f"{dataset}: {len(found) - differ} trials the same ({failed} of them failed alike), {differ} different")
+    added = [name for changes in found.values() for name in changes.added]
+    if added:
+        trials = sum(bool(changes.added) for changes in found.values())
+        print(f"{dataset}: {trials} trials have numbers that the first checkout lacks: {', '.join(sorted(set(added)))}")
     return differ
-
-
-def _difference(old: dict[str, object], new: dict[str, object]) -> str:
-    changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    return ", ".join(f"{name} {old.get(name)} -> {new.get(name)}" for name in changed)
 
 
 def main() -> int:
@@ -80,6 +102,7 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path("results/same-numbers"))
     parser.add_argument("--timeout", type=int, default=300, metavar="SECONDS", help="of each trial")
     parser.add_argument("--trials", type=int, default=2, help="of each learner on each dataset")
+    parser.add_argument("--split", default="holdout:0.2", help="of both checkouts (default: %(default)s)")
     parser.add_argument("--learners", help="all that need no environment, unless given")
     parser.add_argument("--datasets", nargs="+", default=DATASETS)
     given = parser.parse_args()

@@ -22,7 +22,7 @@ from harness.errors import SpecError, UnknownName
 from harness.executors.base import Job, JobEnd, Workplace
 from harness.executors.local.client import LOADERS, paths_of, start_executor
 from harness.experiment.plan import blueprint_of
-from harness.experiment.references import LearnerRef, find_address, is_file, parse_dataset, read_dataset
+from harness.experiment.references import LearnerRef, find_address, parse_dataset, read_dataset
 from harness.experiment.resolve import (
     NullProgress,
     Progress,
@@ -35,6 +35,7 @@ from harness.host.catalog import Catalog, Entry, find_metric
 from harness.host.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.host.discovery import Session
 from harness.syntax.expression import Expression, parse
+from harness.syntax.values import is_file
 from harness.text import nearest
 
 LONGEST_TRACEBACK = 20_000

@@ -29,7 +29,7 @@ GROUPS = {
             "Run an experiment: a TOML file, a registered experiment, or the learners and datasets in the flags.",
         ),
         "reproduce": (
-            "harness.cli.reproduce:reproduce",
+            "harness.cli.run:reproduce",
             "Run the experiment of a paper and compare with its published numbers.",
         ),
         "status": ("harness.cli.run:status", "Show the progress of a run."),
@@ -47,7 +47,7 @@ GROUPS = {
     },
     "Use": {
         "suggest": (
-            "harness.cli.reproduce:suggest",
+            "harness.cli.run:suggest",
             "Suggest three learners for a dataset, with expected accuracy and times.",
         ),
         "fit": ("harness.cli.model:fit", "Train a learner on all rows of a dataset and save the model."),

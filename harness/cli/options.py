@@ -14,11 +14,11 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from harness.errors import HarnessError
 from harness.experiment.options import DeclaredOption, declared_options
-from harness.experiment.references import is_file
 from harness.files.home import HOME_VARIABLE
 from harness.host.catalog import Catalog, Entry
 from harness.host.discovery import Session
 from harness.report.tables.render import FORMATS
+from harness.syntax.values import is_file
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -20,7 +20,7 @@ from harness.text import counted, printable
 
 if TYPE_CHECKING:
     from harness.report.tables.render import Grid
-    from harness.report.tables.table import Table
+    from harness.report.tables.table import ComparisonTable
     from harness.results.results import Results
 
 Stream = TypeVar("Stream", bound=io.TextIOWrapper)
@@ -195,7 +195,7 @@ def show_answer(results: Results) -> None:
     click.echo()
 
 
-def show_table(table: Table, form: str = "terminal") -> None:
+def show_table(table: ComparisonTable, form: str = "terminal") -> None:
     """Print a table in a format. A terminal shows the best values in bold and continues wide tables below."""
     if form == "terminal":
         click.echo(table_to_terminal(table, colour=sys.stdout.isatty(), width=reader_width()), nl=False)

@@ -18,10 +18,9 @@ from pathlib import Path, PurePosixPath
 from distributed import Worker
 
 from harness.cluster.artifacts import Artifact, checksum_of, is_intact
-from harness.data.represented import make_room
 from harness.errors import DataError, HarnessError
 from harness.files.atomic import publish_folder
-from harness.files.home import not_writable, remove, remove_unfinished, work_folder
+from harness.files.home import make_room, not_writable, remove, remove_unfinished, work_folder
 from harness.text import in_a_line
 
 ABANDONED_SECONDS = 60.0

@@ -279,7 +279,7 @@ def is_whole(header: Header) -> bool:
 
 
 @dataclass(frozen=True)
-class Rows:
+class StoredRows:
     """The rows of a stored dataset without its labels."""
 
     X: csr_array | None
@@ -293,7 +293,7 @@ def rows_folder(folder: str | Path) -> Path:
     return Path(folder) / ROWS
 
 
-def open_rows(folder: Path) -> Rows:
+def open_rows(folder: Path) -> StoredRows:
     """Return the rows of a stored dataset, mapped into memory read-only, from the path that `rows_folder` returns."""
     header = json.loads((folder / HEADER).read_text())
     taxonomy = None
@@ -303,7 +303,7 @@ def open_rows(folder: Path) -> Rows:
     texts = None
     if header["text_bytes"] is not None:
         texts = Texts(_array(folder, "texts_content"), _array(folder, "texts_bounds"))
-    return Rows(X, texts, header["classes"], taxonomy)
+    return StoredRows(X, texts, header["classes"], taxonomy)
 
 
 def open_dataset(folder: Path) -> Dataset:

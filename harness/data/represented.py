@@ -1,8 +1,8 @@
 """Cache of splits after representation, so that a representation is computed once for the trials of all learners.
 
 The cache is in the data home. The name of a folder has the dataset and a digest of everything that determines its
-content. Trials map the arrays into memory copy-on-write, so a learner that writes to them changes only its own copy. If
-the cache exceeds its size limit, the least recently used folders are removed.
+content. Trials map the arrays into memory copy-on-write, so a learner that writes to them changes only its own copy.
+`harness.files.home.make_room` keeps the cache within its size limit.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness.files.atomic import publish_folder
-from harness.files.home import not_writable, remove, represented_root, work_folder
+from harness.files.home import not_writable, work_folder
 
-LIMIT_VARIABLE = "HARNESS_REPRESENTED_BYTES"
-DEFAULT_LIMIT = 5 * 10**9
 LARGE_VARIABLE = "HARNESS_LARGE_BYTES"
 LARGE_BYTES = 10**9
 """Size of a matrix in bytes above which a representation is computed block by block if possible."""
@@ -166,27 +164,6 @@ def open_represented(folder: Path) -> Represented | None:
     with suppress(OSError):
         os.utime(folder)
     return parts
-
-
-def make_room(limit: int | None = None, spare: Path | None = None) -> None:
-    """Remove the least recently used folders until the cache is within its limit.
-
-    Trials that have mapped a removed folder keep their data.
-
-    Parameters
-    ----------
-    limit : size in bytes; None for that of HARNESS_REPRESENTED_BYTES, or the default of 5 GB.
-    spare : folder that is never removed.
-    """
-    if limit is None:
-        limit = int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT)
-    folders = [path for path in represented_root().glob("[!.]*") if path.is_dir()]
-    total = 0
-    for folder in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True):
-        total += sum(file.stat().st_size for file in folder.iterdir())
-        if total > limit and folder != spare:
-            with suppress(OSError):
-                remove(folder)
 
 
 def _arrays(parts: Represented) -> Iterator[tuple[str, Any]]:

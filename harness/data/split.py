@@ -1,28 +1,42 @@
-"""Draw the training and test rows of a split.
+"""Draw the training and test rows of a split, and seal the labels of the test rows.
 
 A seed draws the same split on every machine and with every version of numpy. To ensure this, rows are ordered by a
 64-bit hash of seed and row; the random generators of a library may change between releases.
+
+The host, or the worker of a cluster, draws the split of a trial. It writes the positions of the rows and the training
+labels to an unnamed file, which the trial's process inherits. The labels of the test rows stay with the host, which
+scores the trial.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
-from harness.errors import DataError
-from harness.host.contract import Dataset
+from harness.data.arrays import open_dataset, rows_folder
+from harness.errors import ContractError, DataError
+from harness.executors.base import Sealed
+from harness.files.home import downloads_root, parsed_root, raw_root
+from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.sdk.texts import Texts
 from harness.syntax.split import ONE_LABEL, Split
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Positions = NDArray[np.int64]
 
-    Rows = NDArray[np.int64]
+KEPT_SPLITS = 4
+"""Number of splits that the host caches in memory, because the trials of several learners share a split."""
 
 
-def part_data(split: Split, data: Dataset, seed: int) -> tuple[Rows, Rows]:
+def part_data(split: Split, data: Dataset, seed: int) -> tuple[Positions, Positions]:
     """Return the positions of the training rows, shuffled, and of the test rows of a dataset.
 
     Raises
@@ -33,7 +47,7 @@ def part_data(split: Split, data: Dataset, seed: int) -> tuple[Rows, Rows]:
     return draw_split(split, data.rows, seed, data.splits, data.y, _values(split, data))
 
 
-def _values(split: Split, data: Dataset) -> Rows | None:
+def _values(split: Split, data: Dataset) -> Positions | None:
     """Return the values by which a split groups or orders rows, as a number for each row; None for other splits."""
     split.check_columns(data.groups, data.times, data.texts is not None)
     if split.by_text and data.texts is not None:
@@ -48,10 +62,10 @@ def draw_split(
     split: Split,
     rows: int,
     seed: int,
-    given: Mapping[str, tuple[Rows, Rows]],
+    given: Mapping[str, tuple[Positions, Positions]],
     labels: object = None,
-    values: Rows | None = None,
-) -> tuple[Rows, Rows]:
+    values: Positions | None = None,
+) -> tuple[Positions, Positions]:
     """Return the positions of the training rows, shuffled, and of the test rows.
 
     Training rows are shuffled because data files are often sorted by class. A split with K folds and seed s tests on
@@ -96,7 +110,7 @@ def draw_split(
     return order[~tests], order[tests]
 
 
-def _whole_values(split: Split, values: Rows, seed: int) -> NDArray[np.bool_]:
+def _whole_values(split: Split, values: Positions, seed: int) -> NDArray[np.bool_]:
     """Return a mask of the test rows, in which rows with equal values are never separated.
 
     The number of test rows is as near to the share as possible, but neither part is empty. For groups, the seed draws
@@ -155,7 +169,7 @@ def _stratified(share: float, labels: NDArray[np.int64], seed: int) -> NDArray[n
     return np.asarray(place < tests[stratum])
 
 
-def shuffled(rows: int, seed: int) -> Rows:
+def shuffled(rows: int, seed: int) -> Positions:
     """Return a permutation of range(rows) that depends on the seed only: rows sorted by their splitmix64 hash.
 
     Examples
@@ -171,3 +185,122 @@ def shuffled(rows: int, seed: int) -> Rows:
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
     return np.argsort(z, kind="stable").astype(np.int64)
+
+
+# -- sealed splits ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelledSplit:
+    """The split of a trial with all labels. It is never sent to the trial's process.
+
+    Attributes
+    ----------
+    train, test : arrays of int
+        Positions of the training and the test rows.
+    y_train, y_test : array of int, or sparse indicator matrix
+        Their labels.
+    """
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    y_train: Labels
+    y_test: Labels
+    n_classes: int
+    taxonomy: Taxonomy | None
+
+
+def draw_labelled(split: Split, data: Dataset, seed: int) -> LabelledSplit:
+    """Split a dataset with a seed, and return the positions and labels of both parts."""
+    train, test = part_data(split, data, seed)
+    return LabelledSplit(train, test, data.y[train], data.y[test], len(data.class_names), data.taxonomy)
+
+
+@lru_cache(KEPT_SPLITS)
+def open_labelled(folder: str, split: Split, seed: int) -> LabelledSplit:
+    """Open a stored dataset and return its split for a seed; recent splits are cached."""
+    return draw_labelled(split, open_dataset(Path(folder)), seed)
+
+
+@dataclass(frozen=True)
+class SealedSplit:
+    """The split of a trial without the labels of the test rows: the part that the trial's process receives."""
+
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    y: Labels
+    """Labels of the training rows."""
+
+
+def write_sealed(drawn: LabelledSplit) -> BinaryIO:
+    """Return an unnamed file with the positions of both parts and the labels of the training rows."""
+    file = _unnamed_file()
+    y = drawn.y_train
+    labels = [y.indptr, y.indices, y.data, np.array(y.shape)] if issparse(y) else [y]
+    for array in (drawn.train, drawn.test, *labels):
+        np.save(file, np.ascontiguousarray(array))
+    file.flush()
+    return file
+
+
+def read_sealed(handle: int) -> SealedSplit:
+    """Return the split in a file that `write_sealed` or `seal` wrote.
+
+    Parameters
+    ----------
+    handle : int
+        The descriptor of the open file, which stays open.
+
+    Raises
+    ------
+    ContractError
+        If the split could not be drawn; the file then has the error.
+    """
+    with open(handle, "rb", closefd=False) as file:
+        file.seek(0)
+        arrays = []
+        while file.peek(1):
+            arrays.append(np.load(file, allow_pickle=False))
+    if len(arrays) == 1:
+        raise ContractError(str(arrays[0]))
+    train, test, *labels = arrays
+    return SealedSplit(train, test, _labels_from(labels))
+
+
+def seal(payload: Any, folder: str, split: Split, seed: int) -> Sealed:
+    """Return a payload with the split of a stored dataset, and the folders to hide because they have labels.
+
+    If the split cannot be drawn, the file has the error instead, and `read_sealed` raises it in the trial's process.
+    So the trial fails and the run goes on.
+
+    Parameters
+    ----------
+    payload
+        The job for the process.
+    folder : str
+        The folder of the stored dataset.
+    split, seed
+        Decide which rows are training rows.
+    """
+    try:
+        file = write_sealed(open_labelled(folder, split, seed))
+    except Exception as error:  # a missing or damaged dataset can raise any type
+        file = _unnamed_file()
+        np.save(file, np.array(f"{type(error).__name__}: {error}"))
+        file.flush()
+    hidden = (folder, *map(str, (parsed_root(), raw_root(), downloads_root())))
+    return Sealed(payload, file, hidden, (str(rows_folder(folder)),))
+
+
+def _labels_from(arrays: list[NDArray[Any]]) -> Labels:
+    if len(arrays) == 1:
+        return arrays[0]
+    indptr, indices, data, shape = arrays
+    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+
+
+def _unnamed_file() -> BinaryIO:
+    """Return an empty file without a name; it is in memory if the system supports that."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("harness-split"), "w+b")
+    return tempfile.TemporaryFile()

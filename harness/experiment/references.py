@@ -29,6 +29,7 @@ from harness.syntax.values import (
     StepRef,
     first_repeated,
     grid_label,
+    is_file,
     parse_representation,
     plain_label,
     written,
@@ -62,11 +63,6 @@ class DatasetRef:
     tried: tuple[str, ...] = ()
     """Representations that tuning chooses from."""
     split: Split | None = None
-
-
-def is_file(source: str) -> bool:
-    """Return whether a source is a file, a folder or an address: it has a slash, or a dot and no colon."""
-    return "/" in source or ("." in source and ":" not in source)
 
 
 def stem_of(path: str) -> str:

@@ -27,7 +27,6 @@ from harness.experiment.references import (
     find_address,
     find_file_format,
     find_representation,
-    is_file,
     learner_refs,
     parse_dataset,
 )
@@ -41,6 +40,7 @@ from harness.host.importable import find_learner
 from harness.host.introspection import REQUIRED, parameters_of
 from harness.records.record import Record
 from harness.syntax.expression import Params, parse
+from harness.syntax.values import is_file
 from harness.trials.trial import Trial
 
 MINIMUM_DEPTH = 10

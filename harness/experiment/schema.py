@@ -25,13 +25,14 @@ from pydantic import (
 
 from harness.errors import SpecError
 from harness.experiment.options import Option, read_settings, read_tuning
-from harness.experiment.references import DatasetRef, is_file, name_of, read_dataset, spread_grid
+from harness.experiment.references import DatasetRef, name_of, read_dataset, spread_grid
 from harness.stats import AUTO, TEST_NAMES
 from harness.syntax.expression import parse, split_list
 from harness.syntax.split import Split, parse_split
 from harness.syntax.values import (
     Place,
     first_repeated,
+    is_file,
     parse_duration,
     parse_memory,
     parse_place,

@@ -28,6 +28,9 @@ from harness.files.atomic import is_locked, lock, remove_folder
 
 HOME_VARIABLE = "HARNESS_DATA_HOME"
 MANIFEST = "manifest.json"
+LIMIT_VARIABLE = "HARNESS_REPRESENTED_BYTES"
+DEFAULT_LIMIT = 5 * 10**9
+"""The size limit of the cache of representations in bytes, unless LIMIT_VARIABLE has another one."""
 _LOCK = ".lock"
 REPRESENTED_LAYOUT = 1
 """Incremented when the format of represented rows changes."""
@@ -204,6 +207,29 @@ def remove(path: Path) -> None:
         return
     with _sharing_home():
         remove_folder(path)
+
+
+def make_room(limit: int | None = None, spare: Path | None = None) -> None:
+    """Remove the least recently used representations until their cache is within its limit.
+
+    Trials that have mapped a removed folder keep their data.
+
+    Parameters
+    ----------
+    limit : int, optional
+        The limit in bytes instead of that of HARNESS_REPRESENTED_BYTES, or the default of 5 GB.
+    spare : path, optional
+        A folder that is never removed.
+    """
+    if limit is None:
+        limit = int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT)
+    folders = [path for path in represented_root().glob("[!.]*") if path.is_dir()]
+    total = 0
+    for folder in sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True):
+        total += sum(file.stat().st_size for file in folder.iterdir())
+        if total > limit and folder != spare:
+            with contextlib.suppress(OSError):
+                remove(folder)
 
 
 # -- manifests -------------------------------------------------------------------------------------------------------

@@ -23,13 +23,7 @@ from harness.experiment.resolve import Resolved, environment_of, preparer
 from harness.host.contract import Dataset
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.estimators import ENDINGS, saved_as
-from harness.models.folder import (
-    Expected,
-    LearnerFile,
-    ModelManifest,
-    TrainedOn,
-    check_new,
-)
+from harness.models.folder import Expected, LearnerFile, ModelManifest, TrainedOn, check_new
 from harness.models.kept import KeptRows, as_kept
 from harness.models.model import Model, NamedClassifier, save_model
 from harness.stats.calibration import Calibrated, calibrate, calibrator_to_plain

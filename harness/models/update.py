@@ -35,13 +35,7 @@ from harness.host.contract import Labels, Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.estimators import load_learner
 from harness.models.fit import one_data_set
-from harness.models.folder import (
-    MANIFEST,
-    Expected,
-    ModelManifest,
-    check_new,
-    read_model_manifest,
-)
+from harness.models.folder import MANIFEST, Expected, ModelManifest, check_new, read_model_manifest
 from harness.models.kept import KeptRows, add_rows
 from harness.models.labelled import (
     LabelledTexts,

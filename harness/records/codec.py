@@ -139,7 +139,7 @@ def from_line(line: str) -> Record:
         raise BadLine(f"fields are missing or wrong: {error}") from None
 
 
-# -- records in older formats ----------------------------------------------------------------------------------------
+# -- lines in older formats ------------------------------------------------------------------------------------------
 
 
 def _from_first_format(content: dict[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ MOST_NAMES = 4
 """Maximum number of datasets that a footnote names."""
 RowHits = Mapping[tuple[str, int], Sequence[bool]]
 """By a record's key and a depth: whether each test row has a true class among its first `depth` ranks."""
-Cell = tuple[Prepared, str, str]
+MarkedCell = tuple[Prepared, str, str]
 """A cell of a table: the prepared dataset, the title of the line and the name of the metric."""
 
 NO_VERDICT = Verdict()
@@ -257,7 +257,7 @@ def _is_share_of(row_hits: Sequence[bool], score: float | None) -> bool:
 class Marks:
     """The marked cells of a table and their footnotes."""
 
-    cells: frozenset[Cell]
+    cells: frozenset[MarkedCell]
     description: str
     """The meaning of a mark, as the second half of the first footnote."""
     notes: tuple[str, ...] = ()
@@ -291,7 +291,7 @@ def mark_best(
     folder
         The results folder, for the command in a footnote that adds trials.
     """
-    cells: set[Cell] = set()
+    cells: set[MarkedCell] = set()
     found: list[tuple[Prepared, MetricVerdict]] = []
     for prepared, competitors in lines_by_dataset(lines).items():
         for metric in columns:

@@ -29,7 +29,7 @@ from harness.records.store import (
 )
 from harness.report.lines import Line, group_records
 from harness.report.tables.select import choose_columns, keep_lines, lines_to_compare, only_with, parse_filter
-from harness.report.tables.table import Table, make_table
+from harness.report.tables.table import ComparisonTable, make_table
 from harness.report.verdicts import RowHits, first_shared_records
 from harness.stats import AUTO, TEST_NAMES
 from harness.syntax.expression import split_list
@@ -74,20 +74,17 @@ class Ranked:
 def draw_lines(results: Results, lines: Sequence[Line], kind: str, metric: str | None, x: str | None) -> Drawing:
     """The figure of some lines of results, by its kind; HarnessError where there is nothing to draw."""
     from harness.report.conditions import comparable  # noqa: PLC0415
-    from harness.report.figures.kinds import make_drawing  # noqa: PLC0415
+    from harness.report.figures.kinds import FigureRequest, choose_kind  # noqa: PLC0415
 
-    catalog = results.session.catalog
-    timed = [entry.spec for entry in catalog.unique_metrics() if entry.spec.timed]
+    timed = [entry.spec for entry in results.session.catalog.unique_metrics() if entry.spec.timed]
     found = comparable(lines, timed, results.machines)
     try:
-        return make_drawing(
-            kind,
-            found.lines,
-            lambda name: find_metric(name, catalog).spec,
-            results.saved_ranks.answers,
-            metric=metric,
-            x=x,
-        )
+        chosen = choose_kind(kind, x)
+        judged = results._find_metric(metric or chosen.metric)
+        x = x or chosen.default_x
+        x_metric = results._find_metric(x) if x and chosen.x_is_metric else None
+        answers = results.saved_ranks.answers_of(found.lines) if chosen.shows_answers else {}
+        return chosen.draw(FigureRequest(found.lines, judged, x, x_metric, answers))
     except HarnessError as error:
         if not found.notes:
             raise
@@ -137,8 +134,7 @@ def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> P
             shown=shown,
             more=[metric for metric in offered if metric not in shown],
             machines=results.machines,
-            find_metric=lambda name: find_metric(name, results.session.catalog).spec,
-            read_answers=results.saved_ranks.answers_if_available,
+            answers=results.saved_ranks.answers_of(lines, skip_missing=True),
             published=_published_of(results),
             notes=notes,
             test=test,
@@ -233,7 +229,7 @@ class Results:
         sort: str | None = None,
         where: str | Iterable[str] = (),
         best: str | None = None,
-    ) -> Table:
+    ) -> ComparisonTable:
         """Return the comparison table, with the best mean and means that a paired `test` cannot distinguish marked.
 
         `sort` orders rows by the mean of a metric, `best` keeps the best row of each dataset. `where` selects lines:
@@ -241,7 +237,7 @@ class Results:
         """
         lines = self.lines()
         conditions = [where] if isinstance(where, str) else list(where)
-        kept = keep_lines(lines, map(parse_filter, conditions), self._find_metric)
+        kept = keep_lines(lines, map(parse_filter, conditions), self.session.catalog)
         notes = list(self.incompatible)
         if len(kept) < len(lines):
             notes.append(f"Compared: {len(kept)} of {counted(len(lines), 'line')}, where {', '.join(conditions)}.")

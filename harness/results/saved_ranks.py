@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from harness.data.arrays import Header, is_whole, open_dataset, read_header
+from harness.data.split import draw_labelled
 from harness.errors import DataError, HarnessError
 from harness.executors.base import Executor
 from harness.executors.local.client import loading_executor
@@ -26,7 +27,15 @@ from harness.host.contract import Dataset, MetricSpec, Outcome
 from harness.records.record import Record, checksum_of_ranks
 from harness.records.store import Store, read_ranks
 from harness.report.figures.panels import Answers
-from harness.report.tables.compare import Hits, changes_grid, describe_lines, find_changes, pair_lines, settings_grid
+from harness.report.lines import Line
+from harness.report.tables.compare import (
+    ReadHits,
+    changes_grid,
+    describe_lines,
+    find_changes,
+    pair_lines,
+    settings_grid,
+)
 from harness.report.tables.render import Grid
 from harness.report.tables.select import choose_columns
 from harness.report.verdicts import RowHits, is_fixed
@@ -35,7 +44,6 @@ from harness.syntax.values import Label
 from harness.trials.outcome import Ranking, first_is_true, known_depth, outcome_of
 from harness.trials.predict import ranking_from_bytes
 from harness.trials.score import Scorer, is_foreign
-from harness.trials.seal import draw_labelled
 
 if TYPE_CHECKING:
     from harness.results.results import Results
@@ -326,12 +334,22 @@ class SavedRanks:
             self._answers[record.key] = Answers(_risk_of(outcome), by_class(outcome, tuple(data.class_names)))
         return self._answers[record.key]
 
-    def answers_if_available(self, record: Record) -> Answers | None:
-        """Return `answers`, or None if ranks or data are missing."""
-        try:
-            return self.answers(record)
-        except HarnessError:
-            return None
+    def answers_of(self, lines: Iterable[Line], *, skip_missing: bool = False) -> dict[str, Answers]:
+        """Return `answers` of all finished trials by the key of their record.
+
+        Raises
+        ------
+        HarnessError
+            If ranks or data are missing, unless `skip_missing` is set. Such trials are then left out.
+        """
+        found = {}
+        for record in (record for line in lines for record in line.finished):
+            try:
+                found[record.key] = self.answers(record)
+            except HarnessError:
+                if not skip_missing:
+                    raise
+        return found
 
 
 def find_data(record: Record, catalog: Catalog, prepare: Callable[[ResolvedDataset], Header]) -> Path:
@@ -431,7 +449,7 @@ def compare_results(
     pairs = pair_lines(first.lines(), second.lines(), learners)
     if not pairs.both:
         raise HarnessError(_nothing_shared(first, second, learners))
-    hits: tuple[Hits, Hits] | None = None
+    hits: tuple[ReadHits, ReadHits] | None = None
     if instances:
         hits = first.saved_ranks.hits, second.saved_ranks.hits
     elif any(is_fixed(line.prepared.split) for line, _ in pairs.both):

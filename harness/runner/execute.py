@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.arrays import read_header
+from harness.data.split import open_labelled
 from harness.errors import HarnessError, UnknownName
 from harness.executors.base import Executor, Job, JobEnd
 from harness.experiment.plan import Plan
@@ -37,7 +38,6 @@ from harness.system.machine import describe_versions, read_commit, wait_until_id
 from harness.text import counted
 from harness.trials.run import run_trial_job
 from harness.trials.score import ScoredTrial, Scorer, result_from_plain, score_trial
-from harness.trials.seal import open_labelled
 from harness.trials.trial import Trial, TrialJob
 
 CLOCK_SLACK, START_SLACK = 0.05, 5.0
@@ -279,56 +279,76 @@ def run_trials(
     noticed : set of str, optional
         Warnings that were shown before. Each warning is shown once and then added.
     """
-    specs = [entry.spec for entry in scorer.metrics]
-    time_single_rows = any(spec.single for spec in specs)
-    find_confidence = any(spec.confidence for spec in specs)
-    started: dict[str, Start] = {}
-    said = set() if noticed is None else noticed
-
-    def job_of(trial: Trial) -> Job:
-        payload = TrialJob(
-            trial=trial,
-            time_single_rows=time_single_rows,
-            find_confidence=find_confidence,
-            threads=experiment.threads,
-        )
-        return Job(
-            TRIAL_TARGET,
-            payload,
-            experiment.timeout,
-            experiment.memory,
-            blob_bytes=most_rank_bytes(trial),
-            group=trial.code_group,
-            inputs=payload.inputs,
-            affinity=payload.affinity,
-            tuning_seconds=trial.tuning_plan.most_seconds(experiment.timeout) if trial.tuning_plan else 0.0,
-        )
-
-    def on_phase(job: Job, phase: str, worker: str = "", /) -> None:
+    waiting = _wait_before_each(trials, wait_for_idle, progress)
+    jobs = (make_job(trial, scorer, experiment) for trial in waiting)
+    starts = _Starts(progress)
+    shown = set() if noticed is None else noticed
+    for job, end in executor.run(jobs, at_once=experiment.jobs, on_phase=starts.on_phase):
         trial = job.payload.trial
-        if trial.key not in started:
-            started[trial.key] = Start(datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0])
-        progress.on_phase(trial, phase, worker)
-
-    def jobs() -> Iterator[Job]:
-        for trial in trials:
-            if wait_for_idle is not None:
-                wait_until_idle(wait_for_idle, progress.say)
-            yield job_of(trial)
-
-    for job, end in executor.run(jobs(), at_once=experiment.jobs, on_phase=on_phase):
-        trial = job.payload.trial
-        ended = circumstances_of(trial, end, circumstances, started.pop(trial.key))
+        ended = circumstances_of(trial, end, circumstances, starts.take(trial))
         if end.site:
             store.add_machine(end.site.machine)
         record, ranks = record_end(trial, end, ended, scorer)
         store.append(record, ranks)
         progress.on_record(record)
-        for notice in notices_of(record):
-            told = f"{record.label} on {record.dataset}: {notice}"
-            if told not in said:  # show each warning once; the table counts them
-                said.add(told)
-                progress.say(f"warning: {told}")
+        _show_warnings(record, shown, progress)
+
+
+def _wait_before_each(trials: Iterable[Trial], seconds: float | None, progress: Progress) -> Iterator[Trial]:
+    """Yield the trials, each after waiting up to `seconds` for an idle machine; None to not wait."""
+    for trial in trials:
+        if seconds is not None:
+            wait_until_idle(seconds, progress.say)
+        yield trial
+
+
+def make_job(trial: Trial, scorer: Scorer, experiment: Experiment) -> Job:
+    """Return the job of a trial, with what the metrics need and the limits of the experiment."""
+    specs = [entry.spec for entry in scorer.metrics]
+    payload = TrialJob(
+        trial=trial,
+        time_single_rows=any(spec.single for spec in specs),
+        find_confidence=any(spec.confidence for spec in specs),
+        threads=experiment.threads,
+    )
+    return Job(
+        TRIAL_TARGET,
+        payload,
+        experiment.timeout,
+        experiment.memory,
+        blob_bytes=most_rank_bytes(trial),
+        group=trial.code_group,
+        inputs=payload.inputs,
+        affinity=payload.affinity,
+        tuning_seconds=trial.tuning_plan.most_seconds(experiment.timeout) if trial.tuning_plan else 0.0,
+    )
+
+
+class _Starts:
+    """Shows the phases of trials, and remembers when each trial entered its first phase."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._started: dict[str, Start] = {}
+
+    def on_phase(self, job: Job, phase: str, worker: str = "", /) -> None:
+        trial = job.payload.trial
+        if trial.key not in self._started:
+            self._started[trial.key] = Start(datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0])
+        self._progress.on_phase(trial, phase, worker)
+
+    def take(self, trial: Trial) -> Start:
+        """Return the start of a trial that has ended, and forget it."""
+        return self._started.pop(trial.key)
+
+
+def _show_warnings(record: Record, shown: set[str], progress: Progress) -> None:
+    """Show the warnings of a trial that were not shown before; the table counts all of them."""
+    for notice in notices_of(record):
+        warning = f"{record.label} on {record.dataset}: {notice}"
+        if warning not in shown:
+            shown.add(warning)
+            progress.say(f"warning: {warning}")
 
 
 def common_circumstances(experiment: Experiment, machine_id: str) -> Circumstances:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.data.arrays import Header, open_dataset, read_header
-from harness.data.represented import is_large, make_room
+from harness.data.represented import is_large
 from harness.data.split import part_data
 from harness.errors import DataError, SpecError
 from harness.executors.base import Executor, Job, Workplace
@@ -21,6 +21,7 @@ from harness.experiment.plan import Plan, key_of, plan, read_experiment
 from harness.experiment.resolve import Progress, Resolved, find_environments, prepare_dataset
 from harness.experiment.save import experiment_file, write_experiment
 from harness.experiment.schema import Experiment, RunOptions
+from harness.files.home import make_room
 from harness.host.contract import Dataset
 from harness.host.discovery import Session
 from harness.records.store import EXPERIMENT, RECORDS, Store, open_store
@@ -42,9 +43,9 @@ from harness.runner.progress import write_status
 from harness.syntax.split import Split
 from harness.system.machine import Machine, describe_machine
 from harness.text import counted
-from harness.trials.data import REPRESENT_TARGET, RepresentJob
+from harness.trials.data import REPRESENT_TARGET
 from harness.trials.score import Scorer
-from harness.trials.trial import Trial, check_set_ups
+from harness.trials.trial import RepresentJob, Trial, check_set_ups
 
 COMPILING = "compiling kernels; this happens once, later runs find them ready"
 MANY = 2

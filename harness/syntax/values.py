@@ -86,6 +86,11 @@ def first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
+def is_file(source: str) -> bool:
+    """Return whether a source is a file, a folder or an address: it has a slash, or a dot and no colon."""
+    return "/" in source or ("." in source and ":" not in source)
+
+
 # -- durations and sizes ---------------------------------------------------------------------------------------------
 
 

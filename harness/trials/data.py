@@ -9,49 +9,25 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from harness.data.arrays import Rows, open_rows, rows_folder
+from harness.data.arrays import StoredRows, open_rows
 from harness.data.load import checked_rows
 from harness.data.represented import Represented, is_large, keep_blocks, keep_represented, open_represented
-from harness.data.split import draw_split
+from harness.data.split import SealedSplit, draw_split, read_sealed
 from harness.errors import ContractError, DataError
-from harness.executors.base import Sealed
 from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.sdk.texts import Texts
 from harness.syntax.split import Split
 from harness.trials.clock import Clock
-from harness.trials.seal import SealedSplit, read_sealed, seal
-from harness.trials.trial import RepresentationPlan, Trial, build_estimator
+from harness.trials.trial import RepresentationPlan, RepresentJob, Trial, build_estimator
 
 BLOCK_ROWS = 50_000
-
-
-@dataclass(frozen=True)
-class RepresentJob:
-    """A representation to compute and store for the trials of several learners: the payload of its process."""
-
-    data_folder: str
-    split: Split
-    seed: int
-    representing: RepresentationPlan
-    folder: Path
-    split_file: int = -1
-    """In its process, the descriptor of the `SealedSplit`."""
-
-    def sealed(self) -> Sealed:
-        """Return the job without the path of the labels, and its split without the labels of the test rows."""
-        payload = replace(self, data_folder=str(rows_folder(self.data_folder)))
-        return seal(payload, self.data_folder, self.split, self.seed)
-
-    def with_file(self, handle: int) -> RepresentJob:
-        """Return the job for its process, which has the split as an open file."""
-        return replace(self, split_file=handle)
 
 
 def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[str, None]:
@@ -74,7 +50,7 @@ def run_represent_job(job: RepresentJob, send: Callable[[str], None]) -> tuple[s
     return "", None
 
 
-def _keep_in_blocks(job: RepresentJob, data: Rows, split: SealedSplit) -> bool:
+def _keep_in_blocks(job: RepresentJob, data: StoredRows, split: SealedSplit) -> bool:
     """Represent and store rows in blocks, and return whether that was possible.
 
     Small data is not divided into blocks, and neither are texts. The transformer must have `partial_fit`.
@@ -101,7 +77,7 @@ def _keep_in_blocks(job: RepresentJob, data: Rows, split: SealedSplit) -> bool:
     return True
 
 
-def _blocks(data: Rows, part: np.ndarray) -> Iterator[tuple[Any, slice]]:
+def _blocks(data: StoredRows, part: np.ndarray) -> Iterator[tuple[Any, slice]]:
     """Yield the rows of a part, `BLOCK_ROWS` at a time, each block with its slice of the part."""
     for start in range(0, len(part), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -111,13 +87,13 @@ def _blocks(data: Rows, part: np.ndarray) -> Iterator[tuple[Any, slice]]:
 REPRESENT_TARGET = f"{run_represent_job.__module__}:{run_represent_job.__name__}"
 
 
-def represent_split(plan: RepresentationPlan, data: Rows, split: SealedSplit) -> Represented:
+def represent_split(plan: RepresentationPlan, data: StoredRows, split: SealedSplit) -> Represented:
     """Fit a representation on the training rows of a split, and return the training and test rows in it."""
     rows = rows_for(data, plan.takes_text)
     return represent(plan, rows[split.train], split.y, rows[split.test])
 
 
-def rows_for(data: Rows | Dataset, takes_text: bool) -> Any:
+def rows_for(data: StoredRows | Dataset, takes_text: bool) -> Any:
     """Return the rows that a representation takes: the texts of a dataset, or its matrix of numbers."""
     rows = data.texts if takes_text else data.X
     assert rows is not None  # planning rejects a dataset that lacks them
@@ -268,7 +244,7 @@ def load_validation_parts(trial: Trial, sealed: SealedSplit, split: Split) -> Va
     return ValidationParts(**vars(parts), y_test=sealed.y[held_out])
 
 
-def _prepared(trial: Trial, data: Rows, split: SealedSplit, seen: Represented) -> Parts:
+def _prepared(trial: Trial, data: StoredRows, split: SealedSplit, seen: Represented) -> Parts:
     X_train, X_test = seen.train, seen.test
     if trial.wants_dense and trial.representing.blueprint is not None:
         X_train, X_test = X_train.toarray(), X_test.toarray()

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from harness.data.split import LabelledSplit
 from harness.host.catalog import MetricCall
 from harness.host.contract import Labels, Outcome, Taxonomy
 from harness.host.introspection import import_target
 from harness.records.record import Measured
-from harness.trials.seal import LabelledSplit
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def count_unseen(y: Labels, counts: NDArray[np.int64]) -> int:
 
 
 @dataclass(frozen=True)
-class Scores:
+class MetricValues:
     """The values of metrics, and the errors of those that failed."""
 
     values: dict[str, float | None] = field(default_factory=dict)
@@ -196,13 +196,13 @@ class Scores:
         return "; ".join(f"metric {name!r} failed: {error}" for name, error in self.errors.items())
 
 
-def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> Scores:
+def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> MetricValues:
     """Compute metrics in this process.
 
     A metric that fails has the value None and an error; the other metrics are still computed. A metric that needs more
     ranks than the learner supports has the value None and no error.
     """
-    scores = Scores()
+    scores = MetricValues()
     for call in metrics:
         if outcome.known_depth is not None and call.depth > outcome.known_depth:
             scores.values[call.name] = None  # such as R5 for a learner that only predicts one class

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from harness.data.split import SealedSplit, read_sealed
 from harness.errors import ContractError
 from harness.host.contract import AfterPass, Learner, Stages
 from harness.records.record import Measured, Status
@@ -39,9 +40,8 @@ from harness.trials.predict import (
     time_predict,
     time_ranking,
 )
-from harness.trials.seal import SealedSplit, read_sealed
 from harness.trials.trial import Trial, TrialJob, build_estimator
-from harness.trials.tune import apply_candidate, find_confidence, tune
+from harness.trials.tune import Tuned, apply_candidate, find_confidence, tune
 
 MESSAGE_LENGTH, TRACEBACK_LENGTH = 400, 20_000
 
@@ -115,28 +115,75 @@ def run_trial(job: TrialJob, send: Send) -> RanTrial:
     RanTrial
         The measurement without metric values, and the rankings.
     """
-    trial = job.trial
-    load, imported, warm, predict, rank = (Clock() for _ in range(5))
+    clocks = _Clocks()
     warned: list[str] = []
     observer = _TrialObserver(send=send, warnings=warned)
-    tuned = None
-    if trial.tuning_plan:
-        tuned = tune(trial, read_sealed(job.split_file), trial.tuning_plan, send)
-        trial = apply_candidate(trial, trial.tuning_plan, tuned.params)
+    trial, tuned = _tune_trial(job, send)
+    sealed, parts = _load(job, trial, clocks.load, send)
+    learner = _make_learner(trial, parts, clocks, send)
+    before = parts.checksums()
+    curve = _fit(learner, trial, parts, observer)
+    parts.check_unchanged(before)
+    answers = _predict_and_rank(job, learner, parts, clocks, warned, send)
+    peak_bytes = SYSTEM.read_peak()
+    parts.check_unchanged(before)
+    check_files_left()
+    send("measure")
+    assessed = _assess(learner, parts, answers.ranked, observer.fit_clock, clocks.rank)
+    measured = _with_times(_measure(parts, answers, assessed), learner, parts, clocks, observer)
+    measured = replace(measured, peak_bytes=peak_bytes, warnings=tuple(warned))
+    if tuned:
+        measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
+    ranking = _calibrated(job, trial, sealed, answers.ranked.ranking, send)
+    result = TrialResult(
+        measured=measured, points=tuple(point.result for point in curve), single_seconds=answers.single_seconds
+    )
+    return RanTrial(result, (ranking_to_bytes(ranking), *(point.ranking for point in curve)))
+
+
+@dataclass(frozen=True)
+class _Clocks:
+    """The clocks of a trial's phases. That of its fit belongs to `_TrialObserver`."""
+
+    load: Clock = field(default_factory=Clock)
+    imports: Clock = field(default_factory=Clock)
+    warm_up: Clock = field(default_factory=Clock)
+    predict: Clock = field(default_factory=Clock)
+    rank: Clock = field(default_factory=Clock)
+
+
+def _tune_trial(job: TrialJob, send: Send) -> tuple[Trial, Tuned | None]:
+    """Return the trial with the parameters that tuning chose, and the log of tuning; None if it is not tuned."""
+    trial = job.trial
+    if not trial.tuning_plan:
+        return trial, None
+    tuned = tune(trial, read_sealed(job.split_file), trial.tuning_plan, send)
+    return apply_candidate(trial, trial.tuning_plan, tuned.params), tuned
+
+
+def _load(job: TrialJob, trial: Trial, clock: Clock, send: Send) -> tuple[SealedSplit, Parts]:
+    """Return the split of a trial and its rows as the learner sees them."""
     send("load")
-    with load.running():
+    with clock.running():
         sealed = read_sealed(job.split_file)
-        parts = load_parts(trial, sealed)
-    blueprint = trial.blueprint
+        return sealed, load_parts(trial, sealed)
+
+
+def _make_learner(trial: Trial, parts: Parts, clocks: _Clocks, send: Send) -> Any:
+    """Import and build the learner of a trial, and let another one compile on a few rows."""
     send("import")
-    with imported.running():
-        learner = build_estimator(blueprint)
+    with clocks.imports.running():
+        learner = build_estimator(trial.blueprint)
     send("warm-up")
-    with warm.running(), collect_warnings([]):
-        warm_up(blueprint, parts.train, taxonomy=parts.taxonomy, wants_taxonomy=trial.wants_taxonomy)
+    with clocks.warm_up.running(), collect_warnings([]):
+        warm_up(trial.blueprint, parts.train, taxonomy=parts.taxonomy, wants_taxonomy=trial.wants_taxonomy)
+    return learner
+
+
+def _fit(learner: Any, trial: Trial, parts: Parts, observer: _TrialObserver) -> list[_Point]:
+    """Fit the learner and return its learning curve; empty unless the trial asks for one and the learner allows it."""
     curve: list[_Point] = []
     draws_curve = trial.curves and takes(learner, "after_pass")
-    before = parts.checksums()
     fit(
         learner,
         parts.train,
@@ -146,63 +193,74 @@ def run_trial(job: TrialJob, send: Send) -> RanTrial:
         after_pass=_curve_drawer(learner, trial.depth, parts, observer.fit_clock, curve) if draws_curve else None,
         observer=observer,
     )
-    parts.check_unchanged(before)
+    return curve
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The ranking of the test rows, and the seconds of each row that was predicted alone; None without such rows."""
+
+    ranked: RankedRows
+    single_seconds: tuple[float, ...] | None
+
+
+def _predict_and_rank(
+    job: TrialJob, learner: Any, parts: Parts, clocks: _Clocks, warned: list[str], send: Send
+) -> _Answers:
+    """Time prediction and ranking on different test rows, and rank all of them."""
+    depth = job.trial.depth
     timed = divide_rows(parts.X_test.shape[0], SINGLE_ROWS if job.time_single_rows else 0)
-    single_seconds = None
+    single = None
     send("predict")
     with collect_warnings(warned):
         if job.time_single_rows:
-            single_seconds = time_single_rows(learner, parts.X_test, timed.single, parts.train.X)
-        predicted = time_predict(learner, parts, timed.predict, predict)
+            single = tuple(time_single_rows(learner, parts.X_test, timed.single, parts.train.X).tolist())
+        predicted = time_predict(learner, parts, timed.predict, clocks.predict)
         send("rank")
-        time_ranking(learner, parts, trial.depth, timed.rank, rank)
-        ranked = rank_rows(learner, parts, trial.depth)
-    peak_bytes = SYSTEM.read_peak()
-    parts.check_unchanged(before)
-    check_files_left()
-    send("measure")
-    assessed = _assess(learner, parts, ranked, observer.fit_clock, rank)
+        time_ranking(learner, parts, depth, timed.rank, clocks.rank)
+        ranked = rank_rows(learner, parts, depth)
     warned += filter(None, [describe_disagreement(predicted, timed.predict, ranked)])
-    ranking = _calibrated(job, trial, sealed, ranked.ranking, send)
-    measured = Measured(
+    return _Answers(ranked, single)
+
+
+def _measure(parts: Parts, answers: _Answers, assessed: _Assessed) -> Measured:
+    """Return the sizes of the data and of the index."""
+    return Measured(
         status="ok",
         n_train=parts.train.X.shape[0],
         n_test=parts.X_test.shape[0],
         n_classes=parts.n_classes,
         n_features=count_features(parts.train.X),
         empty_test_rows=count_empty(parts.X_test),
-        ranked_by=ranked.ranked_by,
+        ranked_by=answers.ranked.ranked_by,
         index_source=assessed.index.size_source,
         bytes_source=assessed.index.bytes_source,
         index_size=assessed.costs.index_size,
         index_bytes=assessed.costs.index_bytes,
         edges_per_feature=assessed.costs.edges_per_feature,
         rank_edges_per_feature=assessed.costs.rank_edges_per_feature,
-        single_rows=None if single_seconds is None else len(single_seconds),
+        single_rows=None if answers.single_seconds is None else len(answers.single_seconds),
+    )
+
+
+def _with_times(measured: Measured, learner: Any, parts: Parts, clocks: _Clocks, observer: _TrialObserver) -> Measured:
+    """Return the measurements with the times of all phases, and the memory before `fit`."""
+    return replace(
+        measured,
         fit_seconds=observer.fit_clock.wall,
         fit_cpu_seconds=observer.fit_clock.cpu,
-        predict_seconds=predict.wall,
-        predict_cpu_seconds=predict.cpu,
-        rank_seconds=rank.wall,
-        rank_cpu_seconds=rank.cpu,
-        load_seconds=load.wall,
+        predict_seconds=clocks.predict.wall,
+        predict_cpu_seconds=clocks.predict.cpu,
+        rank_seconds=clocks.rank.wall,
+        rank_cpu_seconds=clocks.rank.cpu,
+        load_seconds=clocks.load.wall,
         represent_seconds=parts.represent_seconds,
         represent_cpu_seconds=parts.represent_cpu_seconds,
-        import_seconds=imported.wall,
-        warmup_seconds=warm.wall,
+        import_seconds=clocks.imports.wall,
+        warmup_seconds=clocks.warm_up.wall,
         stage_seconds=observer.stage_clock.wall if isinstance(learner, Stages) else None,
-        peak_bytes=peak_bytes,
         base_bytes=observer.base_bytes[0],
-        warnings=tuple(warned),
     )
-    if tuned:
-        measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
-    result = TrialResult(
-        measured=measured,
-        points=tuple(point.result for point in curve),
-        single_seconds=None if single_seconds is None else tuple(single_seconds.tolist()),
-    )
-    return RanTrial(result, (ranking_to_bytes(ranking), *(point.ranking for point in curve)))
 
 
 def _calibrated(job: TrialJob, trial: Trial, sealed: SealedSplit, ranking: Ranking, send: Send) -> Ranking:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
+from harness.data.split import LabelledSplit
 from harness.errors import ContractError
 from harness.executors.base import Executor, Job
 from harness.host.catalog import HOST_DISTRIBUTION, Entry, MetricCall, call_of
@@ -25,9 +26,9 @@ from harness.records.record import CurvePoint, Measured
 from harness.trials.outcome import (
     Costs,
     MetricJob,
+    MetricValues,
     PointResult,
     Ranking,
-    Scores,
     TrialResult,
     checked_value,
     class_counts,
@@ -39,7 +40,6 @@ from harness.trials.outcome import (
     run_metric_job,
 )
 from harness.trials.predict import check_ranks, ranking_from_bytes
-from harness.trials.seal import LabelledSplit
 
 METRIC_TARGET = f"{run_metric_job.__module__}:{run_metric_job.__name__}"
 
@@ -63,9 +63,9 @@ class Scorer:
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
 
-    def score(self, outcomes: Sequence[Outcome]) -> list[Scores]:
+    def score(self, outcomes: Sequence[Outcome]) -> list[MetricValues]:
         """Return the values of all metrics for each outcome; a metric that fails has the value None and an error."""
-        found = [Scores() for _ in outcomes]
+        found = [MetricValues() for _ in outcomes]
         for entry in self.metrics:
             call = call_of(entry.spec)
             each = self._score_apart(call, outcomes) if self._is_foreign(entry) else _score_here(call, outcomes)
@@ -77,17 +77,19 @@ class Scorer:
     def _is_foreign(self, entry: Entry[MetricSpec]) -> bool:
         return self.executor is not None and is_foreign(entry)
 
-    def _score_apart(self, call: MetricCall, outcomes: Sequence[Outcome]) -> list[Scores]:
+    def _score_apart(self, call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
         """Compute a metric in a separate process."""
         assert self.executor is not None
         job = Job(METRIC_TARGET, MetricJob(call, tuple(outcomes)), self.timeout_seconds, self.memory_bytes)
         ((_, end),) = self.executor.run([job])
         if end.status != "ok":
-            return [Scores({call.name: None}, {call.name: f"{end.status}: {end.message}"}) for _ in outcomes]
+            return [MetricValues({call.name: None}, {call.name: f"{end.status}: {end.message}"}) for _ in outcomes]
         try:
             return _scores_from(call.name, end.answer, len(outcomes))
         except (TypeError, ValueError) as error:
-            return [Scores({call.name: None}, {call.name: f"its result cannot be read: {error}"}) for _ in outcomes]
+            return [
+                MetricValues({call.name: None}, {call.name: f"its result cannot be read: {error}"}) for _ in outcomes
+            ]
 
 
 def is_foreign(entry: Entry[MetricSpec]) -> bool:
@@ -95,17 +97,17 @@ def is_foreign(entry: Entry[MetricSpec]) -> bool:
     return entry.origin.distribution != HOST_DISTRIBUTION
 
 
-def _score_here(call: MetricCall, outcomes: Sequence[Outcome]) -> list[Scores]:
+def _score_here(call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
     return [compute_scores([call], outcome) for outcome in outcomes]
 
 
-def _scores_from(name: str, answer: Any, n_outcomes: int) -> list[Scores]:
+def _scores_from(name: str, answer: Any, n_outcomes: int) -> list[MetricValues]:
     """Return the scores in an answer of `run_metric_job`; raise TypeError or ValueError if it is malformed."""
     if len(answer) != n_outcomes:
         raise ValueError(f"{len(answer)} values for {n_outcomes} outcomes")
     found = []
     for value, error in answer:
-        found.append(Scores({name: checked_value(value)}, {name: str(error)} if error else {}))
+        found.append(MetricValues({name: checked_value(value)}, {name: str(error)} if error else {}))
     return found
 
 

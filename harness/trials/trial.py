@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from harness.errors import SpecError
@@ -162,7 +163,7 @@ class TrialJob:
         The job has neither the name nor the path of the dataset, and its split has the training labels only.
         """
         from harness.data.arrays import rows_folder  # noqa: PLC0415 (imports numpy, which planning does not need)
-        from harness.trials.seal import seal  # noqa: PLC0415 (the same)
+        from harness.data.split import seal  # noqa: PLC0415 (the same)
 
         trial = self.trial
         unnamed = _without_source(trial, str(rows_folder(trial.data_folder)))
@@ -170,6 +171,31 @@ class TrialJob:
 
     def with_file(self, handle: int) -> TrialJob:
         """Return the job with the descriptor of the open file that has the split."""
+        return replace(self, split_file=handle)
+
+
+@dataclass(frozen=True)
+class RepresentJob:
+    """A representation to compute and store for the trials of several learners: the payload of its process."""
+
+    data_folder: str
+    split: Split
+    seed: int
+    representing: RepresentationPlan
+    folder: Path
+    split_file: int = -1
+    """In its process, the descriptor of the `SealedSplit`."""
+
+    def sealed(self) -> Sealed:
+        """Return the job without the path of the labels, and its split without the labels of the test rows."""
+        from harness.data.arrays import rows_folder  # noqa: PLC0415 (imports numpy, which planning does not need)
+        from harness.data.split import seal  # noqa: PLC0415 (the same)
+
+        payload = replace(self, data_folder=str(rows_folder(self.data_folder)))
+        return seal(payload, self.data_folder, self.split, self.seed)
+
+    def with_file(self, handle: int) -> RepresentJob:
+        """Return the job for its process, which has the split as an open file."""
         return replace(self, split_file=handle)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.data.split import SealedSplit
 from harness.errors import ContractError
 from harness.host.contract import Direction
 from harness.records.record import NOT_TRIED, Candidate
@@ -26,7 +27,6 @@ from harness.trials.data import ValidationParts, load_validation_parts
 from harness.trials.fit import FitObserver, fit
 from harness.trials.outcome import Costs, Ranking, compute_scores, first_is_true, make_outcome
 from harness.trials.predict import rank_rows
-from harness.trials.seal import SealedSplit
 from harness.trials.trial import REPRESENTATION, Trial, TuningPlan
 
 

@@ -19,6 +19,13 @@ SOURCES = sorted(
     path for root in ("harness", "plugins", "datasets", "benchmarks", "tests") for path in (ROOT / root).rglob("*.py")
 )
 CODE = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in ("harness", "plugins", "datasets")]
+NAMES_IN_ING = {
+    "harness/report/figures/drawing.py": "a drawing is the thing: a figure as data",
+    "harness/sdk/reading": "the folder of all readers of files, a public name that plugins import",
+    "harness/sdk/saving.py": "a public name that plugins import",
+    "plugins/harness_metrics/ranking.py": "a ranking is the thing: these metrics are computed from one",
+}
+"""Modules and folders whose names end in -ing, each with the reason why it is no gerund for an action."""
 HOOKS = [name for name in vars(hooks) if name.startswith("harness_")]
 
 
@@ -63,13 +70,27 @@ def test_the_contracts_detect_a_forbidden_import(tmp_path, lint_imports):
 
 @pytest.mark.parametrize("root", ["harness", "plugins", "datasets"])
 def test_comprehensions_and_ternaries_are_few(root):
-    """Allow fewer than 6 comprehensions, ternaries, walruses and lambdas per 100 lines of code outside kernels."""
-    assert total([density_of(path) for path in sources_below(ROOT / root)]).per_hundred < 7
+    """Allow fewer than 6.5 comprehensions, ternaries, walruses and lambdas per 100 lines of code outside kernels."""
+    assert total([density_of(path) for path in sources_below(ROOT / root)]).per_hundred < 6.5
 
 
 @pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_is_longer_than_600_lines(path):
     assert len(path.read_text().splitlines()) <= 600
+
+
+def test_the_host_has_at_most_170_modules_and_8_of_them_at_its_top():
+    host = ROOT / "harness"
+    assert len([*host.rglob("*.py")]) <= 170, "merge a module into the one that it belongs to"
+    assert len([*host.glob("*.py")]) <= 8
+
+
+def test_names_that_end_in_ing_have_a_reason():
+    """Allow such a name for a thing, like a drawing, and not for an action: see "How to write" in CONTRIBUTING.md."""
+    places = {place for path in CODE for place in (path, *path.parents) if place.is_relative_to(ROOT)}
+    found = {str(place.relative_to(ROOT)) for place in places if place.stem.endswith("ing")}
+    assert found == NAMES_IN_ING.keys()
+    assert len(found) < 15
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)

@@ -76,6 +76,15 @@ def test_uninformative_scores_give_a_constant_confidence(right):
     assert 0 < fitted.calibrator.confidence(np.zeros((1, 2)))[0] < 1
 
 
+def test_a_first_score_that_never_varies_leaves_the_gap_to_decide():
+    scores, right, _ = draw(5, 400, sigmoid)
+    constant = np.column_stack([np.ones(400), 1 - scores[:, 0] + scores[:, 1]])
+    fitted = fit_logistic(constant, right)
+    assert fitted.scales[0] == 1.0
+    near, far = fitted.confidence(np.array([[1.0, 1.0], [1.0, -3.0]]))
+    assert near < far
+
+
 @given(seed=st.integers(0, 1000), fit=st.sampled_from([fit_isotonic, fit_logistic]))
 def test_a_calibrator_is_restored_from_json_and_returns_shares(seed, fit):
     scores, right, _ = draw(seed, 60, sigmoid)

@@ -12,7 +12,10 @@ from scipy.stats import binomtest
 from internals import (
     FEWEST_PAIRS,
     SIGNIFICANCE,
+    SPREADS,
     TESTS,
+    Interval,
+    Summary,
     average_ranks,
     binomial_half_width,
     clearly_wins,
@@ -228,6 +231,26 @@ def test_one_value_has_no_interval():
 )
 def test_the_binomial_interval_equals_the_one_published_for_isolet(error, n, published):
     assert round(binomial_half_width(error, n), 4) == published
+
+
+def test_the_binomial_spread_is_for_shares_on_test_rows_and_other_metrics_have_their_deviation():
+    half_width = SPREADS["binomial"].half_width
+    share = Summary(0.9364, 0.02, 10)
+    assert half_width(share, "share", 780) == pytest.approx(0.0171, abs=1e-4)
+    assert half_width(share, "seconds", 780) == 0.02
+    assert half_width(share, "share", None) is None
+    assert half_width(Summary(1.5, 0.02, 10), "share", 780) is None, "no share"
+    assert half_width(Summary(1.0, 0.0, 10), "share", 780) == 0.0
+
+
+def test_the_opposite_of_a_difference_has_the_opposite_interval():
+    assert Interval(2.0, 1.0, 4.0).negated() == Interval(-2.0, -4.0, -1.0)
+
+
+@pytest.mark.parametrize("test", sorted(TESTS))
+def test_samples_of_different_lengths_are_never_paired(test):
+    with pytest.raises(ValueError, match="argument"):
+        TESTS[test].p_value([0.1, 0.2], [0.3], 0.1)
 
 
 # -- the corrected t-test --------------------------------------------------------------------------------------------

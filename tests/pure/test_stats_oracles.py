@@ -118,6 +118,7 @@ def test_more_trials_and_more_test_rows_detect_smaller_differences():
     few, more = (expected_detectable_difference(9000, 1000, trials, 3) for trials in (7, 10))
     assert 0.02 < more < few < 0.04
     assert expected_detectable_difference(8000, 2000, 10, 3) < more
+    assert expected_detectable_difference(9000, 1000, 10, 3, folds=True) < more, "no test row is used twice"
     assert expected_detectable_difference(9000, 1000, 2) is None
 
 

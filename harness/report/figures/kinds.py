@@ -6,14 +6,14 @@ The command line imports this module to list the kinds, so matplotlib is not imp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from harness.errors import HarnessError
 from harness.host.contract import MetricSpec
 from harness.report.figures.drawing import Diagram, Drawing, Panels
 from harness.report.figures.panels import (
     SIZES,
-    ReadAnswers,
+    AnswersByTrial,
     bar_panels,
     coverage_panels,
     curve_panels,
@@ -27,9 +27,6 @@ from harness.report.figures.panels import (
 from harness.report.lines import Line, rank_learners
 from harness.text import choose
 
-FindMetric = Callable[[str], MetricSpec]
-"""Function that returns a metric by name."""
-
 
 @dataclass(frozen=True)
 class FigureRequest:
@@ -38,10 +35,12 @@ class FigureRequest:
     lines: Sequence[Line]
     metric: MetricSpec
     """Metric to draw."""
-    x: str
-    """Quantity of the x axis as given by the user; empty for the default of the kind."""
-    find_metric: FindMetric
-    read_answers: ReadAnswers
+    x: str = ""
+    """Quantity of the x axis; empty for the default of the kind."""
+    x_metric: MetricSpec | None = None
+    """The metric of the x axis, for kinds where x is a metric."""
+    answers: AnswersByTrial = field(default_factory=dict)
+    """For kinds that show saved ranks."""
 
 
 @dataclass(frozen=True)
@@ -51,52 +50,34 @@ class FigureKind:
     summary: str
     """Description for the help text."""
     draw: Callable[[FigureRequest], Drawing]
+    """Returns the figure; raises HarnessError if the lines have nothing to draw."""
     metric: str = "r1"
     """Default metric."""
     x: str = ""
     """Choices for x, for the help text; empty if there is no choice."""
     default_x: str = ""
+    x_is_metric: bool = False
+    """Whether x is the name of a metric."""
+    shows_answers: bool = False
+    """Whether the figure shows saved ranks."""
 
 
-def make_drawing(
-    kind: str,
-    lines: Sequence[Line],
-    find_metric: FindMetric,
-    read_answers: ReadAnswers,
-    *,
-    metric: str | None = None,
-    x: str | None = None,
-) -> Drawing:
-    """Return a figure of some lines.
-
-    Parameters
-    ----------
-    kind
-        A name in `FIGURE_KINDS`.
-    lines
-        The lines to draw.
-    find_metric
-        Returns a metric by name.
-    read_answers
-        Reads the saved ranks of a trial, for the kinds that need them.
-    metric, x
-        The metric to draw and the quantity of the x axis. By default those of the kind.
+def choose_kind(name: str, x: str | None = None) -> FigureKind:
+    """Return the kind of a name.
 
     Raises
     ------
     HarnessError
-        If the kind is unknown or has no choice of x, or if the lines have nothing to draw.
+        If the kind is unknown, or if `x` is given and the kind has no choice of x.
     """
-    chosen = choose(FIGURE_KINDS, kind, "figure of kind")
-    if x and not chosen.x:
-        raise HarnessError(f"a figure of kind {kind!r} has no x to choose", culprit=f"--x {x}")
-    judged = find_metric(metric or chosen.metric)
-    return chosen.draw(FigureRequest(lines, judged, x or chosen.default_x, find_metric, read_answers))
+    kind = choose(FIGURE_KINDS, name, "figure of kind")
+    if x and not kind.x:
+        raise HarnessError(f"a figure of kind {name!r} has no x to choose", culprit=f"--x {x}")
+    return kind
 
 
 def _curve_drawing(asked: FigureRequest) -> Drawing:
-    x = asked.find_metric(asked.x) if asked.x else None
-    return Panels(tuple(curve_panels(asked.lines, asked.metric, x)))
+    return Panels(tuple(curve_panels(asked.lines, asked.metric, asked.x_metric)))
 
 
 def _sweep_drawing(asked: FigureRequest) -> Drawing:
@@ -108,7 +89,8 @@ def _scaling_drawing(asked: FigureRequest) -> Drawing:
 
 
 def _pareto_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(pareto_panels(asked.lines, asked.metric, asked.find_metric(asked.x))))
+    assert asked.x_metric is not None, "the kind has a default"
+    return Panels(tuple(pareto_panels(asked.lines, asked.metric, asked.x_metric)))
 
 
 def _ranks_drawing(asked: FigureRequest) -> Drawing:
@@ -120,19 +102,21 @@ def _bars_drawing(asked: FigureRequest) -> Drawing:
 
 
 def _coverage_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(coverage_panels(asked.lines, asked.read_answers)))
+    return Panels(tuple(coverage_panels(asked.lines, asked.answers)))
 
 
 def _frequency_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(frequency_panels(asked.lines, asked.read_answers)))
+    return Panels(tuple(frequency_panels(asked.lines, asked.answers)))
 
 
 def _levels_drawing(asked: FigureRequest) -> Drawing:
-    return Panels(tuple(level_panels(asked.lines, asked.read_answers)))
+    return Panels(tuple(level_panels(asked.lines, asked.answers)))
 
 
 FIGURE_KINDS: dict[str, FigureKind] = {
-    "curve": FigureKind("by pass (run with --curves)", _curve_drawing, x="a metric instead of passes"),
+    "curve": FigureKind(
+        "by pass (run with --curves)", _curve_drawing, x="a metric instead of passes", x_is_metric=True
+    ),
     "sweep": FigureKind("by a parameter", _sweep_drawing, x="the parameter, where several were swept"),
     "scaling": FigureKind(
         "by the size of the data, with the slope",
@@ -141,10 +125,12 @@ FIGURE_KINDS: dict[str, FigureKind] = {
         x=", ".join(SIZES),
         default_x="classes",
     ),
-    "pareto": FigureKind("score against cost", _pareto_drawing, x="the cost", default_x="train"),
+    "pareto": FigureKind("score against cost", _pareto_drawing, x="the cost", default_x="train", x_is_metric=True),
     "cd": FigureKind("mean ranks over datasets and their critical difference", _ranks_drawing),
     "bar": FigureKind("side by side", _bars_drawing),
-    "coverage": FigureKind("accuracy on the share of rows that a learner is surest of", _coverage_drawing),
-    "frequency": FigureKind("R1 by how often training saw the class", _frequency_drawing),
-    "levels": FigureKind("share of rows right at each level of the class tree", _levels_drawing),
+    "coverage": FigureKind(
+        "accuracy on the share of rows that a learner is surest of", _coverage_drawing, shows_answers=True
+    ),
+    "frequency": FigureKind("R1 by how often training saw the class", _frequency_drawing, shows_answers=True),
+    "levels": FigureKind("share of rows right at each level of the class tree", _levels_drawing, shows_answers=True),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,6 @@ from harness.stats import mean_of, summarise
 from harness.text import counted
 
 if TYPE_CHECKING:
-    from harness.records.record import Record
     from harness.sdk.outcomes import ByClass, RiskCurve
 
 WIDE = 20
@@ -472,15 +471,15 @@ class Answers:
     """Results by class; None for rows with several labels."""
 
 
-ReadAnswers = Callable[["Record"], Answers | None]
-"""Function that reads the saved ranks of a trial; it returns None if ranks or data are missing."""
+AnswersByTrial = Mapping[str, Answers]
+"""Answers by the key of the record; trials without saved ranks or data are left out."""
 Points = Callable[[Answers], Iterable[Point]]
 
 
-def coverage_panels(lines: Sequence[Line], read_answers: ReadAnswers) -> list[Panel]:
+def coverage_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Panel]:
     """Return panels of the accuracy on the most confident rows, by their share of all rows."""
     panels = []
-    for title, series in _drawn(lines, read_answers, _coverage_points):
+    for title, series in _drawn(lines, answers, _coverage_points):
         panels.append(Panel(title, "share of rows, the surest first", "accuracy", series, y_unit="share"))
     if not panels:
         raise nothing_to_draw(
@@ -490,20 +489,20 @@ def coverage_panels(lines: Sequence[Line], read_answers: ReadAnswers) -> list[Pa
     return panels
 
 
-def frequency_panels(lines: Sequence[Line], read_answers: ReadAnswers) -> list[Panel]:
+def frequency_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Panel]:
     """Return panels of R1 by the number of training rows of the class."""
     panels = []
-    for title, series in _drawn(lines, read_answers, _frequency_points):
+    for title, series in _drawn(lines, answers, _frequency_points):
         panels.append(Panel(title, "training rows of the class", "R1", series, "log", x_unit="count", y_unit="share"))
     if not panels:
         raise nothing_to_draw("none of the records has kept ranks with one true class a row")
     return panels
 
 
-def level_panels(lines: Sequence[Line], read_answers: ReadAnswers) -> list[Panel]:
+def level_panels(lines: Sequence[Line], answers: AnswersByTrial) -> list[Panel]:
     """Return panels of the accuracy at each level of the class tree."""
     panels = []
-    for title, series in _drawn(lines, read_answers, _level_points):
+    for title, series in _drawn(lines, answers, _level_points):
         panels.append(
             Panel(title, "level of the class tree", "share of rows right", series, whole_x=True, y_unit="share")
         )
@@ -512,25 +511,22 @@ def level_panels(lines: Sequence[Line], read_answers: ReadAnswers) -> list[Panel
     return panels
 
 
-def _drawn(
-    lines: Sequence[Line], read_answers: ReadAnswers, points: Points
-) -> Iterable[tuple[str, tuple[Series, ...]]]:
+def _drawn(lines: Sequence[Line], answers: AnswersByTrial, points: Points) -> Iterable[tuple[str, tuple[Series, ...]]]:
     """Yield title and series of each dataset that has points."""
     for title, rivals in titled_rivals(lines):
         series = []
         for line in rivals:
-            one = series_of(line.title, line.kind, _points_of(line, read_answers, points))
+            one = series_of(line.title, line.kind, _points_of(line, answers, points))
             if one is not None:
                 series.append(one)
         if series:
             yield title, tuple(series)
 
 
-def _points_of(line: Line, read_answers: ReadAnswers, points: Points) -> Iterable[Point]:
+def _points_of(line: Line, answers: AnswersByTrial, points: Points) -> Iterable[Point]:
     for record in line.finished:
-        answers = read_answers(record)
-        if answers is not None:
-            yield from points(answers)
+        if record.key in answers:
+            yield from points(answers[record.key])
 
 
 def _coverage_points(answers: Answers) -> Iterable[Point]:

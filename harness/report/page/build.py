@@ -13,10 +13,10 @@ from harness.host.contract import MetricSpec
 from harness.report.answer import Pick, describe_verdict, pick_learners
 from harness.report.conditions import comparable
 from harness.report.figures.drawing import Panel, Panels, Series
-from harness.report.figures.kinds import FindMetric, make_drawing
-from harness.report.figures.panels import SIZES, ReadAnswers, swept_parameters
+from harness.report.figures.kinds import FIGURE_KINDS, FigureRequest
+from harness.report.figures.panels import SIZES, AnswersByTrial, swept_parameters
 from harness.report.lines import Line, Prepared, flat_first, notices_of, rank_learners
-from harness.report.page.content import (
+from harness.report.page.document import (
     Numbers,
     PageConfusion,
     PageDataset,
@@ -34,7 +34,7 @@ from harness.report.page.content import (
 from harness.report.tables.footnotes import failure_notes
 from harness.report.tables.layout import format_value
 from harness.report.tables.render import Grid, heading_of
-from harness.report.tables.table import Cell, Row, Table, make_table
+from harness.report.tables.table import Cell, ComparisonTable, Row, make_table
 from harness.report.verdicts import RowHits
 from harness.stats import AUTO, Summary
 from harness.syntax.expression import describe_params
@@ -151,33 +151,29 @@ MOST_CONFUSIONS = 12
 LONGEST_NAME = 120
 
 
-def confusions_of(line: Line, read_answers: ReadAnswers) -> tuple[PageConfusion, ...]:
+def confusions_of(line: Line, answers: AnswersByTrial) -> tuple[PageConfusion, ...]:
     """Return the most frequent confusions of a line, over all trials with saved ranks."""
     rows: Counter[tuple[str, str]] = Counter()
     of: Counter[str] = Counter()
-    read = []
     for record in line.finished:
-        answers = read_answers(record)
-        if answers is not None and answers.by_class is not None:
-            read.append(answers.by_class)
-    for one in read:
-        for confusion in one.confusions:
-            rows[confusion.truth, confusion.answer] += confusion.rows
-    for one in read:
-        of.update(one.class_rows)
+        by_class = answers[record.key].by_class if record.key in answers else None
+        if by_class is not None:
+            of.update(by_class.class_rows)
+            for confusion in by_class.confusions:
+                rows[confusion.truth, confusion.answer] += confusion.rows
     found = []
     for (truth, answer), count in rows.most_common(MOST_CONFUSIONS):
         found.append(PageConfusion(in_a_line(truth, LONGEST_NAME), in_a_line(answer, LONGEST_NAME), count, of[truth]))
     return tuple(found)
 
 
-def tell_unread(lines: Sequence[Line], read_answers: ReadAnswers) -> str:
+def tell_unread(lines: Sequence[Line], answers: AnswersByTrial) -> str:
     """Return a sentence on trials without saved ranks or data; empty if there are none."""
     finished = unread = 0
     for line in lines:
         for record in line.finished:
             finished += 1
-            unread += read_answers(record) is None
+            unread += record.key not in answers
     if not unread:
         return ""
     which = "all trials" if unread == finished else f"{unread:,} of {counted(finished, 'trial')}"
@@ -187,18 +183,12 @@ def tell_unread(lines: Sequence[Line], read_answers: ReadAnswers) -> str:
     )
 
 
-OF_ANSWERS = ("coverage", "frequency", "levels")
-"""Kinds of figures that need saved ranks."""
-
-
-def figures_of(
-    lines: Sequence[Line], metrics: Sequence[MetricSpec], find_metric: FindMetric, read_answers: ReadAnswers
-) -> Iterable[PageFigure]:
+def figures_of(lines: Sequence[Line], metrics: Sequence[MetricSpec], answers: AnswersByTrial) -> Iterable[PageFigure]:
     """Yield all figures for which the lines have data."""
     for kind, x, judged in _wanted(lines, metrics):
         for metric in judged:
             try:
-                drawing = make_drawing(kind, lines, find_metric, read_answers, metric=metric.name, x=x)
+                drawing = FIGURE_KINDS[kind].draw(FigureRequest(lines, metric, x, answers=answers))
             except HarnessError:  # the lines have no data for this kind: leave it out
                 continue
             if isinstance(drawing, Panels):
@@ -206,17 +196,16 @@ def figures_of(
                     yield _page_figure(kind, metric, panel)
 
 
-def _wanted(
-    lines: Sequence[Line], metrics: Sequence[MetricSpec]
-) -> Iterable[tuple[str, str | None, Sequence[MetricSpec]]]:
+def _wanted(lines: Sequence[Line], metrics: Sequence[MetricSpec]) -> Iterable[tuple[str, str, Sequence[MetricSpec]]]:
     """Yield each kind of figure with each choice of x and its metrics."""
-    yield "curve", None, metrics
+    yield "curve", "", metrics
     for parameter in swept_parameters(lines):
         yield "sweep", parameter, metrics
     for size in SIZES:
         yield "scaling", size, metrics
-    for kind in OF_ANSWERS:
-        yield kind, None, metrics[:1]  # these figures show accuracy and do not depend on the metric
+    for name, kind in FIGURE_KINDS.items():
+        if kind.shows_answers:
+            yield name, "", metrics[:1]  # these figures show accuracy and do not depend on the metric
 
 
 def _page_figure(kind: str, metric: MetricSpec, panel: Panel) -> PageFigure:
@@ -280,8 +269,8 @@ class PartRequest:
     more: Sequence[MetricSpec]
     """Further columns to choose from."""
     machines: Mapping[str, Machine]
-    find_metric: FindMetric
-    read_answers: ReadAnswers
+    answers: AnswersByTrial
+    """For confusions, and for the figures that show saved ranks."""
     published: Sequence[Grid] = ()
     notes: Sequence[str] = ()
     test: str = AUTO
@@ -316,15 +305,15 @@ def make_part(asked: PartRequest) -> Part:
         shown=tuple(map(attrgetter("name"), shown)),
         datasets=tuple(_datasets_of(table, by_group, shown, asked)),
         lines=tuple(_page_lines(table, by_group, asked)),
-        figures=tuple(figures_of(lines, shown, asked.find_metric, asked.read_answers)),
+        figures=tuple(figures_of(lines, shown, asked.answers)),
         ranks=tuple(ranks_of_learners(lines, shown)),
         notes=_notes_of(table, lines),
         published=tuple(map(_page_grid, asked.published)),
-        unread=tell_unread(lines, asked.read_answers),
+        unread=tell_unread(lines, asked.answers),
     )
 
 
-def _notes_of(table: Table, lines: Sequence[Line]) -> tuple[str, ...]:
+def _notes_of(table: ComparisonTable, lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the footnotes of the table without failures, which the page shows with their tracebacks."""
     told = set(failure_notes(lines))
     return tuple(note for note in table.footnotes if note not in told)
@@ -357,7 +346,10 @@ def _tell_headline(lines: Sequence[Line]) -> str:
 
 
 def _datasets_of(
-    table: Table, by_group: Mapping[GroupName, Sequence[Line]], shown: Sequence[MetricSpec], asked: PartRequest
+    table: ComparisonTable,
+    by_group: Mapping[GroupName, Sequence[Line]],
+    shown: Sequence[MetricSpec],
+    asked: PartRequest,
 ) -> Iterable[PageDataset]:
     """Yield a dataset for each group of the table, with the verdict and the picks by the first shown metric."""
     often = Counter(group.title for group in table.groups)
@@ -389,7 +381,9 @@ def _lines_by_group(lines: Iterable[Line]) -> dict[GroupName, list[Line]]:
     return found
 
 
-def _page_lines(table: Table, by_group: Mapping[GroupName, Sequence[Line]], asked: PartRequest) -> Iterable[PageLine]:
+def _page_lines(
+    table: ComparisonTable, by_group: Mapping[GroupName, Sequence[Line]], asked: PartRequest
+) -> Iterable[PageLine]:
     """Yield a line for each row of the table, dataset by dataset."""
     for place, group in enumerate(table.groups):
         for line, row in zip(by_group[group.title, group.detail], group.rows, strict=True):
@@ -425,7 +419,7 @@ def _page_line(line: Line, row: Row, place: int, columns: Sequence[MetricSpec], 
         notices=notices_on(line),
         failures=failures_of(line),
         tuning=tunings_of(line),
-        confusions=confusions_of(line, asked.read_answers),
+        confusions=confusions_of(line, asked.answers),
     )
 
 

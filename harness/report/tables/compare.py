@@ -26,7 +26,7 @@ from harness.stats import (
 from harness.syntax.expression import describe_params
 from harness.system.machine import Machine
 
-Hits = Callable[[Record], Sequence[bool] | None]
+ReadHits = Callable[[Record], Sequence[bool] | None]
 """Function that returns, for each test row of a record, whether its first-ranked class is true; None without ranks."""
 DataPlace = tuple[str, str, str]
 """A prepared dataset, as matched between two folders: name, representation and split."""
@@ -155,7 +155,7 @@ class Change:
 def find_changes(
     pairs: Iterable[tuple[Line, Line]],
     metrics: Sequence[MetricSpec],
-    hits: tuple[Hits, Hits] | None = None,
+    hits: tuple[ReadHits, ReadHits] | None = None,
     *,
     instances: bool = False,
 ) -> list[Change]:
@@ -229,7 +229,7 @@ def _measured_alike(first: Line, second: Line) -> bool:
     return len(conditions) == 1
 
 
-def _test_rows(first: Line, second: Line, hits: tuple[Hits, Hits]) -> _RowTest | None:
+def _test_rows(first: Line, second: Line, hits: tuple[ReadHits, ReadHits]) -> _RowTest | None:
     """Return McNemar's test on the first trial that both lines have; None without the same data or saved ranks."""
     if first.prepared.fingerprint != second.prepared.fingerprint:
         return None

@@ -17,7 +17,7 @@ GAP = 2
 """Spaces between columns. A column is at least this much wider than its heading."""
 _BOLD = re.compile("\x1b\\[[0-9]*m")
 
-Rows = Sequence[Sequence[str]]
+TextRows = Sequence[Sequence[str]]
 
 
 def wrap_lines(lines: Iterable[str], width: int = WIDTH) -> list[str]:
@@ -28,7 +28,7 @@ def wrap_lines(lines: Iterable[str], width: int = WIDTH) -> list[str]:
     return wrapped
 
 
-def fold_columns(rows: Rows, headings: Sequence[str], width: int = WIDTH, titles: int = 1) -> str:
+def fold_columns(rows: TextRows, headings: Sequence[str], width: int = WIDTH, titles: int = 1) -> str:
     """Return a text table; columns that exceed the width continue in blocks below.
 
     Parameters
@@ -123,7 +123,7 @@ def _taken(widths: Iterable[int]) -> int:
     return sum(wide + GAP for wide in widths) - GAP
 
 
-def _natural_width(rows: Rows, headings: Sequence[str], place: int) -> int:
+def _natural_width(rows: TextRows, headings: Sequence[str], place: int) -> int:
     """Return the width of a column without folding."""
     lines = [len(headings[place]) + GAP]
     for row in rows:

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from harness.records.record import Record
-    from harness.report.tables.table import Cell, Group, Row, Table
+    from harness.report.tables.table import Cell, ComparisonTable, Group, Row
 
 Values = dict[str, object]
 """Values by column name: a row, or part of a row."""
 
 
-def plain_rows(table: Table) -> list[Values]:
+def plain_rows(table: ComparisonTable) -> list[Values]:
     """Return the rows of a table as plain values: mean, sd, n and mark of each metric."""
     return _rows_of(table, _plain_cell)
 
 
-def _rows_of(table: Table, values_of_cell: Callable[[Cell, MetricSpec], Values]) -> list[Values]:
+def _rows_of(table: ComparisonTable, values_of_cell: Callable[[Cell, MetricSpec], Values]) -> list[Values]:
     rows = []
     for group in table.groups:
         for row in group.rows:
@@ -54,7 +54,7 @@ def _plain_cell(cell: Cell, metric: MetricSpec) -> Values:
 # -- CSV -------------------------------------------------------------------------------------------------------------
 
 
-def table_to_csv(table: Table) -> str:
+def table_to_csv(table: ComparisonTable) -> str:
     """Return a table as CSV, with all digits: mean, sd, n and mark of every metric."""
     heading = ["group", "detail", table.row_heading, *table.groups[0].rows[0].facts]
     for metric in table.columns:
@@ -87,18 +87,18 @@ def _csv_text(heading: list[str], rows: Iterable[Mapping[str, object]]) -> str:
 # -- JSON ------------------------------------------------------------------------------------------------------------
 
 
-def table_to_json(table: Table) -> str:
+def table_to_json(table: ComparisonTable) -> str:
     """Return a table as JSON, group by group, with its footnotes."""
     groups = [_json_group(table, group) for group in table.groups]
     return _json_text({"groups": groups, "footnotes": table.footnotes})
 
 
-def _json_group(table: Table, group: Group) -> Values:
+def _json_group(table: ComparisonTable, group: Group) -> Values:
     rows = [_json_row(table, row) for row in group.rows]
     return {"title": group.title, "detail": group.detail, "rows": rows}
 
 
-def _json_row(table: Table, row: Row) -> Values:
+def _json_row(table: ComparisonTable, row: Row) -> Values:
     metrics = {}
     for metric, cell in zip(table.columns, row.cells, strict=True):
         mean, sd, n = plain_numbers(cell.summary)
@@ -120,7 +120,7 @@ def heading_of(metric: MetricSpec) -> str:
     return metric.title or metric.name
 
 
-def headings_of(table: Table) -> list[str]:
+def headings_of(table: ComparisonTable) -> list[str]:
     """Return the headings of a table: title and facts of the rows, then the metrics."""
     return [table.row_heading, *table.groups[0].rows[0].facts, *map(heading_of, table.columns)]
 
@@ -166,7 +166,7 @@ thead th { border-bottom: 2px solid #333; }
 .failed { color: #a00; } .detail, footer { color: #555; font-size: .9em; }"""
 
 
-def table_to_html(table: Table) -> str:
+def table_to_html(table: ComparisonTable) -> str:
     """Return a table as an HTML page without scripts and without external files."""
     return _page(_table_body(table))
 
@@ -176,7 +176,7 @@ def grid_to_html(grid: Grid) -> str:
     return _page(_grid_body(grid))
 
 
-def table_fragment(table: Table) -> str:
+def table_fragment(table: ComparisonTable) -> str:
     """Return a table as an HTML fragment for notebooks, with the classes `harness-table`, `detail` and `failed`."""
     return f'<div class="harness-table">\n{_table_body(table)}\n</div>'
 
@@ -194,7 +194,7 @@ def _page(body: str) -> str:
     )
 
 
-def _table_body(table: Table) -> str:
+def _table_body(table: ComparisonTable) -> str:
     parts = [_group_part(group, headings_of(table), table.columns) for group in table.groups]
     return "\n".join([*parts, _footer(table.footnotes)])
 
@@ -256,7 +256,7 @@ _LATEX = {
 _ESCAPES = str.maketrans(_LATEX)
 
 
-def table_to_latex(table: Table) -> str:
+def table_to_latex(table: ComparisonTable) -> str:
     """Return a table for LaTeX with booktabs; marked cells are bold, and footnotes are comments."""
     lines = list(map(_comment, table.footnotes))
     words = "l" * (len(headings_of(table)) - len(table.columns) - 1)  # without trials, which are aligned right
@@ -267,7 +267,7 @@ def table_to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def _group_lines(table: Table, group: Group) -> list[str]:
+def _group_lines(table: ComparisonTable, group: Group) -> list[str]:
     width = len(headings_of(table))
     title = _escape_latex(f"{group.title} ({group.detail})")
     lines = [r"\midrule", rf"\multicolumn{{{width}}}{{l}}{{\textit{{{title}}}}} \\"]
@@ -306,7 +306,7 @@ def _escape_latex(text: str) -> str:
 _SPECIAL = re.compile(r"[\\|*_`\[\]<>&~$]")
 
 
-def table_to_markdown(table: Table) -> str:
+def table_to_markdown(table: ComparisonTable) -> str:
     """Return a table in GitHub's Markdown; marked cells are bold."""
     headings = list(map(_escape_markdown, headings_of(table)))
     parts = []
@@ -338,7 +338,7 @@ def _escape_markdown(text: str) -> str:
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
-def table_to_terminal(table: Table, *, colour: bool = False, width: int = WIDTH) -> str:
+def table_to_terminal(table: ComparisonTable, *, colour: bool = False, width: int = WIDTH) -> str:
     """Return a table for the terminal; marked cells have a star, and are bold with `colour`."""
     mark = _embolden if colour else _star
     parts = []
@@ -370,7 +370,7 @@ class Format:
 
     ending: str
     """File extension, without the dot."""
-    render_table: Callable[[Table], str]
+    render_table: Callable[[ComparisonTable], str]
     render_grid: Callable[[Grid], str]
     for_programs: bool = False
     """True for formats that programs read. A file in such a format contains only one table."""
@@ -437,7 +437,7 @@ def records_frame(records: Iterable[Record]) -> pd.DataFrame:
     return _frame(rows)
 
 
-def table_frame(table: Table) -> pd.DataFrame:
+def table_frame(table: ComparisonTable) -> pd.DataFrame:
     """Return a data frame with mean, `_sd`, `_n` and `_best` of each metric for each row."""
     return _frame(plain_rows(table))
 

@@ -22,7 +22,6 @@ from harness.syntax.expression import parse_value, split_list
 from harness.system.machine import Machine
 from harness.text import nearest
 
-FindMetric = Callable[[str], MetricSpec]
 FIELDS = ("learner", "dataset", "kind", "representation", "split")
 """Fields of a line that a filter can name."""
 COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -95,7 +94,7 @@ def parse_filter(text: str) -> LineFilter:
     return LineFilter(*found.groups())
 
 
-def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], find_metric: FindMetric) -> list[Line]:
+def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], catalog: Catalog) -> list[Line]:
     """Return the lines that pass all filters.
 
     Raises
@@ -105,7 +104,7 @@ def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], find_metric
     """
     kept = list(lines)
     for one in filters:
-        kept = list(filter(_predicate(one, lines, find_metric), kept))
+        kept = list(filter(_predicate(one, lines, catalog), kept))
         if not kept:
             raise HarnessError(f"where {one} leaves no line of these results")
     return kept
@@ -155,14 +154,14 @@ def lines_to_compare(
     return found.lines
 
 
-def _predicate(one: LineFilter, lines: Sequence[Line], find_metric: FindMetric) -> Callable[[Line], bool]:
+def _predicate(one: LineFilter, lines: Sequence[Line], catalog: Catalog) -> Callable[[Line], bool]:
     """Return a filter as a function of a line. Fields take precedence over parameters, and parameters over metrics."""
     if one.field in FIELDS:
         return partial(_matches_field, one)
     if any(one.field in line.params for line in lines):
         return partial(_matches_parameter, one)
     try:
-        return partial(_matches_mean, one, find_metric(one.field).name)
+        return partial(_matches_mean, one, find_metric(one.field, catalog).spec.name)
     except UnknownName:
         raise _unknown_field(one.field, lines) from None
 

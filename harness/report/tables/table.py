@@ -70,7 +70,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Table:
+class ComparisonTable:
     """A comparison table, ready to be rendered in any format. Displays itself in a notebook."""
 
     columns: tuple[MetricSpec, ...]
@@ -107,7 +107,7 @@ def make_table(
     best: MetricSpec | None = None,
     notes: Sequence[str] = (),
     folder: str = "",
-) -> Table:
+) -> ComparisonTable:
     """Make the comparison table of some lines.
 
     Parameters
@@ -164,7 +164,7 @@ def make_table(
         shown = best_lines(shown, best, test, hits)
         footnotes.append(f"Shown: the best by {heading_of(best)}, {len(shown)} of {counted(len(lines), 'line')}.")
     groups = _group_rows(shown, columns, marks, by, chosen_spread)
-    return Table(columns, row_heading, groups, tuple(footnotes))
+    return ComparisonTable(columns, row_heading, groups, tuple(footnotes))
 
 
 def _group_rows(

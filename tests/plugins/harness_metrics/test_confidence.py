@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness import Outcome
@@ -93,6 +93,7 @@ def test_the_value_is_none_without_scores_or_confidence():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans()), min_size=1, max_size=30), st.integers(1, 8))
+@example([(1.0, False), (0.875, True)], 2)  # the last bin has its upper end
 def test_the_calibration_error_is_the_weighted_mean_over_bins(pairs, bins):
     confidence = np.array([c for c, _ in pairs], np.float32)
     right = np.array([r for _, r in pairs])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from harness import Taxonomy
@@ -17,7 +17,7 @@ from harness_svm.hierarchy import from_taxonomy
 from harness_svm.structured import solver
 from harness_svm.structured.kernels.subproblem import Goal, empty_block, left_over
 from harness_svm.structured.solver import DualSolver, squared_length
-from internals import Rows, as_edges
+from internals import Rows, as_edges, empty_rows
 
 FLAT = Taxonomy(np.array([-1, *[0] * 6]), np.arange(1, 7))
 SHARED = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -260,6 +260,16 @@ def test_an_index_and_a_matrix_give_the_same_weights(data, tree, slack, flat):
     W = np.zeros(dense.weights.shape)
     W[found.features, found.classes] = found.weights
     assert_allclose(W, weights_of(dense), atol=2e-3)
+
+
+def test_an_index_of_weights_grows_as_training_fills_it(data, tree):
+    X, y = data(0)
+    roomy, tight = (started(X, y, tree, tolerance=0.001, sparse=True)[0] for _ in range(2))
+    tight.weights = empty_rows(X.shape[1], 2)
+    for training in (roomy, tight):
+        training.run(np.random.default_rng(0), 2000)
+    assert tight.weights.classes.size > 2
+    assert_array_equal(as_edges(tight.index(0.0)).weights, as_edges(roomy.index(0.0)).weights)
 
 
 @pytest.mark.parametrize("sparse", [True, False])

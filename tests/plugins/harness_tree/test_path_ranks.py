@@ -124,3 +124,14 @@ def test_a_hashed_table_grows_with_batches_and_keeps_its_weights():
     tree._grow(as_instances(tree._known(X)))
     assert len(tree.table_) > small
     assert_array_equal(tree.rank(X, 3), before)
+
+
+def test_a_row_that_reaches_no_class_has_equal_probabilities(monkeypatch):
+    X, y = problem(0)
+    tree = LOMtree(random_state=0).fit(X, y)
+    scores = tree.decision_function(X[:2])
+    scores[0] = 0.0
+    monkeypatch.setattr(tree, "decision_function", lambda X: scores)
+    shares = tree.predict_proba(X[:2])
+    assert shares[0] == pytest.approx(1 / 30)
+    assert shares[1].argmax() == scores[1].argmax()

@@ -1,15 +1,11 @@
 """Fixtures for page tests: records of a small comparison, and the page content made from them."""
 
+from dataclasses import replace
+
 import pytest
 
 from internals import PartRequest, group_records, make_part
-from small_tables import INDEX, MACHINES, R1, SIZE, TRAIN
-
-METRICS = {metric.name: metric for metric in (R1, TRAIN, INDEX, SIZE)}
-
-
-def no_answers(record):
-    """Return no saved ranks for any trial."""
+from small_tables import INDEX, MACHINES, R1, TRAIN
 
 
 @pytest.fixture(scope="session")
@@ -28,12 +24,14 @@ def trials_of(make_record):
 
 @pytest.fixture(scope="session")
 def part_of():
-    """Return the page content of some records."""
+    """Return the page content of some records; `answers_of` returns the answers of a record, or None."""
 
-    def make(records, shown=(R1, TRAIN), more=(INDEX,), read_answers=no_answers, test="sign", **options):
-        lines, find_metric = group_records(records), METRICS.__getitem__
+    def make(records, shown=(R1, TRAIN), more=(INDEX,), answers_of=None, test="sign", **options):
+        records = [replace(record, key=f"k{number}") for number, record in enumerate(records)]
+        found = {record.key: answers_of(record) for record in records} if answers_of else {}
+        answers = {key: one for key, one in found.items() if one is not None}
         return make_part(
-            PartRequest("mine", lines, shown, more, MACHINES, find_metric, read_answers, test=test, **options)
+            PartRequest("mine", group_records(records), shown, more, MACHINES, answers, test=test, **options)
         )
 
     return make

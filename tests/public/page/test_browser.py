@@ -54,7 +54,7 @@ def some_answers(record):
 @pytest.fixture(scope="module")
 def path(records, part_of, trials_of, tmp_path_factory):
     published = PageGrid("paper", ("dataset", "published"), (("small", "0.912"), (HOSTILE, "0.8")), ("a note",))
-    first = part_of(records, read_answers=some_answers)
+    first = part_of(records, answers_of=some_answers)
     object.__setattr__(first, "published", (published,))
     second = part_of(trials_of(HOSTILE, 0.5, 1.0, dataset=HOSTILE, fingerprint="other"))
     object.__setattr__(second, "title", HOSTILE)

@@ -143,12 +143,12 @@ def test_a_learner_missing_on_some_datasets_does_not_prevent_ranks(part):
 
 
 def test_accuracy_by_coverage_is_a_figure_where_scores_are_saved(part_of, trials_of):
-    def read_answers(record):
+    def answers_of(record):
         if record.label == "pa":
             return Answers(risk_curve(np.array([4.0, 3.0, 2.0, 1.0]), np.array([False, False, False, True])))
         return None
 
-    part = part_of([*trials_of("pa", 0.9, 1.0), *trials_of("ff", 0.8, 1.0)], read_answers=read_answers)
+    part = part_of([*trials_of("pa", 0.9, 1.0), *trials_of("ff", 0.8, 1.0)], answers_of=answers_of)
     (figure,) = part.figures
     assert (figure.kind, figure.title, figure.y_title) == ("coverage", "digits", "accuracy")
     (series,) = figure.series
@@ -157,11 +157,11 @@ def test_accuracy_by_coverage_is_a_figure_where_scores_are_saved(part_of, trials
 
 
 def test_confusions_are_summed_over_all_trials(part_of, trials_of):
-    def read_answers(record):
+    def answers_of(record):
         confusions = (Confusion("cat", "dog", 2), Confusion(f"rare {record.seed}", "", 3))
         return Answers(by_class=ByClass((), (), confusions, {"cat": 5, f"rare {record.seed}": 3}))
 
-    part = part_of(trials_of("pa", 0.9, 1.0, n=10), read_answers=read_answers)
+    part = part_of(trials_of("pa", 0.9, 1.0, n=10), answers_of=answers_of)
     first, second = part.lines[0].confusions[:2]
     assert (first.truth, first.answer, first.rows, first.of) == ("cat", "dog", 20, 50)
     assert (second.answer, second.rows, second.of) == ("", 3, 3)
@@ -171,7 +171,7 @@ def test_confusions_are_summed_over_all_trials(part_of, trials_of):
 def test_the_number_of_trials_without_saved_ranks_is_stated(part_of, trials_of):
     records = trials_of("pa", 0.9, 1.0, n=10)
     assert part_of(records).unread.startswith("No confusions and confidence curves for all trials")
-    some = part_of(records, read_answers=lambda record: Answers() if record.seed else None)
+    some = part_of(records, answers_of=lambda record: Answers() if record.seed else None)
     assert some.unread.startswith("No confusions and confidence curves for 1 of 10 trials")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from harness import MetricSpec
 from harness.errors import HarnessError
-from internals import FIGURE_KINDS, Diagram, group_records, make_drawing
+from internals import FIGURE_KINDS, Diagram, FigureRequest, choose_kind, group_records
 from messages import naming
 
 METRICS = {
@@ -29,8 +29,10 @@ def lines(make_record):
     return group_records(records)
 
 
-def draw(kind, lines, **asked):
-    return make_drawing(kind, lines, METRICS.__getitem__, lambda record: None, **asked)
+def draw(kind, lines, metric=None, x=None):
+    chosen = choose_kind(kind, x)
+    x = x or chosen.default_x
+    return chosen.draw(FigureRequest(lines, METRICS[metric or chosen.metric], x, METRICS.get(x)))
 
 
 def values_of(drawing):

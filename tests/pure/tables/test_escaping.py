@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from html_page import Page, markdown_page
-from internals import Cell, Group, Row, Summary, Table
+from internals import Cell, ComparisonTable, Group, Row, Summary
 
 words = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12).map(
     lambda text: f"x{text}x"  # Markdown and HTML trim surrounding spaces
@@ -20,7 +20,7 @@ words = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, 
 def table_with(label):
     metric = MetricSpec(name="m", compute="a:b", title=label)
     row = Row(label, "flat", "3", (Cell(Summary(0.5, None, 3), best=True),))
-    return Table((metric,), "learner", (Group(label, label, (row,)),), (label,))
+    return ComparisonTable((metric,), "learner", (Group(label, label, (row,)),), (label,))
 
 
 @given(words)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.errors import HarnessError, UnknownName
-from internals import LineFilter, group_records, keep_lines, parse_filter
+from harness.errors import HarnessError
+from internals import LineFilter, discover, group_records, keep_lines, parse_filter
 from messages import assert_names
 from small_tables import R1, TRAIN, foot_of, make_table, titles
 
@@ -21,15 +21,8 @@ def lines(run_of):
     return group_records(records)
 
 
-def find_metric(name):
-    known = {"r1": R1, "train": TRAIN}
-    if name not in known:
-        raise UnknownName(f"unknown metric {name}")
-    return known[name]
-
-
 def kept(lines, *conditions):
-    found = keep_lines(lines, map(parse_filter, conditions), find_metric)
+    found = keep_lines(lines, map(parse_filter, conditions), discover())
     return [(line.title, line.dataset) for line in found]
 
 
