@@ -132,6 +132,7 @@ class Reply:
     seconds: NotNegative = 0.0
     output: Text = ""
     processes: Annotated[int, Field(ge=0)] = 0
+    cpu_seconds: NotNegative | None = None
     started: Text = ""
     load: NotNegative | None = None
     packages: dict[str, str] = field(default_factory=dict)
@@ -220,6 +221,7 @@ def end_of(reply: Reply, blob: bytes | None) -> JobEnd:
         seconds=reply.seconds,
         output=reply.output,
         processes=reply.processes,
+        cpu_seconds=reply.cpu_seconds,
     )
 
 

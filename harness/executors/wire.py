@@ -68,6 +68,8 @@ class ProcessEnd:
     """The memory of the process and its descendants at the last check."""
     processes: int = 1
     """The largest number of processes of the job at any check."""
+    cpu_seconds: float | None = None
+    """The CPU time of all processes of the job; None if the system does not let the supervisor reap all of them."""
 
 
 def pack(tag: bytes, content: bytes) -> bytes:

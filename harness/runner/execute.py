@@ -40,8 +40,8 @@ from harness.trials.score import ScoredTrial, Scorer, result_from_plain, score_t
 from harness.trials.seal import open_labelled
 from harness.trials.trial import Trial, TrialJob
 
-CLOCK_SLACK, START_SLACK = 0.05, 5.0
-"""Tolerances in seconds: between two clocks, and for a process to start, send its ranks and end."""
+CLOCK_SLACK, START_SLACK, CPU_SLACK = 0.05, 5.0, 1.0
+"""Tolerances in seconds: between two clocks, and for a process to start, send its ranks and end: wall and CPU time."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,9 @@ def circumstances_of(trial: Trial, end: JobEnd, common: Circumstances, start: St
     start : Start
         The start as seen by this machine.
     """
-    timed = replace(common, total_seconds=end.seconds, processes=end.processes)
+    timed = replace(
+        common, total_seconds=end.seconds, total_cpu_seconds=end.cpu_seconds, processes=end.processes
+    )
     site = end.site
     if site is None:
         return replace(timed, versions={**common.versions, **trial.packages}, started=start.time, load=start.load)
@@ -85,7 +87,7 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     A failed trial has a record too, with the error and the output of its process, and no ranking.
     """
     scored = _score(trial, end, scorer)
-    measured = _checked_clock(scored.measured, end.seconds)
+    measured = _checked_clock(scored.measured, end)
     if measured.status != "ok":
         measured = replace(measured, output=end.output)
     record = make_record(plain_names(trial), measured, circumstances)
@@ -94,23 +96,44 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     return replace(record, ranks_crc32=checksum_of_ranks(scored.ranks)), scored.ranks
 
 
-def _checked_clock(measured: Measured, total_seconds: float) -> Measured:
+def _checked_clock(measured: Measured, end: JobEnd) -> Measured:
     """Return the measurement, or an error if the clocks of the trial and its supervisor disagree.
 
-    A learner could otherwise improve its times by changing the clock of its process.
+    A learner could otherwise improve its times by changing the clock of its process, or by working in a process that
+    is not a descendant of it.
     """
     if measured.status != "ok":
         return measured
-    own, parts = measured.clock_seconds or 0.0, clocked_seconds(measured)
-    if parts <= own + CLOCK_SLACK and own <= total_seconds + CLOCK_SLACK and total_seconds <= 1.25 * own + START_SLACK:
+    wall = _Clocks(clocked_seconds(measured), measured.clock_seconds or 0.0, end.seconds)
+    if not wall.agree(START_SLACK):
+        return Measured(status="error", message=wall.describe("time"))
+    if end.cpu_seconds is None:
         return measured
-    return Measured(
-        status="error",
-        message=(
-            f"its clock cannot be trusted: the parts of the trial took {parts:.3g} s and all of it {own:.3g} s by the "
-            f"clock of its process, {total_seconds:.3g} s by that of its supervisor"
-        ),
-    )
+    cpu = _Clocks(measured.fit_cpu_seconds or 0.0, measured.clock_cpu_seconds or 0.0, end.cpu_seconds)
+    if not cpu.agree(CPU_SLACK):
+        return Measured(status="error", message=cpu.describe("CPU time"))
+    return measured
+
+
+@dataclass(frozen=True)
+class _Clocks:
+    """Seconds that a trial took: those of its parts and of all of it by its own clock, and by the supervisor's."""
+
+    parts: float
+    own: float
+    supervisor: float
+
+    def agree(self, slack: float) -> bool:
+        """Return whether the three fit together; the supervisor's clock may have a quarter and `slack` more."""
+        is_below = self.parts <= self.own + CLOCK_SLACK and self.own <= self.supervisor + CLOCK_SLACK
+        return is_below and self.supervisor <= 1.25 * self.own + slack
+
+    def describe(self, unit: str) -> str:
+        """Return the message for clocks that disagree."""
+        return (
+            f"its clock cannot be trusted: by the {unit} of its process, the parts of the trial took {self.parts:.3g} s "
+            f"and all of it {self.own:.3g} s; its supervisor measured {self.supervisor:.3g} s"
+        )
 
 
 def clocked_seconds(measured: Measured) -> float:

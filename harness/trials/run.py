@@ -89,7 +89,8 @@ def _run_guarded(job: TrialJob, send: Send) -> RanTrial:
         return RanTrial(TrialResult(measured=_failure("memory", phase, error)))
     except BaseException as error:  # a learner may call sys.exit
         return RanTrial(TrialResult(measured=_failure("error", phase, error)))
-    measured = replace(ran.result.measured, threads_in_force=threads_in_force(), clock_seconds=clock.wall)
+    measured = replace(ran.result.measured, threads_in_force=threads_in_force())
+    measured = replace(measured, clock_seconds=clock.wall, clock_cpu_seconds=clock.cpu)
     return replace(ran, result=replace(ran.result, measured=measured))
 
 

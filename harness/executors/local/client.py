@@ -480,7 +480,17 @@ def conclude(running: RunningJob) -> JobEnd:
     if end is None:
         return JobEnd("crash", message="the process that watched the trial was killed", phase=running.phase)
     status, message = _judge(running, end)
-    whole = JobEnd(status, running.answer, running.blob, message, running.phase, end.seconds, end.output, end.processes)
+    whole = JobEnd(
+        status,
+        running.answer,
+        running.blob,
+        message,
+        running.phase,
+        end.seconds,
+        end.output,
+        end.processes,
+        end.cpu_seconds,
+    )
     return whole if status == "ok" else replace(whole, answer=None, blob=None)
 
 

@@ -5,8 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from internals import divide_rows
-from trial_runs import keep_in, run_here, texts, trial
+from internals import SYSTEM, Circumstances, Scorer, divide_rows, record_end
+from messages import assert_names
+from trial_runs import METRICS, end_of, job_of, keep_in, run_here, texts, trial
 
 MODULE = '''
 import numpy as np
@@ -60,6 +61,33 @@ def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
     repeated = len(rows) - len(distinct)
     assert len(seen) - len(set(seen)) <= repeated
     assert {method for method, _ in timed} == {"predict", "rank"}
+
+
+def record_of(executor, learner, header):
+    """The record of a trial, and its end as the supervisor reports it."""
+    planned = trial(learner, header)
+    end = end_of(executor, job_of(planned))
+    return record_end(planned, end, Circumstances(), Scorer([METRICS["r1"]]))[0], end
+
+
+linux = pytest.mark.skipif(SYSTEM.NAME != "linux", reason="only Linux lets a supervisor adopt orphans")
+
+
+@linux
+@pytest.mark.parametrize("learner", ["Pooled", "CallsBinary"])
+def test_cpu_time_of_threads_and_programs_agrees_with_the_supervisors(executor, single, learner):
+    record, end = record_of(executor, learner, single)
+    assert record.status == "ok", record.message
+    assert 0.3 <= record.fit_cpu_seconds <= record.clock_cpu_seconds <= end.cpu_seconds + 0.05
+    assert end.cpu_seconds <= 1.25 * record.clock_cpu_seconds + 1.0
+
+
+@linux
+def test_work_in_a_process_that_is_no_descendant_is_an_error(executor, single):
+    record, end = record_of(executor, "WorksElsewhere", single)
+    assert end.cpu_seconds >= 2.0  # warm-up and fit, a second each
+    assert record.status == "error"
+    assert_names(record.message, "clock", "CPU", f"{end.cpu_seconds:.3g}")
 
 
 @pytest.mark.parametrize("n_single", [0, 5, 1000])
