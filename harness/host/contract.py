@@ -443,8 +443,8 @@ class Outcome:
     """Wall time of training."""
     fit_cpu_seconds: float
     """CPU time of training."""
-    rank_seconds: float
-    """Wall time of ranking the classes of all test rows, to the depth of `ranks`."""
+    rank_seconds: float | None
+    """Wall time of ranking the classes of all test rows, to the depth of `ranks`; None for points of a curve."""
     predict_seconds: float | None = None
     """Wall time of predicting one class for each test row."""
     index_size: int | None = None

@@ -6,13 +6,13 @@ The process has the labels of the training rows only. The host computes the metr
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.errors import ContractError
-from harness.host.contract import AfterPass, Learner, Stages
+from harness.host.contract import Stages
 from harness.records.record import Measured, Status
 from harness.system import SYSTEM
 from harness.text import in_a_line, well_formed
@@ -135,8 +135,7 @@ def run_trial(job: TrialJob, send: Send) -> RanTrial:
     send("warm-up")
     with warm.running(), collect_warnings([]):
         warm_up(blueprint, parts.train, taxonomy=parts.taxonomy, wants_taxonomy=trial.wants_taxonomy)
-    curve: list[_Point] = []
-    draws_curve = trial.curves and takes(learner, "after_pass")
+    passes = _Passes(observer.fit_clock) if trial.curves and takes(learner, "after_pass") else None
     before = parts.checksums()
     fit(
         learner,
@@ -144,7 +143,7 @@ def run_trial(job: TrialJob, send: Send) -> RanTrial:
         seed=trial.seed,
         taxonomy=parts.taxonomy,
         wants_taxonomy=trial.wants_taxonomy,
-        after_pass=_curve_drawer(learner, trial.depth, parts, observer.fit_clock, curve) if draws_curve else None,
+        after_pass=passes.note if passes else None,
         observer=observer,
     )
     parts.check_unchanged(before)
@@ -162,9 +161,10 @@ def run_trial(job: TrialJob, send: Send) -> RanTrial:
     parts.check_unchanged(before)
     check_files_left()
     send("measure")
-    assessed = _assess(learner, parts, ranked, observer.fit_clock, rank)
+    assessed = _assess(learner, parts, ranked, _PassTime(observer.fit_clock.wall, observer.fit_clock.cpu), rank.wall)
     warned += filter(None, [describe_disagreement(predicted, timed.predict, ranked)])
     ranking = _calibrated(job, trial, sealed, ranked.ranking, send)
+    curve = _draw_curve(trial, parts, passes.times, send) if passes else []
     measured = Measured(
         status="ok",
         n_train=parts.train.X.shape[0],
@@ -245,13 +245,23 @@ class _Assessed:
     index: IndexMeasure
 
 
-def _assess(learner: Any, parts: Parts, ranked: RankedRows, fit: Clock, rank: Clock) -> _Assessed:
+@dataclass(frozen=True)
+class _PassTime:
+    """Time of `fit` until the end of a pass."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+def _assess(
+    learner: Any, parts: Parts, ranked: RankedRows, fit: _PassTime, rank_seconds: float | None = None
+) -> _Assessed:
     index = measure_index(learner)
     depth = ranked.ranking.ranks.shape[1]
     costs = Costs(
-        fit_seconds=fit.wall,
-        fit_cpu_seconds=fit.cpu,
-        rank_seconds=rank.wall,
+        fit_seconds=fit.seconds,
+        fit_cpu_seconds=fit.cpu_seconds,
+        rank_seconds=rank_seconds,
         index_size=index.size,
         index_bytes=index.n_bytes,
         edges_per_feature=count_edges(learner, parts.X_test, 1),
@@ -268,15 +278,44 @@ class _Point:
     ranking: bytes
 
 
-def _curve_drawer(learner: Learner, depth: int, parts: Parts, fit: Clock, curve: list[_Point]) -> AfterPass:
-    """Return a callback for `fit` that adds a point to the curve after each pass, with the fit clock paused."""
+@dataclass(frozen=True)
+class _Passes:
+    """The times of the passes of a fit, by number. Test rows are not ranked meanwhile: their clocks come later."""
+
+    clock: Clock
+    times: dict[int, _PassTime] = field(default_factory=dict)
+
+    def note(self, number: int) -> None:
+        """Note the time of a pass; `fit` calls this."""
+        with self.clock.paused():
+            self.times[number] = _PassTime(self.clock.wall, self.clock.cpu)
+
+
+def _draw_curve(trial: Trial, parts: Parts, times: Mapping[int, _PassTime], send: Send) -> list[_Point]:
+    """Fit a second learner in the same way, and return its ranking after each pass, with the times of the first fit.
+
+    The learner thus ranks test rows after each pass only when all of their clocks have ended. These rankings are not
+    timed: by now the process has seen the rows, and could answer from memory.
+    """
+    send("curve")
+    curve: list[_Point] = []
+    learner = build_estimator(trial.blueprint)
 
     def after_pass(number: int) -> None:
-        with fit.paused():
-            rank = Clock()
-            ranked = rank_rows(learner, parts, depth, rank)
-            costs = _assess(learner, parts, ranked, fit, rank).costs
-            ranking = ranking_to_bytes(ranked.ranking)
-            curve.append(_Point(PointResult(passes=number, costs=costs, n_bytes=len(ranking)), ranking))
+        if number not in times:
+            return  # the second fit has more passes than the first
+        ranked = rank_rows(learner, parts, trial.depth)
+        costs = _assess(learner, parts, ranked, times[number]).costs
+        ranking = ranking_to_bytes(ranked.ranking)
+        curve.append(_Point(PointResult(passes=number, costs=costs, n_bytes=len(ranking)), ranking))
 
-    return after_pass
+    with collect_warnings([]):
+        fit(
+            learner,
+            parts.train,
+            seed=trial.seed,
+            taxonomy=parts.taxonomy,
+            wants_taxonomy=trial.wants_taxonomy,
+            after_pass=after_pass,
+        )
+    return curve

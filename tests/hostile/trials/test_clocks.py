@@ -1,6 +1,7 @@
 """Clocks of prediction: each test row is predicted at most once on a clock, and all rows once for the metrics."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,9 +22,14 @@ class Recording:
     def __init__(self, *, random_state=None):
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, after_pass=None):
         self.classes_ = np.unique(y)
-        CALLS.clear()
+        if X.shape[0] < 200:  # the warm-up
+            return self
+        for number in (1, 2, 3):
+            CALLS.append(("pass", []))
+            if after_pass:
+                after_pass(number)
         return self
 
     def record(self, method, X):
@@ -53,7 +59,7 @@ def recording(tmp_path, monkeypatch):
 def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
     planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
     run_here(planned, metrics=[], time_single_rows=single)
-    calls = sys.modules["recording_learner"].CALLS
+    calls = [call for call in sys.modules["recording_learner"].CALLS if call[0] != "pass"]
     distinct = set(calls[-1][1])
     *timed, (last, rows) = calls
     assert (last, len(rows)) == ("rank", 100)
@@ -61,6 +67,22 @@ def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
     repeated = len(rows) - len(distinct)
     assert len(seen) - len(set(seen)) <= repeated
     assert {method for method, _ in timed} == {"predict", "rank"}
+
+
+def test_curves_are_drawn_after_all_clocks_and_time_no_row(tmp_path, recording):
+    planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
+    plain, _ = run_here(planned)
+    first = list(sys.modules["recording_learner"].CALLS)
+    sys.modules["recording_learner"].CALLS.clear()
+    measured, ranking = run_here(replace(planned, curves=True))
+    calls = sys.modules["recording_learner"].CALLS
+    # All calls of a trial without a curve come first; the curve is that of a second fit.
+    assert [(method, len(rows)) for method, rows in calls[: len(first)]] == [(m, len(rows)) for m, rows in first]
+    assert [(method, len(rows)) for method, rows in calls[len(first) :]] == [("pass", 0), ("rank", 100)] * 3
+    assert [point.passes for point in measured.curve] == [1, 2, 3]
+    assert measured.curve[-1].scores["r1"] == measured.scores["r1"] == plain.scores["r1"]
+    assert [point.scores["rank"] for point in measured.curve] == [None] * 3
+    assert 0 < measured.curve[0].scores["train"] <= measured.curve[-1].scores["train"] <= measured.scores["train"]
 
 
 def record_of(executor, learner, header):
