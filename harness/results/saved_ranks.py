@@ -438,7 +438,8 @@ def compare_results(
         hits = first.saved_ranks.hits_if_available, second.saved_ranks.hits_if_available
     title = f"{_named(first)} -> {_named(second)}"
     found = find_changes(pairs.both, columns, hits, instances=instances)
-    changes = changes_grid(found, title, instances=instances)
+    places = list(dict.fromkeys([first.place(), second.place()]))
+    changes = changes_grid(found, title, instances=instances, folders=places)
     settings = settings_grid(pairs.both, {**first.machines, **second.machines})
     return Comparison(changes, settings, tuple(pairs.describe_unpaired()))
 

@@ -65,9 +65,7 @@ def circumstances_of(trial: Trial, end: JobEnd, common: Circumstances, start: St
     start : Start
         The start as seen by this machine.
     """
-    timed = replace(
-        common, total_seconds=end.seconds, total_cpu_seconds=end.cpu_seconds, processes=end.processes
-    )
+    timed = replace(common, total_seconds=end.seconds, total_cpu_seconds=end.cpu_seconds, processes=end.processes)
     site = end.site
     if site is None:
         return replace(timed, versions={**common.versions, **trial.packages}, started=start.time, load=start.load)
@@ -131,8 +129,8 @@ class _Clocks:
     def describe(self, unit: str) -> str:
         """Return the message for clocks that disagree."""
         return (
-            f"its clock cannot be trusted: by the {unit} of its process, the parts of the trial took {self.parts:.3g} s "
-            f"and all of it {self.own:.3g} s; its supervisor measured {self.supervisor:.3g} s"
+            f"its clock cannot be trusted: by the {unit} of its process, the parts of the trial took "
+            f"{self.parts:.3g} s and all of it {self.own:.3g} s; its supervisor measured {self.supervisor:.3g} s"
         )
 
 

@@ -74,7 +74,7 @@ def test_curves_are_drawn_after_all_clocks_and_time_no_row(tmp_path, recording):
     plain, _ = run_here(planned)
     first = list(sys.modules["recording_learner"].CALLS)
     sys.modules["recording_learner"].CALLS.clear()
-    measured, ranking = run_here(replace(planned, curves=True))
+    measured, _ = run_here(replace(planned, curves=True))
     calls = sys.modules["recording_learner"].CALLS
     # All calls of a trial without a curve come first; the curve is that of a second fit.
     assert [(method, len(rows)) for method, rows in calls[: len(first)]] == [(m, len(rows)) for m, rows in first]
