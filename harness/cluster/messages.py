@@ -133,6 +133,7 @@ class Reply:
     output: Text = ""
     processes: Annotated[int, Field(ge=0)] = 0
     cpu_seconds: NotNegative | None = None
+    is_exposed: bool = False
     started: Text = ""
     load: NotNegative | None = None
     packages: dict[str, str] = field(default_factory=dict)
@@ -222,6 +223,7 @@ def end_of(reply: Reply, blob: bytes | None) -> JobEnd:
         output=reply.output,
         processes=reply.processes,
         cpu_seconds=reply.cpu_seconds,
+        is_exposed=reply.is_exposed,
     )
 
 

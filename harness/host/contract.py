@@ -267,7 +267,8 @@ class MetricSpec:
     shown: bool = True
     """True if tables show the metric by default."""
     always: bool = True
-    """True if every trial computes the metric; set False for metrics that need time or deep ranks."""
+    """True if every trial computes the metric; set False for metrics that need time or deep ranks. A third-party metric
+    that is not `shown` is computed on request only."""
     single: bool = False
     """True if the trial must time predictions of single rows."""
     confidence: bool = False

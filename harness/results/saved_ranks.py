@@ -21,7 +21,7 @@ from harness.executors.local.client import loading_executor
 from harness.experiment.references import DatasetRef
 from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.files.home import parsed_root
-from harness.host.catalog import Catalog, Entry
+from harness.host.catalog import Catalog, Entry, is_foreign
 from harness.host.contract import Dataset, MetricSpec, Outcome
 from harness.records.record import Record, checksum_of_ranks
 from harness.records.store import Store, read_ranks
@@ -34,7 +34,7 @@ from harness.sdk.outcomes import RiskCurve, by_class, gaps_of, risk_curve
 from harness.syntax.values import Label
 from harness.trials.outcome import Ranking, first_is_true, known_depth, outcome_of
 from harness.trials.predict import ranking_from_bytes
-from harness.trials.score import Scorer, is_foreign
+from harness.trials.score import Scorer
 from harness.trials.seal import draw_labelled
 
 if TYPE_CHECKING:

@@ -44,6 +44,13 @@ CLOCK_SLACK, START_SLACK, CPU_SLACK = 0.05, 5.0, 1.0
 """Tolerances in seconds: between two clocks, and for a process to start, send its ranks and end: wall and CPU time."""
 
 
+EXPOSED = (
+    "note: this system does not let harness hide the data home from learners, where they could read test labels. "
+    "A machine with Linux user namespaces hides it (SECURITY.md)."
+)
+"""The note on trials whose process could open the folders with labels."""
+
+
 @dataclass(frozen=True)
 class Start:
     """The time at which a trial started, and the load of the machine then."""
@@ -345,11 +352,20 @@ def run_trials(
         record, ranks = record_end(trial, end, ended, scorer)
         store.append(record, ranks)
         progress.on_record(record)
-        for notice in notices_of(record):
-            told = f"{record.label} on {record.dataset}: {notice}"
+        for told in _notices_on(record, end):
             if told not in said:  # show each warning once; the table counts them
                 said.add(told)
-                progress.say(f"warning: {told}")
+                progress.say(told)
+
+
+def _notices_on(record: Record, end: JobEnd) -> list[str]:
+    """Return warnings and notes on a trial that has ended."""
+    told = [f"warning: {record.label} on {record.dataset}: {notice}" for notice in notices_of(record)]
+    if record.status == "ok" and record.message:
+        told.append(f"warning: {record.message}")
+    if end.is_exposed:
+        told.append(EXPOSED)
+    return told
 
 
 def common_circumstances(experiment: Experiment, machine_id: str) -> Circumstances:

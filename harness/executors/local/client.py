@@ -382,6 +382,7 @@ class RunningJob:
     answer: Any = None
     answered: bool = False
     blob: bytes | None = None
+    is_exposed: bool = False
     end: ProcessEnd | None = None
     stopped_at: float | None = None
     """The monotonic time of the first check that found the supervisor stopped; None if the last check did not."""
@@ -452,6 +453,8 @@ def _take(words: bytes, running: RunningJob) -> list[str]:
                 phases.append(running.phase)
                 if running.phases > MOST_PHASES:
                     raise ValueError(f"more than {MOST_PHASES:,} phases")
+            elif tag == wire.VISIBLE:
+                running.is_exposed = True
             elif tag == wire.BLOB:
                 running.blob = content
             elif tag == wire.RESULT:
@@ -490,6 +493,7 @@ def conclude(running: RunningJob) -> JobEnd:
         end.output,
         end.processes,
         end.cpu_seconds,
+        running.is_exposed,
     )
     return whole if status == "ok" else replace(whole, answer=None, blob=None)
 

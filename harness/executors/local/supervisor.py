@@ -337,8 +337,7 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
         The folder for temporary files.
     """
     _isolate(output, folder)
-    if job.hidden:
-        SYSTEM.hide_folders(job.hidden, job.shown)
+    is_hidden = not job.hidden or SYSTEM.hide_folders(job.hidden, job.shown)
     job_pid = os.getpid()
     most_bytes = wire.most_bytes_of(job.blob_bytes)
 
@@ -359,6 +358,8 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
 
     code = 0
     try:
+        if not is_hidden:
+            send(wire.VISIBLE, b"")
         run = import_target(job.target)
         answer, blob = run(job.payload, enter)
         # The answer is sent last. If it arrives, everything has arrived.
