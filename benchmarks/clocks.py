@@ -10,6 +10,7 @@ with those of a learner that waits; the other learners work, and their CPU times
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import resource
 import statistics
@@ -36,6 +37,8 @@ WALL = ("fit_seconds", "predict_seconds", "rank_seconds")
 CPU = ("fit_cpu_seconds", "predict_cpu_seconds", "rank_cpu_seconds")
 TWINS = {"Memoising": "Honest", "Threading": "Honest", "Forking": "Honest", "Sleeping": "Busy"}
 """By learner with a trick, the learner that it is compared with."""
+LIBRARIES = ("sklearn.svm", "numba")
+"""Libraries as learners load them: a larger process takes longer to fork."""
 RATIOS = [Column(part, digits=2) for part in ("fit", "predict", "rank")]
 LEARNERS = '''
 import os
@@ -173,7 +176,9 @@ def prepared() -> Iterator[tuple[LocalExecutor, Header]]:
 
 
 def measure_fork(repeat: int) -> Table:
-    """Measure the CPU time of forking this process without any work: that of the parent and of the child."""
+    """Measure the CPU time of a fork without work, in the parent and in the child, with the modules of a trial."""
+    for module in (*TRIALS, *LIBRARIES):
+        importlib.import_module(module)
     parent, child = [], []
     for _ in range(10 * repeat):
         before, ended_before = process_time(), children_seconds()

@@ -133,6 +133,14 @@ class Pooled(Ranking):
         return super().fit(X, y)
 
 
+class Sleeping(Ranking):
+    """Waits and does not work."""
+
+    def fit(self, X, y):
+        time.sleep(0.5)
+        return super().fit(X, y)
+
+
 class CallsBinary(Ranking):
     """Works in a program that it starts."""
 

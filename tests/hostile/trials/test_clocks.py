@@ -104,6 +104,13 @@ def test_cpu_time_of_threads_and_programs_agrees_with_the_supervisors(executor, 
     assert end.cpu_seconds <= 1.25 * record.clock_cpu_seconds + 1.0
 
 
+def test_a_learner_that_sleeps_has_wall_time_and_no_cpu_time(executor, single):
+    record, _ = record_of(executor, "Sleeping", single)
+    assert record.status == "ok", record.message
+    assert record.fit_seconds >= 0.5
+    assert record.fit_cpu_seconds < 0.25
+
+
 @linux
 def test_work_in_a_process_that_is_no_descendant_is_an_error(executor, single):
     record, end = record_of(executor, "WorksElsewhere", single)
