@@ -19,8 +19,8 @@ from harness.host.introspection import (
     parameters_of,
     parse_docstring,
     read_docstring,
-    read_timing,
     read_parameters,
+    read_timing,
 )
 from harness.text import counted
 
