@@ -2,17 +2,27 @@
 
     python benchmarks/clocks.py [--repeat 3]
 
-Each learner runs in a trial of its own. A ratio near 1 means that the trick changes no column of a table.
+Prints the ratios and writes results/benchmarks/clocks. Each learner runs in trials of its own. A ratio near 1 means
+that the trick changes no column of a table. A learner that only sleeps uses no CPU time, so its wall times are compared
+with those of a learner that waits; the other learners work, and their CPU times do not depend on other load.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
+import resource
 import statistics
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from time import process_time
 
 import numpy as np
+from report import Column, Section, Table, facts, measure_sections
 from scipy.sparse import random_array
 
 from harness.data.arrays import Header, keep, read_header
@@ -23,8 +33,13 @@ from harness.host.contract import Dataset
 from harness.syntax.split import parse_split
 from harness.trials.trial import Blueprint, RepresentationPlan, Trial, TrialJob
 
-COLUMNS = ("fit_seconds", "fit_cpu_seconds", "predict_seconds", "predict_cpu_seconds", "rank_seconds")
-TRICKS = ("Memoising", "Threading", "Forking")
+WALL = ("fit_seconds", "predict_seconds", "rank_seconds")
+CPU = ("fit_cpu_seconds", "predict_cpu_seconds", "rank_cpu_seconds")
+TWINS = {"Memoising": "Honest", "Threading": "Honest", "Forking": "Honest", "Sleeping": "Busy"}
+"""By learner with a trick, the learner that it is compared with."""
+LIBRARIES = ("sklearn.svm", "numba")
+"""Libraries as learners load them: a larger process takes longer to fork."""
+RATIOS = [Column(part, digits=2) for part in ("fit", "predict", "rank")]
 LEARNERS = '''
 import os
 import threading
@@ -32,7 +47,7 @@ from time import perf_counter, process_time, sleep
 
 import numpy as np
 
-ROW_SECONDS, FIT_SECONDS = 0.0004, 0.3
+ROW_SECONDS, FIT_SECONDS = 0.0015, 0.3
 
 
 def work(seconds):
@@ -123,24 +138,67 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3)
     repeat = parser.parse_args().repeat
+    measure_sections("clocks", [partial(compare_twins, repeat)])
+
+
+def compare_twins(repeat: int) -> Section:
+    """Run every learner `repeat` times, in turns so that all meet the same load."""
+    names = sorted({*TWINS, *TWINS.values()})
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    with prepared() as (executor, header):
+        for _ in range(repeat):
+            for name in names:
+                found[name].append(measure(executor, header, name))
+    by_cpu = [ratios(found, name, CPU) for name in TWINS if name != "Sleeping"]
+    by_wall = [ratios(found, "Sleeping", WALL)]
+    tables = [Table([Column("by CPU time"), *RATIOS], by_cpu), Table([Column("by wall time"), *RATIOS], by_wall)]
+    return Section("Ratio to the honest twin", [*tables, measure_fork(repeat)])
+
+
+def ratios(found: dict[str, list[dict[str, float]]], name: str, columns: tuple[str, ...]) -> list[str | float]:
+    """Return the median of each column over that of the learner's twin."""
+    row: list[str | float] = [name.lower()]
+    for column in columns:
+        own, twin = (statistics.median(each[column] for each in found[learner]) for learner in (name, TWINS[name]))
+        row.append(own / twin)
+    return row
+
+
+@contextmanager
+def prepared() -> Iterator[tuple[LocalExecutor, Header]]:
+    """Yield an executor that can import the learners, and a stored dataset."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "tricks.py").write_text(LEARNERS)
         header = store_noise(folder / "data")
         with LocalExecutor(Workplace({"": TRIALS}, path=(place,))) as executor:
-            times = {}
-            for name in ("Honest", *TRICKS, "Busy", "Sleeping"):
-                times[name] = measure(executor, header, name, repeat)
-    for name in TRICKS:
-        print_ratios(name, times[name], times["Honest"], COLUMNS)
-    print_ratios("Sleeping", times["Sleeping"], times["Busy"], [c for c in COLUMNS if "cpu" not in c])
+            yield executor, header
 
 
-def print_ratios(
-    name: str, found: dict[str, float], twin: dict[str, float], columns: list[str] | tuple[str, ...]
-) -> None:
-    ratios = [f"{column} {found[column] / twin[column]:.2f}" for column in columns]
-    print(f"{name:10} {', '.join(ratios)}")
+def measure_fork(repeat: int) -> Table:
+    """Measure the CPU time of a fork without work, in the parent and in the child, with the modules of a trial."""
+    for module in (*TRIALS, *LIBRARIES):
+        importlib.import_module(module)
+    parent, child = [], []
+    for _ in range(10 * repeat):
+        before, ended_before = process_time(), children_seconds()
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        parent.append(process_time() - before)
+        child.append(children_seconds() - ended_before)
+    rows = [
+        ("fork, in the parent", 1000 * statistics.median(parent), "ms"),
+        ("start and end of the child", 1000 * statistics.median(child), "ms"),
+    ]
+    return facts(*rows)
+
+
+def children_seconds() -> float:
+    """Return the CPU time of children that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 def store_noise(folder: Path) -> Header:
@@ -153,16 +211,13 @@ def store_noise(folder: Path) -> Header:
     return header
 
 
-def measure(executor: LocalExecutor, header: Header, learner: str, repeat: int) -> dict[str, float]:
-    """The median of each time over some trials."""
-    found = []
-    for _ in range(repeat):
-        job = Job("harness.trials.run:run_trial_job", TrialJob(trial=trial_of(header, learner)))
-        ((_, end),) = executor.run([job])
-        assert end.status == "ok", end.output
-        assert end.answer["measured"]["status"] == "ok", end.answer["measured"]
-        found.append(end.answer["measured"])
-    return {column: statistics.median(each[column] for each in found) for column in COLUMNS}
+def measure(executor: LocalExecutor, header: Header, learner: str) -> dict[str, float]:
+    """Return the times of one trial."""
+    job = Job("harness.trials.run:run_trial_job", TrialJob(trial=trial_of(header, learner)))
+    ((_, end),) = executor.run([job])
+    assert end.status == "ok", end.output
+    assert end.answer["measured"]["status"] == "ok", end.answer["measured"]
+    return {column: end.answer["measured"][column] for column in (*WALL, *CPU)}
 
 
 def trial_of(header: Header, learner: str) -> Trial:

@@ -39,7 +39,8 @@ ratios within a table, not seconds between tables.
 """.splitlines()
 INDEX_FILES = """\
 
-[verdicts](verdicts/README.md) has the error rate and the power of the tests behind verdicts, by simulation.
+[verdicts](verdicts/README.md) has the error rate and the power of the tests behind verdicts, by simulation;
+[changed](verdicts/changed.md) lists the committed verdicts that differ from those of the sign test.
 
 Three of the files in these pages are not distributed with harness. Any file of texts and codes can take their place.
 

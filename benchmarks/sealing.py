@@ -2,7 +2,8 @@
 
     python benchmarks/sealing.py [--rows 10000] [--repeat 30]
 
-Prints each step and the difference, in milliseconds of CPU time, which a busy machine changes little.
+Prints each step and the difference, in milliseconds of CPU time, which a busy machine changes little. Writes
+results/benchmarks/sealing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from report import Section, facts, measure_sections
 from scipy.sparse import random_array
 
 from harness.data.arrays import keep, open_dataset, rows_folder
@@ -34,14 +36,18 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=30)
     arguments = parser.parse_args()
+    measure_sections("sealing", [lambda: compare(arguments.rows, arguments.repeat)])
+
+
+def compare(rows: int, repeat: int) -> Section:
+    """Measure each step, and the time that a trial needs more than before."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "data"
-        keep(noise(arguments.rows), folder)
-        steps = measure(str(folder), arguments.repeat)
-    for name, seconds in steps.items():
-        print(f"{1000 * seconds:8.3f} ms  {name}")
+        keep(noise(rows), folder)
+        steps = measure(str(folder), repeat)
     former, *sealed = steps.values()
-    print(f"{1000 * (sum(sealed) - former):8.3f} ms  a trial more than before (at most 5 ms)")
+    measured = [(name, 1000 * seconds, "ms") for name, seconds in steps.items()]
+    return Section(f"{rows:,} rows", [facts(*measured, ("more than before", 1000 * (sum(sealed) - former), "ms"))])
 
 
 def noise(rows: int) -> Dataset:

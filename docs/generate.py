@@ -13,7 +13,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from harness.experiment.options import declared_options
 from harness.host.catalog import HOST_DISTRIBUTION, Entry
 from harness.host.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.host.discovery import discover
-from harness.host.introspection import parameters_of, parse_docstring, read_docstring
+from harness.host.introspection import parameters_of, parse_docstring, read_docstring, read_timing
 from harness.records import record
 
 DOCS = Path(__file__).resolve().parent
@@ -223,8 +223,18 @@ def learners() -> str:
         lines += [f"## {FAMILIES.get(package, package)}", ""]
         for spec in by_package[package]:
             lines += [tool_line(spec)] if package in TOOLS else learner_lines(spec)
-        lines.append("")
+        lines += ["", *timing_lines(by_package[package])]
     return "\n".join(lines)
+
+
+def timing_lines(specs: Iterable[LearnerSpec]) -> list[str]:
+    """Return what is timed for learners that adapt other tools, once for all that share a module."""
+    by_timing: dict[str, list[str]] = {}
+    for spec in specs:
+        if timing := read_timing(spec.load):
+            by_timing.setdefault(timing, []).append(f"`{spec.name}`")
+    told = [f"- {', '.join(names)}: {timing}" for timing, names in by_timing.items()]
+    return ["What is timed:", "", *told, ""] if told else []
 
 
 def tool_line(spec: LearnerSpec) -> str:

@@ -20,6 +20,7 @@ from harness.host.introspection import (
     parse_docstring,
     read_docstring,
     read_parameters,
+    read_timing,
 )
 from harness.text import counted
 
@@ -195,6 +196,8 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
         if text:
             lines += ["", _wrap(f"{title}: {text}")]
     lines += ["", _parameter_table(spec, told), ""]
+    if timing := read_timing(spec.load):
+        lines.append(timing)
     if spec.tune:
         lines.append(f"Tuning: --tune auto tries {_grid_text(spec.tune)}.")
     if spec.paper_params:

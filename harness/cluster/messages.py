@@ -132,6 +132,8 @@ class Reply:
     seconds: NotNegative = 0.0
     output: Text = ""
     processes: Annotated[int, Field(ge=0)] = 0
+    cpu_seconds: NotNegative | None = None
+    is_exposed: bool = False
     started: Text = ""
     load: NotNegative | None = None
     packages: dict[str, str] = field(default_factory=dict)
@@ -220,6 +222,8 @@ def end_of(reply: Reply, blob: bytes | None) -> JobEnd:
         seconds=reply.seconds,
         output=reply.output,
         processes=reply.processes,
+        cpu_seconds=reply.cpu_seconds,
+        is_exposed=reply.is_exposed,
     )
 
 

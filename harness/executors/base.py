@@ -155,6 +155,10 @@ class JobEnd:
     """The last part of the text that the job printed to stdout and stderr."""
     processes: int = 0
     """The largest number of processes that the job had at the same time."""
+    cpu_seconds: float | None = None
+    """The CPU time of all processes of the job, as the supervisor measured it; None if it is unknown."""
+    is_exposed: bool = False
+    """Whether the system could not hide the folders that the job must not read, such as those with test labels."""
     site: Site | None = None
     """The worker that ran the job; None for a job that ran on this machine."""
 

@@ -23,6 +23,8 @@ BLOB = b"B"
 """From a job, before its answer: the bytes that it returns beside the answer."""
 RESULT = b"R"
 """From a job: its answer, as JSON. From a server, when it is ready: the module that started threads, or null."""
+VISIBLE = b"V"
+"""From a job, before its function runs: the system did not hide the folders that the job must not read."""
 WORDS = b"W"
 """From a supervisor: a part of the stream of frames that the job has written; it may end inside a frame."""
 COMPILING = b"C"
@@ -40,6 +42,7 @@ MOST_BYTES: Mapping[bytes, int] = {
     PHASE: 1_000,
     BLOB: 2**24,
     RESULT: 2**24,
+    VISIBLE: 0,
     WORDS: 2**20,
     COMPILING: 1_000,
     PID: 20,
@@ -68,6 +71,8 @@ class ProcessEnd:
     """The memory of the process and its descendants at the last check."""
     processes: int = 1
     """The largest number of processes of the job at any check."""
+    cpu_seconds: float | None = None
+    """The CPU time of all processes of the job; None if the system does not let the supervisor reap all of them."""
 
 
 def pack(tag: bytes, content: bytes) -> bytes:

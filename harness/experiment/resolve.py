@@ -32,7 +32,7 @@ from harness.experiment.references import (
 )
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
 from harness.files.home import remove
-from harness.host.catalog import Catalog, Entry, find_metric
+from harness.host.catalog import Catalog, Entry, find_metric, is_foreign
 from harness.host.code_digest import code_of
 from harness.host.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.host.discovery import Session
@@ -124,7 +124,8 @@ class Resolved:
     datasets: tuple[ResolvedDataset, ...]
     depth: int
     metrics: tuple[Entry[MetricSpec], ...] = ()
-    """The metrics to compute in every trial: all cheap ones, and those that the experiment names."""
+    """The metrics to compute in every trial: those that the experiment names, the cheap ones of this project, and those
+    of other plugins that tables show by default."""
     judge: MetricSpec | None = None
     """The metric that tuning optimises."""
     catalog: Catalog = field(default_factory=Catalog)
@@ -188,8 +189,12 @@ def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     groups = dataset_groups(experiment)
     learners = [resolve_learner(ref, catalog) for ref in learner_refs(experiment, groups)]
     datasets = [resolve_dataset(ref, catalog) for ref in kept_datasets(groups, experiment.leave_out)]
-    # Cheap metrics are always computed. Tables can then show them later without another run.
-    metrics = [entry for entry in catalog.unique_metrics() if entry.spec.always]
+    # Cheap metrics are always computed. Tables can then show them later without another run. A metric of another plugin
+    # costs a process for each trial, so it is computed only if somebody sees its value.
+    metrics = []
+    for entry in catalog.unique_metrics():
+        if entry.spec.always and (entry.spec.shown or not is_foreign(entry)):
+            metrics.append(entry)
     for name in experiment.metrics or ():
         asked = find_metric(name, catalog)
         if asked not in metrics:

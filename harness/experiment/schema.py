@@ -366,7 +366,10 @@ class Experiment(FileTable):
         ),
     ] = None
     curves: Annotated[
-        bool, Option(negatable=True, help="Measure after each pass over the training rows, too. The clock excludes it.")
+        bool,
+        Option(
+            negatable=True, help="Measure after each pass over the training rows, too, by a second fit off the clock."
+        ),
     ] = False
     representation: Annotated[
         Representations,

@@ -235,6 +235,11 @@ def call_of(spec: MetricSpec) -> MetricCall:
     return MetricCall(spec.name, spec.compute, dict(spec.parameters), spec.depth)
 
 
+def is_foreign(entry: Entry[Any]) -> bool:
+    """Return whether another distribution than this project registers an entry."""
+    return entry.origin.distribution != HOST_DISTRIBUTION
+
+
 def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:
     """Return the metric that a text names, with its parameters bound.
 

@@ -267,7 +267,8 @@ class MetricSpec:
     shown: bool = True
     """True if tables show the metric by default."""
     always: bool = True
-    """True if every trial computes the metric; set False for metrics that need time or deep ranks."""
+    """True if every trial computes the metric; set False for metrics that need time or deep ranks. A third-party metric
+    that is not `shown` is computed on request only."""
     single: bool = False
     """True if the trial must time predictions of single rows."""
     confidence: bool = False
@@ -443,8 +444,8 @@ class Outcome:
     """Wall time of training."""
     fit_cpu_seconds: float
     """CPU time of training."""
-    rank_seconds: float
-    """Wall time of ranking the classes of all test rows, to the depth of `ranks`."""
+    rank_seconds: float | None
+    """Wall time of ranking the classes of all test rows, to the depth of `ranks`; None for points of a curve."""
     predict_seconds: float | None = None
     """Wall time of predicting one class for each test row."""
     index_size: int | None = None

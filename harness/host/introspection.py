@@ -26,6 +26,8 @@ MOST_BASES = 10
 """Maximum number of base classes and imports to follow. Source that was never run may have cycles."""
 PARAMETERS = "Parameters\n----------\n"
 """Heading of the parameter section of a docstring."""
+TIMING = "Timed as training:"
+"""Begins the second sentence of the paragraph in which a module that adapts another tool says what is timed."""
 FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
 _UNDERLINE = re.compile(r"-{3,}$")
 _PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
@@ -166,6 +168,18 @@ def read_docstring(target: str) -> str:
     return own
 
 
+def read_timing(target: str) -> str:
+    """Return the paragraph on what is timed from the docstring of a target's module; empty if there is none.
+
+    Modules that adapt other tools have such a paragraph. It contains "Timed as training:".
+    """
+    module = _source_of(target.partition(":")[0])
+    for paragraph in module.docstring.split("\n\n") if module else ():
+        if TIMING in paragraph:
+            return " ".join(paragraph.split())
+    return ""
+
+
 def parse_docstring(text: str) -> Docstring:
     """Return the parts of a docstring.
 
@@ -222,6 +236,7 @@ class _Module:
     definitions: dict[str, ast.FunctionDef | ast.ClassDef]
     imports: dict[str, str]
     """The origin of each imported name, as "module:name"."""
+    docstring: str
 
 
 def _find_arguments(target: str) -> _Arguments | None:
@@ -293,7 +308,7 @@ def _parse_module(file: str, mtime_ns: int, size: int) -> _Module:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.level == 0:
             imports.update({name.asname or name.name: f"{node.module}:{name.name}" for name in node.names})
-    return _Module(definitions, imports)
+    return _Module(definitions, imports, ast.get_docstring(tree) or "")
 
 
 def _defaults(arguments: ast.arguments, *, bound: int = 0) -> dict[str, Any] | None:

@@ -149,6 +149,8 @@ class Measured:
     """CPU time of the same."""
     clock_seconds: float | None = None
     """Duration of the trial by the clock of its process; `total_seconds` is the supervisor's."""
+    clock_cpu_seconds: float | None = None
+    """CPU time of the trial by the clock of its process; `total_cpu_seconds` is the supervisor's."""
     load_seconds: float | None = None
     """Time to open the data and to split; outside the clock."""
     represent_seconds: float | None = None
@@ -205,6 +207,8 @@ class Circumstances:
     """Start of the trial: UTC, ISO 8601."""
     total_seconds: float | None = None
     """Duration of the process."""
+    total_cpu_seconds: float | None = None
+    """CPU time of all processes of the trial."""
     load: float | None = None
     """One-minute load average of the machine at the start."""
     processes: int | None = None

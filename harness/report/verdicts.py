@@ -298,7 +298,8 @@ def mark_best(
             judged = judge_metric(competitors, metric, test, hits)
             cells.update((prepared, title, metric.name) for title in judged.marked)
             found.append((prepared, judged))
-    notes = [*_missing_notes(found, folder), *_power_notes(found)]
+    unmarked = [(prepared, judged) for prepared, judged in found if not judged.marked or judged.missing is None]
+    notes = [*missing_notes(unmarked, folder), *_power_notes(found, columns)]
     return Marks(frozenset(cells), _describe_marks([judged for _, judged in found]), tuple(notes))
 
 
@@ -326,11 +327,14 @@ def _describe_marks(found: Sequence[MetricVerdict]) -> str:
     return text
 
 
-def _missing_notes(found: Sequence[tuple[Prepared, MetricVerdict]], folder: str) -> list[str]:
-    """Return one footnote for each reason for a missing verdict, with the metrics and datasets concerned."""
+def missing_notes(found: Iterable[tuple[Prepared, MetricVerdict]], folder: str) -> list[str]:
+    """Return one footnote for each reason for a missing verdict, with the metrics and datasets concerned.
+
+    `folder` is the results folder for the command in a footnote; empty if it is unknown.
+    """
     by_reason: dict[int, list[tuple[Prepared, MetricVerdict]]] = {}
     for prepared, judged in found:
-        if judged.missing is not None and not judged.marked:
+        if judged.missing is not None:
             by_reason.setdefault(judged.missing, []).append((prepared, judged))
         elif judged.verdict.constant:
             by_reason.setdefault(CONSTANT, []).append((prepared, judged))
@@ -350,11 +354,9 @@ def _first_few(names: Sequence[str]) -> str:
 
 
 def _explain(reason: int, cases: Sequence[MetricVerdict], folder: str) -> str:
-    command = f"harness run {folder or 'FOLDER'}/experiment.toml --out {folder or 'FOLDER'}"
     if reason == FEW:
         n, needed = min(judged.n for judged in cases), max(judged.verdict.needed for judged in cases)
-        trials = max(needed, ENOUGH_TRIALS)
-        return f"{counted(n, 'paired trial')}, {needed} are needed. `{command} --trials {trials}` adds trials."
+        return explain_few_trials(n, needed, [folder])
     if reason == CONSTANT:
         pairs = dict.fromkeys(" and ".join(pair) for judged in cases for pair in judged.verdict.constant)
         who = next(iter(pairs), "learners")
@@ -372,8 +374,17 @@ def _explain(reason: int, cases: Sequence[MetricVerdict], folder: str) -> str:
     return "no trial is shared by all learners."
 
 
-def _power_notes(found: Sequence[tuple[Prepared, MetricVerdict]]) -> list[str]:
-    """Return a footnote on detectable differences of the first share for which some learner ties with the best."""
+def explain_few_trials(n: int, needed: int, folders: Iterable[str]) -> str:
+    """Return a sentence on missing trials with the commands that add them to results folders."""
+    trials = max(needed, ENOUGH_TRIALS)
+    places = [folder or "FOLDER" for folder in folders]
+    commands = [f"`harness run {place}/experiment.toml --out {place} --trials {trials}`" for place in places]
+    verb = "adds" if len(commands) == 1 else "add"
+    return f"{counted(n, 'paired trial')}, {needed} are needed. {' and '.join(commands)} {verb} trials."
+
+
+def _power_notes(found: Sequence[tuple[Prepared, MetricVerdict]], columns: Sequence[MetricSpec]) -> list[str]:
+    """Return a footnote on detectable differences in the first column where some learner ties with the best."""
     notes: dict[str, list[float]] = {}
     for _, judged in found:
         if not judged.verdict.tested or judged.metric.unit != "share" or TESTS[judged.test].marks_untested:
@@ -382,10 +393,11 @@ def _power_notes(found: Sequence[tuple[Prepared, MetricVerdict]]) -> list[str]:
         equal = [title for title in judged.verdict.best if title not in judged.verdict.leaders]
         sizes = [size for title in equal if (size := judged.detectable(leader, title)) is not None]
         if sizes:
-            notes.setdefault(judged.metric.title or judged.metric.name, []).append(statistics.median(sizes))
-    if not notes:
+            notes.setdefault(judged.metric.name, []).append(statistics.median(sizes))
+    first = next((metric for metric in columns if metric.name in notes), None)
+    if first is None:
         return []
-    name, sizes = next(iter(notes.items()))
+    name, sizes = first.title or first.name, notes[first.name]
     low, high = 100 * min(sizes), 100 * max(sizes)
     points = f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f} to {high:.1f}"
     return [f"Differences in {name} below about {points} points may go undetected with these trials (80% power)."]

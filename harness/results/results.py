@@ -139,7 +139,7 @@ def _part_of(results: Results, title: str, test: str, mixed_machines: bool) -> P
             notes=notes,
             test=test,
             hits=results.row_hits(lines, [*shown, *offered], test),
-            folder=results._place(),
+            folder=results.place(),
             mixed_machines=mixed_machines,
         )
     )
@@ -254,7 +254,7 @@ class Results:
             sort=self._find_metric(sort) if sort else None,
             best=self._find_metric(best) if best else None,
             notes=notes,
-            folder=self._place(),
+            folder=self.place(),
         )
 
     def matrix(self, metrics: Names | None = None, *, test: str | None = None) -> list[Grid]:
@@ -267,10 +267,11 @@ class Results:
         grids = []
         for metric in columns:
             pairs = compare_pairs(lines, metric, test, hits)
-            grids += [matrix_grid(pairs, metric, test), differences_grid(pairs, metric, test)]
+            for draw in (matrix_grid, differences_grid):
+                grids.append(draw(pairs, metric, test, folder=self.place()))
         return grids
 
-    def _place(self) -> str:
+    def place(self) -> str:
         """Return the first folder as commands in footnotes name it: `results/NAME` where that is its place."""
         if not self.folders:
             return ""

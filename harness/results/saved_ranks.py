@@ -22,7 +22,7 @@ from harness.executors.local.client import loading_executor
 from harness.experiment.references import DatasetRef
 from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.files.home import parsed_root
-from harness.host.catalog import Catalog, Entry
+from harness.host.catalog import Catalog, Entry, is_foreign
 from harness.host.contract import Dataset, MetricSpec, Outcome
 from harness.records.record import Record, checksum_of_ranks
 from harness.records.store import Store, read_ranks
@@ -43,7 +43,7 @@ from harness.sdk.outcomes import RiskCurve, by_class, gaps_of, risk_curve
 from harness.syntax.values import Label
 from harness.trials.outcome import Ranking, first_is_true, known_depth, outcome_of
 from harness.trials.predict import ranking_from_bytes
-from harness.trials.score import Scorer, is_foreign
+from harness.trials.score import Scorer
 
 if TYPE_CHECKING:
     from harness.results.results import Results
@@ -456,7 +456,8 @@ def compare_results(
         hits = first.saved_ranks.hits_if_available, second.saved_ranks.hits_if_available
     title = f"{_named(first)} -> {_named(second)}"
     found = find_changes(pairs.both, columns, hits, instances=instances)
-    changes = changes_grid(found, title, instances=instances)
+    places = list(dict.fromkeys([first.place(), second.place()]))
+    changes = changes_grid(found, title, instances=instances, folders=places)
     settings = settings_grid(pairs.both, {**first.machines, **second.machines})
     return Comparison(changes, settings, tuple(pairs.describe_unpaired()))
 

@@ -40,8 +40,15 @@ from harness.trials.run import run_trial_job
 from harness.trials.score import ScoredTrial, Scorer, result_from_plain, score_trial
 from harness.trials.trial import Trial, TrialJob
 
-CLOCK_SLACK, START_SLACK = 0.05, 5.0
-"""Tolerances in seconds: between two clocks, and for a process to start, send its ranks and end."""
+CLOCK_SLACK, START_SLACK, CPU_SLACK = 0.05, 5.0, 1.0
+"""Tolerances in seconds: between two clocks, and for a process to start, send its ranks and end: wall and CPU time."""
+
+
+EXPOSED = (
+    "note: this system does not let harness hide the data home from learners, where they could read test labels. "
+    "A machine with Linux user namespaces hides it (SECURITY.md)."
+)
+"""The note on trials whose process could open the folders with labels."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,7 @@ def circumstances_of(trial: Trial, end: JobEnd, common: Circumstances, start: St
     start : Start
         The start as seen by this machine.
     """
-    timed = replace(common, total_seconds=end.seconds, processes=end.processes)
+    timed = replace(common, total_seconds=end.seconds, total_cpu_seconds=end.cpu_seconds, processes=end.processes)
     site = end.site
     if site is None:
         return replace(timed, versions={**common.versions, **trial.packages}, started=start.time, load=start.load)
@@ -85,7 +92,7 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     A failed trial has a record too, with the error and the output of its process, and no ranking.
     """
     scored = _score(trial, end, scorer)
-    measured = _checked_clock(scored.measured, end.seconds)
+    measured = _checked_clock(scored.measured, end)
     if measured.status != "ok":
         measured = replace(measured, output=end.output)
     record = make_record(plain_names(trial), measured, circumstances)
@@ -94,23 +101,44 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     return replace(record, ranks_crc32=checksum_of_ranks(scored.ranks)), scored.ranks
 
 
-def _checked_clock(measured: Measured, total_seconds: float) -> Measured:
+def _checked_clock(measured: Measured, end: JobEnd) -> Measured:
     """Return the measurement, or an error if the clocks of the trial and its supervisor disagree.
 
-    A learner could otherwise improve its times by changing the clock of its process.
+    A learner could otherwise improve its times by changing the clock of its process, or by working in a process that
+    is not a descendant of it.
     """
     if measured.status != "ok":
         return measured
-    own, parts = measured.clock_seconds or 0.0, clocked_seconds(measured)
-    if parts <= own + CLOCK_SLACK and own <= total_seconds + CLOCK_SLACK and total_seconds <= 1.25 * own + START_SLACK:
+    wall = _Clocks(clocked_seconds(measured), measured.clock_seconds or 0.0, end.seconds)
+    if not wall.agree(START_SLACK):
+        return Measured(status="error", message=wall.describe("time"))
+    if end.cpu_seconds is None:
         return measured
-    return Measured(
-        status="error",
-        message=(
-            f"its clock cannot be trusted: the parts of the trial took {parts:.3g} s and all of it {own:.3g} s by the "
-            f"clock of its process, {total_seconds:.3g} s by that of its supervisor"
-        ),
-    )
+    cpu = _Clocks(measured.fit_cpu_seconds or 0.0, measured.clock_cpu_seconds or 0.0, end.cpu_seconds)
+    if not cpu.agree(CPU_SLACK):
+        return Measured(status="error", message=cpu.describe("CPU time"))
+    return measured
+
+
+@dataclass(frozen=True)
+class _Clocks:
+    """Seconds that a trial took: those of its parts and of all of it by its own clock, and by the supervisor's."""
+
+    parts: float
+    own: float
+    supervisor: float
+
+    def agree(self, slack: float) -> bool:
+        """Return whether the three fit together; the supervisor's clock may have a quarter and `slack` more."""
+        is_below = self.parts <= self.own + CLOCK_SLACK and self.own <= self.supervisor + CLOCK_SLACK
+        return is_below and self.supervisor <= 1.25 * self.own + slack
+
+    def describe(self, unit: str) -> str:
+        """Return the message for clocks that disagree."""
+        return (
+            f"its clock cannot be trusted: by the {unit} of its process, the parts of the trial took "
+            f"{self.parts:.3g} s and all of it {self.own:.3g} s; its supervisor measured {self.supervisor:.3g} s"
+        )
 
 
 def clocked_seconds(measured: Measured) -> float:
@@ -291,7 +319,7 @@ def run_trials(
         record, ranks = record_end(trial, end, ended, scorer)
         store.append(record, ranks)
         progress.on_record(record)
-        _show_warnings(record, shown, progress)
+        _show_notices(record, end, shown, progress)
 
 
 def _wait_before_each(trials: Iterable[Trial], seconds: float | None, progress: Progress) -> Iterator[Trial]:
@@ -342,13 +370,22 @@ class _Starts:
         return self._started.pop(trial.key)
 
 
-def _show_warnings(record: Record, shown: set[str], progress: Progress) -> None:
-    """Show the warnings of a trial that were not shown before; the table counts all of them."""
-    for notice in notices_of(record):
-        warning = f"{record.label} on {record.dataset}: {notice}"
-        if warning not in shown:
-            shown.add(warning)
-            progress.say(f"warning: {warning}")
+def _show_notices(record: Record, end: JobEnd, shown: set[str], progress: Progress) -> None:
+    """Show the warnings and notes on a trial that were not shown before; the table counts the warnings."""
+    for notice in _notices_on(record, end):
+        if notice not in shown:
+            shown.add(notice)
+            progress.say(notice)
+
+
+def _notices_on(record: Record, end: JobEnd) -> list[str]:
+    """Return warnings and notes on a trial that has ended."""
+    notices = [f"warning: {record.label} on {record.dataset}: {notice}" for notice in notices_of(record)]
+    if record.status == "ok" and record.message:
+        notices.append(f"warning: {record.message}")
+    if end.is_exposed:
+        notices.append(EXPOSED)
+    return notices
 
 
 def common_circumstances(experiment: Experiment, machine_id: str) -> Circumstances:

@@ -8,6 +8,7 @@ therefore import it when they run.
 
 from harness.stats.paired import (
     AUTO,
+    FEWEST_DIFFERENCES,
     FEWEST_PAIRS,
     OVERLAP_MARGIN,
     SIGNIFICANCE,
@@ -46,6 +47,7 @@ from harness.stats.ranks import AverageRanks, average_ranks, critical_difference
 
 __all__ = [
     "AUTO",
+    "FEWEST_DIFFERENCES",
     "FEWEST_PAIRS",
     "OVERLAP_MARGIN",
     "SIGNIFICANCE",

@@ -27,8 +27,8 @@ class System(Protocol):
     LOOK_SECONDS: float
     """Seconds between two checks of a trial's processes; more on systems where a check is expensive."""
 
-    def adopt_orphans(self) -> None:
-        """Make this process the parent of descendants whose own parent ends, from now on."""
+    def adopt_orphans(self) -> bool:
+        """Make this process the parent of descendants whose own parent ends, from now on; False if unsupported."""
 
     def die_with_parent(self) -> None:
         """Let the system kill this process when the thread that started it ends, usually with the parent process."""

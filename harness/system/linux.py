@@ -33,9 +33,9 @@ _libc = ctypes.CDLL(None, use_errno=True)  # loaded at import: a forked process 
 # -- ends of processes -----------------------------------------------------------------------------------------------
 
 
-def adopt_orphans() -> None:
+def adopt_orphans() -> bool:
     """Make this process the parent of descendants whose own parent ends (a subreaper, see prctl)."""
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return not _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def die_with_parent() -> None:

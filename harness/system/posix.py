@@ -44,8 +44,9 @@ def _processes() -> list[_Process]:
 # -- ends of processes -----------------------------------------------------------------------------------------------
 
 
-def adopt_orphans() -> None:
-    """Do nothing: POSIX has no call that adopts orphans."""
+def adopt_orphans() -> bool:
+    """Do nothing and return False: POSIX has no call that adopts orphans."""
+    return False
 
 
 def die_with_parent() -> None:

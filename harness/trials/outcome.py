@@ -54,7 +54,7 @@ class Costs:
 
     fit_seconds: float
     fit_cpu_seconds: float
-    rank_seconds: float
+    rank_seconds: float | None = None
     predict_seconds: float | None = None
     index_size: int | None = None
     index_bytes: int | None = None

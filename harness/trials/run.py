@@ -6,14 +6,14 @@ The process has the labels of the training rows only. The host computes the metr
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.data.split import SealedSplit, read_sealed
 from harness.errors import ContractError
-from harness.host.contract import AfterPass, Learner, Stages
+from harness.host.contract import Stages
 from harness.records.record import Measured, Status
 from harness.system import SYSTEM
 from harness.text import in_a_line, well_formed
@@ -89,7 +89,8 @@ def _run_guarded(job: TrialJob, send: Send) -> RanTrial:
         return RanTrial(TrialResult(measured=_failure("memory", phase, error)))
     except BaseException as error:  # a learner may call sys.exit
         return RanTrial(TrialResult(measured=_failure("error", phase, error)))
-    measured = replace(ran.result.measured, threads_in_force=threads_in_force(), clock_seconds=clock.wall)
+    measured = replace(ran.result.measured, threads_in_force=threads_in_force())
+    measured = replace(measured, clock_seconds=clock.wall, clock_cpu_seconds=clock.cpu)
     return replace(ran, result=replace(ran.result, measured=measured))
 
 
@@ -122,19 +123,21 @@ def run_trial(job: TrialJob, send: Send) -> RanTrial:
     sealed, parts = _load(job, trial, clocks.load, send)
     learner = _make_learner(trial, parts, clocks, send)
     before = parts.checksums()
-    curve = _fit(learner, trial, parts, observer)
+    passes = _fit(learner, trial, parts, observer)
     parts.check_unchanged(before)
     answers = _predict_and_rank(job, learner, parts, clocks, warned, send)
     peak_bytes = SYSTEM.read_peak()
     parts.check_unchanged(before)
     check_files_left()
     send("measure")
-    assessed = _assess(learner, parts, answers.ranked, observer.fit_clock, clocks.rank)
+    fit_time = _PassTime(observer.fit_clock.wall, observer.fit_clock.cpu)
+    assessed = _assess(learner, parts, answers.ranked, fit_time, clocks.rank.wall)
     measured = _with_times(_measure(parts, answers, assessed), learner, parts, clocks, observer)
     measured = replace(measured, peak_bytes=peak_bytes, warnings=tuple(warned))
     if tuned:
         measured = replace(measured, tuned=dict(tuned.params), tuning=tuned.log, tune_seconds=tuned.seconds)
     ranking = _calibrated(job, trial, sealed, answers.ranked.ranking, send)
+    curve = _draw_curve(trial, parts, passes.times, send) if passes else []
     result = TrialResult(
         measured=measured, points=tuple(point.result for point in curve), single_seconds=answers.single_seconds
     )
@@ -180,20 +183,19 @@ def _make_learner(trial: Trial, parts: Parts, clocks: _Clocks, send: Send) -> An
     return learner
 
 
-def _fit(learner: Any, trial: Trial, parts: Parts, observer: _TrialObserver) -> list[_Point]:
-    """Fit the learner and return its learning curve; empty unless the trial asks for one and the learner allows it."""
-    curve: list[_Point] = []
-    draws_curve = trial.curves and takes(learner, "after_pass")
+def _fit(learner: Any, trial: Trial, parts: Parts, observer: _TrialObserver) -> _Passes | None:
+    """Fit the learner; return the times of its passes if the trial has a curve and the learner allows it."""
+    passes = _Passes(observer.fit_clock) if trial.curves and takes(learner, "after_pass") else None
     fit(
         learner,
         parts.train,
         seed=trial.seed,
         taxonomy=parts.taxonomy,
         wants_taxonomy=trial.wants_taxonomy,
-        after_pass=_curve_drawer(learner, trial.depth, parts, observer.fit_clock, curve) if draws_curve else None,
+        after_pass=passes.note if passes else None,
         observer=observer,
     )
-    return curve
+    return passes
 
 
 @dataclass(frozen=True)
@@ -302,13 +304,23 @@ class _Assessed:
     index: IndexMeasure
 
 
-def _assess(learner: Any, parts: Parts, ranked: RankedRows, fit: Clock, rank: Clock) -> _Assessed:
+@dataclass(frozen=True)
+class _PassTime:
+    """Time of `fit` until the end of a pass."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+def _assess(
+    learner: Any, parts: Parts, ranked: RankedRows, fit: _PassTime, rank_seconds: float | None = None
+) -> _Assessed:
     index = measure_index(learner)
     depth = ranked.ranking.ranks.shape[1]
     costs = Costs(
-        fit_seconds=fit.wall,
-        fit_cpu_seconds=fit.cpu,
-        rank_seconds=rank.wall,
+        fit_seconds=fit.seconds,
+        fit_cpu_seconds=fit.cpu_seconds,
+        rank_seconds=rank_seconds,
         index_size=index.size,
         index_bytes=index.n_bytes,
         edges_per_feature=count_edges(learner, parts.X_test, 1),
@@ -325,15 +337,44 @@ class _Point:
     ranking: bytes
 
 
-def _curve_drawer(learner: Learner, depth: int, parts: Parts, fit: Clock, curve: list[_Point]) -> AfterPass:
-    """Return a callback for `fit` that adds a point to the curve after each pass, with the fit clock paused."""
+@dataclass(frozen=True)
+class _Passes:
+    """The times of the passes of a fit, by number. Test rows are not ranked meanwhile: their clocks come later."""
+
+    clock: Clock
+    times: dict[int, _PassTime] = field(default_factory=dict)
+
+    def note(self, number: int) -> None:
+        """Note the time of a pass; `fit` calls this."""
+        with self.clock.paused():
+            self.times[number] = _PassTime(self.clock.wall, self.clock.cpu)
+
+
+def _draw_curve(trial: Trial, parts: Parts, times: Mapping[int, _PassTime], send: Send) -> list[_Point]:
+    """Fit a second learner in the same way, and return its ranking after each pass, with the times of the first fit.
+
+    The learner thus ranks test rows after each pass only when all of their clocks have ended. These rankings are not
+    timed: by now the process has seen the rows, and could answer from memory.
+    """
+    send("curve")
+    curve: list[_Point] = []
+    learner = build_estimator(trial.blueprint)
 
     def after_pass(number: int) -> None:
-        with fit.paused():
-            rank = Clock()
-            ranked = rank_rows(learner, parts, depth, rank)
-            costs = _assess(learner, parts, ranked, fit, rank).costs
-            ranking = ranking_to_bytes(ranked.ranking)
-            curve.append(_Point(PointResult(passes=number, costs=costs, n_bytes=len(ranking)), ranking))
+        if number not in times:
+            return  # the second fit has more passes than the first
+        ranked = rank_rows(learner, parts, trial.depth)
+        costs = _assess(learner, parts, ranked, times[number]).costs
+        ranking = ranking_to_bytes(ranked.ranking)
+        curve.append(_Point(PointResult(passes=number, costs=costs, n_bytes=len(ranking)), ranking))
 
-    return after_pass
+    with collect_warnings([]):
+        fit(
+            learner,
+            parts.train,
+            seed=trial.seed,
+            taxonomy=parts.taxonomy,
+            wants_taxonomy=trial.wants_taxonomy,
+            after_pass=after_pass,
+        )
+    return curve

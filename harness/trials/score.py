@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.data.split import LabelledSplit
 from harness.errors import ContractError
 from harness.executors.base import Executor, Job
-from harness.host.catalog import HOST_DISTRIBUTION, Entry, MetricCall, call_of
+from harness.host.catalog import Entry, MetricCall, call_of, is_foreign
 from harness.host.contract import MetricSpec, Outcome
 from harness.records.codec import measured_from_plain
 from harness.records.record import CurvePoint, Measured
@@ -42,6 +42,8 @@ from harness.trials.outcome import (
 from harness.trials.predict import check_ranks, ranking_from_bytes
 
 METRIC_TARGET = f"{run_metric_job.__module__}:{run_metric_job.__name__}"
+METRIC_SECONDS = 60.0
+"""The time limit of a metric's process, unless trials have a limit."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,16 @@ class Scorer:
     executor : Executor, optional
         Runs the metrics of other distributions in separate processes. Without it they run in this process.
     timeout_seconds, memory_bytes : optional
-        Limits of a separate process.
+        Limits of a separate process. The default time limit is `METRIC_SECONDS`.
+    too_slow : set of str
+        Names of metrics that have exceeded the time limit. They are skipped from then on.
     """
 
     metrics: Sequence[Entry[MetricSpec]]
     executor: Executor | None = None
     timeout_seconds: float | None = None
     memory_bytes: int | None = None
+    too_slow: set[str] = field(default_factory=set)
 
     def score(self, outcomes: Sequence[Outcome]) -> list[MetricValues]:
         """Return the values of all metrics for each outcome; a metric that fails has the value None and an error."""
@@ -80,25 +85,29 @@ class Scorer:
     def _score_apart(self, call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
         """Compute a metric in a separate process."""
         assert self.executor is not None
-        job = Job(METRIC_TARGET, MetricJob(call, tuple(outcomes)), self.timeout_seconds, self.memory_bytes)
+        limit = METRIC_SECONDS if self.timeout_seconds is None else self.timeout_seconds
+        slow = f"it took more than {limit:g} s, and is skipped from now on (--timeout sets the limit)"
+        if call.name in self.too_slow:
+            return _without_value(call.name, slow, len(outcomes))
+        job = Job(METRIC_TARGET, MetricJob(call, tuple(outcomes)), limit, self.memory_bytes)
         ((_, end),) = self.executor.run([job])
+        if end.status == "timeout":
+            self.too_slow.add(call.name)
+            return _without_value(call.name, slow, len(outcomes))
         if end.status != "ok":
-            return [MetricValues({call.name: None}, {call.name: f"{end.status}: {end.message}"}) for _ in outcomes]
+            return _without_value(call.name, f"{end.status}: {end.message}", len(outcomes))
         try:
             return _scores_from(call.name, end.answer, len(outcomes))
         except (TypeError, ValueError) as error:
-            return [
-                MetricValues({call.name: None}, {call.name: f"its result cannot be read: {error}"}) for _ in outcomes
-            ]
-
-
-def is_foreign(entry: Entry[MetricSpec]) -> bool:
-    """Return whether another distribution than this project registers a metric."""
-    return entry.origin.distribution != HOST_DISTRIBUTION
+            return _without_value(call.name, f"its result cannot be read: {error}", len(outcomes))
 
 
 def _score_here(call: MetricCall, outcomes: Sequence[Outcome]) -> list[MetricValues]:
     return [compute_scores([call], outcome) for outcome in outcomes]
+
+
+def _without_value(name: str, reason: str, n_outcomes: int) -> list[MetricValues]:
+    return [MetricValues({name: None}, {name: reason}) for _ in range(n_outcomes)]
 
 
 def _scores_from(name: str, answer: Any, n_outcomes: int) -> list[MetricValues]:

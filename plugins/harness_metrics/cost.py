@@ -26,9 +26,11 @@ def predict(outcome: Outcome) -> float | None:
 
 
 def rank(outcome: Outcome) -> float | None:
-    """Seconds a row of ranking the test rows; None without test rows."""
+    """Seconds a row of ranking the test rows; None without test rows, and for points of a curve."""
     n_rows = len(outcome.ranks)
-    return outcome.rank_seconds / n_rows if n_rows else None
+    if outcome.rank_seconds is None or not n_rows:
+        return None
+    return outcome.rank_seconds / n_rows
 
 
 def index(outcome: Outcome) -> int | None:

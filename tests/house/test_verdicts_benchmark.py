@@ -1,9 +1,11 @@
 """The simulation behind the default tests runs, and its committed page states what its figures say."""
 
 import csv
+import shutil
 
 import pytest
 
+import harness
 from quotes import RESULTS, ROOT
 
 FOLDER = RESULTS / "benchmarks" / "verdicts"
@@ -40,6 +42,44 @@ def test_the_default_rarely_separates_equal_learners_and_the_sign_test_often(ben
         if (figure.learners, figure.design) == (3, "10 x 20%"):
             shares[figure.test] = figure.told_apart / figure.tables
     assert shares["ttest"] <= 0.125 < shares["sign"]
+
+
+def test_equal_learners_on_a_fixed_split_are_rarely_told_apart_and_a_better_one_often(tmp_path):
+    tables = 20
+    results = harness.run(
+        learners=["whole=part", *(f"part{number}=part(part={number})" for number in range(2))],
+        datasets=[f"table{number}=equal(seed={number})" for number in range(tables)],
+        plugins_dirs=[write_plugin(tmp_path)],
+        split="given",
+        representation="raw",
+        trials=2,
+        out=tmp_path / "out",
+        progress=False,
+    )
+    values = results.matrix("r1")[0].values
+    told_apart = {frozenset((row["learner"], row["against"])): set() for row in values}
+    for row in values:
+        if row["better"]:
+            told_apart[frozenset((row["learner"], row["against"]))].add(row["dataset"])
+    wrong = set().union(*(found for pair, found in told_apart.items() if "whole" not in pair))
+    assert len(wrong) <= 0.15 * tables
+    assert all(len(found) > 0.5 * tables for pair, found in told_apart.items() if "whole" in pair)
+
+
+def write_plugin(tmp_path):
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    shutil.copy(ROOT / "tests" / "parts" / "equal_plugin.py", folder)
+    return folder
+
+
+def test_the_list_of_changed_verdicts_is_made_of_the_committed_records(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import changed_verdicts
+
+    lines = changed_verdicts.page(list(changed_verdicts.find_changes()))
+    committed = (FOLDER / "changed.md").read_text(encoding="utf-8")
+    assert committed == "\n".join(lines) + "\n", "python benchmarks/changed_verdicts.py"
 
 
 def test_the_committed_figures_meet_the_promised_error_rates(page):

@@ -1,7 +1,10 @@
 """Learners for tests: nearest class centres, with many kinds of behaviour."""
 
+import os
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -113,6 +116,65 @@ class Sized(Ranking):
         if self.size > 1:
             raise MemoryError(f"no room for {self.size}")
         return super().fit(X, y)
+
+
+WORK = "import time\nwhile time.process_time() < {seconds}: pass"
+
+
+class Pooled(Ranking):
+    """Works in the threads of a pool."""
+
+    seconds = 0.3
+
+    def fit(self, X, y):
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(2):
+                pool.submit(spend, self.seconds / 2)
+        return super().fit(X, y)
+
+
+class Sleeping(Ranking):
+    """Waits and does not work."""
+
+    def fit(self, X, y):
+        time.sleep(0.5)
+        return super().fit(X, y)
+
+
+class CallsBinary(Ranking):
+    """Works in a program that it starts."""
+
+    seconds = 0.3
+
+    def fit(self, X, y):
+        subprocess.run([sys.executable, "-S", "-c", WORK.format(seconds=self.seconds)], check=True)
+        return super().fit(X, y)
+
+
+class WorksElsewhere(Ranking):
+    """Works in a process whose parent has ended, so that it is no descendant of the learner's process."""
+
+    seconds = 1.0
+
+    def fit(self, X, y):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(reader)
+            if os.fork() == 0:
+                spend(self.seconds)
+            os._exit(0)
+        os.close(writer)
+        os.waitpid(child, 0)
+        os.read(reader, 1)  # until the last process that has the writer ends
+        return super().fit(X, y)
+
+
+def spend(seconds):
+    """Keep a processor busy for some seconds of the thread's CPU time."""
+    start = time.thread_time()
+    while time.thread_time() - start < seconds:
+        pass
 
 
 class SlowToRank(Ranking):

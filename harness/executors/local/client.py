@@ -383,6 +383,7 @@ class RunningJob:
     answer: Any = None
     answered: bool = False
     blob: bytes | None = None
+    is_exposed: bool = False
     end: ProcessEnd | None = None
     stopped_at: float | None = None
     """The monotonic time of the first check that found the supervisor stopped; None if the last check did not."""
@@ -453,6 +454,8 @@ def _take(words: bytes, running: RunningJob) -> list[str]:
                 phases.append(running.phase)
                 if running.phases > MOST_PHASES:
                     raise ValueError(f"more than {MOST_PHASES:,} phases")
+            elif tag == wire.VISIBLE:
+                running.is_exposed = True
             elif tag == wire.BLOB:
                 running.blob = content
             elif tag == wire.RESULT:
@@ -481,7 +484,18 @@ def conclude(running: RunningJob) -> JobEnd:
     if end is None:
         return JobEnd("crash", message="the process that watched the trial was killed", phase=running.phase)
     status, message = _judge(running, end)
-    whole = JobEnd(status, running.answer, running.blob, message, running.phase, end.seconds, end.output, end.processes)
+    whole = JobEnd(
+        status,
+        running.answer,
+        running.blob,
+        message,
+        running.phase,
+        end.seconds,
+        end.output,
+        end.processes,
+        end.cpu_seconds,
+        running.is_exposed,
+    )
     return whole if status == "ok" else replace(whole, answer=None, blob=None)
 
 

@@ -46,10 +46,10 @@ def supervise(channel: socket.socket) -> NoReturn:
     try:
         os.mkdir(folder, 0o700)  # first: servers recognise supervisors of other servers by it
         os.setsid()
-        SYSTEM.adopt_orphans()
+        reaps_all = SYSTEM.adopt_orphans()
         channel.sendall(wire.pack(wire.PID, str(os.getpid()).encode()))
         job = _read_job(channel)
-        _run(channel, job, folder, _read_file(channel, job))
+        _run(channel, job, folder, _read_file(channel, job), reaps_all=reaps_all)
     except (ConnectionError, EOFError):
         pass  # the host has ended
     except BaseException:
@@ -80,8 +80,11 @@ def _read_file(channel: socket.socket, job: Job) -> int | None:
     return handles[0]
 
 
-def _run(channel: socket.socket, job: Job, folder: str, file: int | None) -> None:
-    """Fork the job's process, watch it until its end, clean up, and report the end to the host."""
+def _run(channel: socket.socket, job: Job, folder: str, file: int | None, *, reaps_all: bool) -> None:
+    """Fork the job's process, watch it until its end, clean up, and report the end to the host.
+
+    `reaps_all` tells whether this process becomes the parent of all processes that the job leaves behind.
+    """
     started = time.monotonic()
     child_signal = ChildSignal()
     results, results_end = os.pipe()
@@ -112,7 +115,10 @@ def _run(channel: socket.socket, job: Job, folder: str, file: int | None) -> Non
         watch.drain()
         remove_trial_folder(folder)
         channel.setblocking(True)
-        channel.sendall(wire.pack_json(wire.END, asdict(watch.end(killed, started))))
+        end = watch.end(killed, started)
+        if reaps_all:
+            end = replace(end, cpu_seconds=_reaped_cpu_seconds())
+        channel.sendall(wire.pack_json(wire.END, asdict(end)))
 
 
 def _clean_up(watch: _Watch, child: int, *, is_abandoned: bool) -> None:
@@ -136,6 +142,12 @@ def _kill_group(child: int) -> None:
     """Kill the job's process group. On systems that cannot adopt orphans, this reaches orphans of the job too."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
+
+
+def _reaped_cpu_seconds() -> float:
+    """Return the CPU time of all children that this process has reaped, and of those that they have reaped."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 class _Watch:
@@ -326,8 +338,9 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
         The folder for temporary files.
     """
     _isolate(output, folder)
+    is_hidden = True
     if job.hidden or job.read_only:
-        SYSTEM.hide_folders(job.hidden, job.shown, job.read_only, (folder, str(data_home())))
+        is_hidden = SYSTEM.hide_folders(job.hidden, job.shown, job.read_only, (folder, str(data_home())))
         os.chdir(folder)  # a relative path must not lead to the results
     job_pid = os.getpid()
     most_bytes = wire.most_bytes_of(job.blob_bytes)
@@ -349,6 +362,8 @@ def run_job(job: Job, results: int, output: int, tuning: int, folder: str) -> No
 
     code = 0
     try:
+        if not is_hidden:
+            send(wire.VISIBLE, b"")
         run = import_target(job.target)
         answer, blob = run(job.payload, enter)
         # The answer is sent last. If it arrives, everything has arrived.

@@ -10,13 +10,16 @@ from harness.records.record import Record
 from harness.report.lines import Line, correction_ratio_of, flat_first, pair_values, shared_seeds
 from harness.report.tables.layout import format_bounds, format_difference, format_p, format_value
 from harness.report.tables.render import Grid, Values, heading_of
-from harness.report.verdicts import is_fixed
+from harness.report.verdicts import explain_few_trials, is_fixed
 from harness.stats import (
+    FEWEST_DIFFERENCES,
     SIGNIFICANCE,
     Interval,
     Summary,
     corrected_t_test,
     count_wins,
+    detectable_difference,
+    detectable_share,
     holm,
     mcnemar,
     mean_difference,
@@ -26,6 +29,8 @@ from harness.stats import (
 from harness.syntax.expression import describe_params
 from harness.system.machine import Machine
 
+NOT_TESTED = "not tested"
+"""The verdict on a change for which no test is possible; a footnote has the reason."""
 ReadHits = Callable[[Record], Sequence[bool] | None]
 """Function that returns, for each test row of a record, whether its first-ranked class is true; None without ranks."""
 DataPlace = tuple[str, str, str]
@@ -126,6 +131,10 @@ class Change:
     """The p-value of McNemar's test on the test rows of the first shared trial; None if it was not requested."""
     comparable: bool = True
     """False for times that were measured on different machines or with different numbers of threads."""
+    detectable: float | None = None
+    """The smallest difference that the test detects with 80% power; None if nothing can be tested."""
+    is_fixed: bool = False
+    """Whether the split has the same test rows for every seed."""
 
     @property
     def pairs(self) -> int:
@@ -145,7 +154,7 @@ class Change:
         if won == lost == 0 and self.pairs:
             return "same"
         if p_value is None:
-            return "not tested"
+            return NOT_TESTED
         if p_value > SIGNIFICANCE:
             return "not significant"
         improvement = self.difference if self.metric.direction == "higher" else -self.difference
@@ -173,25 +182,28 @@ def find_changes(
         Whether to add McNemar's test to changes that have another test.
     """
     changes = []
+    pairs = list(pairs)
+    n_tests = len(pairs) * len(metrics)
     for first, second in pairs:
-        by_rows = _test_rows(first, second, hits) if hits else None
+        by_rows = _test_rows(first, second, hits, n_tests) if hits else None
         for metric in metrics:
-            change = _change_in(first, second, metric, by_rows, instances)
+            change = _change_in(first, second, metric, by_rows, instances, n_tests)
             if change is not None:
                 changes.append(change)
     return changes
 
 
 @dataclass(frozen=True)
-class _RowTest:
-    """McNemar's test on one trial."""
+class _Tested:
+    """A test of one difference: p-value, interval and detectable difference; None where undefined."""
 
-    p_value: float
-    interval: Interval | None
+    p_value: float | None = None
+    interval: Interval | None = None
+    detectable: float | None = None
 
 
 def _change_in(
-    first: Line, second: Line, metric: MetricSpec, by_rows: _RowTest | None, instances: bool
+    first: Line, second: Line, metric: MetricSpec, by_rows: _Tested | None, instances: bool, pairs: int
 ) -> Change | None:
     seeds = shared_seeds((first, second), metric.name) or None  # without shared seeds, compare the means of all trials
     before, after = first.summary(metric.name, seeds), second.summary(metric.name, seeds)
@@ -199,9 +211,11 @@ def _change_in(
         return None
     learner = first.title if first.title == second.title else f"{first.title} -> {second.title}"
     rows = by_rows if metric.unit == "share" and metric.depth == 1 and metric.direction == "higher" else None
-    interval, p_value = _test_trials(first, second, metric)
-    if is_fixed(first.prepared.split):
-        interval, p_value = (rows.interval, rows.p_value) if rows else (None, None)
+    fixed = is_fixed(first.prepared.split)
+    if fixed:
+        tested = rows or _Tested()
+    else:
+        tested = _test_trials(first, second, metric, pairs)
     return Change(
         dataset=first.dataset,
         learner=learner,
@@ -209,19 +223,23 @@ def _change_in(
         before=before,
         after=after,
         wins=count_wins(*pair_values(second, first, metric)),
-        interval=interval,
-        p_value=p_value,
+        interval=tested.interval,
+        p_value=tested.p_value,
         instances_p=rows.p_value if rows and instances else None,
         comparable=not metric.timed or _measured_alike(first, second),
+        detectable=tested.detectable,
+        is_fixed=fixed,
     )
 
 
-def _test_trials(first: Line, second: Line, metric: MetricSpec) -> tuple[Interval | None, float | None]:
-    """Return the interval of the difference and the p-value of the corrected t-test; None for both if undefined."""
+def _test_trials(first: Line, second: Line, metric: MetricSpec, pairs: int) -> _Tested:
+    """Return the corrected t-test on the paired trials, with the power of Holm's correction over `pairs` tests."""
     new, old = pair_trials(second.values(metric.name), first.values(metric.name), higher=True)
     ratio = correction_ratio_of((first, second))
     interval = mean_difference(new, old, ratio)
-    return interval, None if interval is None else corrected_t_test(new, old, ratio)
+    if interval is None:
+        return _Tested()
+    return _Tested(corrected_t_test(new, old, ratio), interval, detectable_difference(new, old, ratio, pairs))
 
 
 def _measured_alike(first: Line, second: Line) -> bool:
@@ -229,7 +247,7 @@ def _measured_alike(first: Line, second: Line) -> bool:
     return len(conditions) == 1
 
 
-def _test_rows(first: Line, second: Line, hits: tuple[ReadHits, ReadHits]) -> _RowTest | None:
+def _test_rows(first: Line, second: Line, hits: tuple[ReadHits, ReadHits], pairs: int) -> _Tested | None:
     """Return McNemar's test on the first trial that both lines have; None without the same data or saved ranks."""
     if first.prepared.fingerprint != second.prepared.fingerprint:
         return None
@@ -239,22 +257,29 @@ def _test_rows(first: Line, second: Line, hits: tuple[ReadHits, ReadHits]) -> _R
             before, after = hits[0](record), hits[1](later[record.seed])
             if before is None or after is None:
                 return None
-            return _RowTest(mcnemar(before, after), share_difference(after, before))
+            return _Tested(
+                mcnemar(before, after), share_difference(after, before), detectable_share(after, before, pairs)
+            )
     return None
 
 
 # -- the grid --------------------------------------------------------------------------------------------------------
 
 
-def changes_grid(changes: Sequence[Change], title: str, *, instances: bool = False) -> Grid:
-    """Return the changes as a grid with a verdict in each row; Holm's correction covers all rows that are tested."""
+def changes_grid(
+    changes: Sequence[Change], title: str, *, instances: bool = False, folders: Sequence[str] = ()
+) -> Grid:
+    """Return the changes as a grid with a verdict in each row; Holm's correction covers all rows that are tested.
+
+    `folders` are the results folders for the commands in a footnote that add trials.
+    """
     columns = ["dataset", "learner", "metric", "first", "second", "change", "95% interval", "won/tied/lost", "p"]
+    columns.append("detectable")
     footnotes = [
         "Mean ± sample standard deviation over the trials that both have; won/tied/lost: paired trials in which the "
         "second is better, equal, worse.",
         "p: corrected resampled t-test (Nadeau and Bengio 2003), on a fixed split McNemar's test from saved ranks; "
-        "Holm-corrected over the rows. Not tested: fewer than 3 paired trials, the same difference in every trial, or "
-        "a fixed split without saved ranks.",
+        "Holm-corrected over the rows. Detectable: the smallest difference that would be detected with 80% power.",
     ]
     if instances:
         columns.append("McNemar p")
@@ -263,7 +288,32 @@ def changes_grid(changes: Sequence[Change], title: str, *, instances: bool = Fal
     for change, p_value in zip(changes, _correct(changes), strict=True):
         rows.append(_texts_of_change(change, p_value, instances))
         values.append(_values_of_change(change, p_value, instances))
+    footnotes += _missing_notes([change for change in changes if change.verdict(change.p_value) == NOT_TESTED], folders)
     return Grid(title, (*columns, "verdict"), tuple(rows), tuple(values), tuple(footnotes))
+
+
+def _missing_notes(untested: Sequence[Change], folders: Sequence[str]) -> list[str]:
+    """Return one footnote for each reason why changes were not tested."""
+    fixed = [change for change in untested if change.is_fixed]
+    few = [change for change in untested if not change.is_fixed and change.pairs < FEWEST_DIFFERENCES]
+    constant = [change for change in untested if not change.is_fixed and change.pairs >= FEWEST_DIFFERENCES]
+    notes = []
+    if few:
+        reason = explain_few_trials(min(change.pairs for change in few), FEWEST_DIFFERENCES, folders or [""])
+        notes.append(f"Not tested: {_name_changes(few)}: {reason}")
+    if constant:
+        notes.append(f"Not tested: {_name_changes(constant)}: the same difference in every trial, hence no variance.")
+    if fixed:
+        notes.append(
+            f"Not tested: {_name_changes(fixed)}: on a fixed split, McNemar's test needs a metric that is the share of "
+            "test rows with the right class first (R1), and saved ranks in both folders (`harness run` saves them)."
+        )
+    return notes
+
+
+def _name_changes(changes: Sequence[Change]) -> str:
+    metrics = dict.fromkeys(heading_of(change.metric) for change in changes)
+    return f"{', '.join(metrics)} on {', '.join(dict.fromkeys(change.dataset for change in changes))}"
 
 
 def _correct(changes: Sequence[Change]) -> list[float | None]:
@@ -289,6 +339,7 @@ def _texts_of_change(change: Change, p_value: float | None, instances: bool) -> 
         format_bounds(change.interval, metric),
         f"{won}/{tied}/{lost}",
         format_p(p_value),
+        "-" if change.detectable is None else format_difference(change.detectable, metric)[1:],
     ]
     if instances:
         texts.append(format_p(change.instances_p))
@@ -314,6 +365,7 @@ def _values_of_change(change: Change, p_value: float | None, instances: bool) ->
         "tied": tied,
         "lost": lost,
         "p": p_value,
+        "detectable": change.detectable,
     }
     if instances:
         values["mcnemar_p"] = change.instances_p

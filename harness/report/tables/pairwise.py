@@ -11,7 +11,7 @@ from harness.host.contract import MetricSpec
 from harness.report.lines import Line, Prepared, flat_first, lines_by_dataset, pair_values, rank_learners
 from harness.report.tables.layout import format_difference, format_interval, format_p
 from harness.report.tables.render import Grid, Values, heading_of
-from harness.report.verdicts import RowHits, judge_metric
+from harness.report.verdicts import MetricVerdict, RowHits, judge_metric, missing_notes
 from harness.stats import AUTO, TESTS, AverageRanks, Interval, count_wins
 
 Learners = tuple[str, str]
@@ -52,6 +52,8 @@ class PairResult:
     """The learner that is significantly better; empty if there is none."""
     detectable: float | None
     """The smallest difference that would be detected with 80% power."""
+    judged: MetricVerdict
+    """The verdict on all learners of the dataset."""
 
     def reversed(self) -> PairResult:
         """Return the result with the second learner first."""
@@ -65,6 +67,7 @@ class PairResult:
             self.p_value,
             self.winner,
             self.detectable,
+            self.judged,
         )
 
 
@@ -105,6 +108,7 @@ def compare_pairs(
                     judged.verdict.p_values.get(in_order) if TESTS[judged.test].corrected else None,
                     in_order[0] if in_order in judged.verdict.wins else "",
                     judged.detectable(*pair) if known else None,
+                    judged,
                 )
             )
     return results
@@ -113,8 +117,11 @@ def compare_pairs(
 # -- the matrix ------------------------------------------------------------------------------------------------------
 
 
-def matrix_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = AUTO) -> Grid:
-    """Return the matrix of trials that the learner of the row won, tied and lost against that of the column."""
+def matrix_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = AUTO, *, folder: str = "") -> Grid:
+    """Return the matrix of trials that the learner of the row won, tied and lost against that of the column.
+
+    Footnotes explain missing verdicts; `folder` is the results folder for the command that adds trials.
+    """
     wins: dict[Learners, Wins] = {}
     beaten: Counter[Learners] = Counter()
     for result in [*results, *(result.reversed() for result in results)]:
@@ -132,6 +139,7 @@ def matrix_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = A
     footnotes = (
         "Paired trials won/tied/lost by the learner of the row against that of the column, over all datasets.",
         f"Starred: significantly better on at least one dataset, by {_describe_test(test)}.",
+        *_missing_notes(results, folder),
     )
     values = []
     for result in results:
@@ -139,8 +147,11 @@ def matrix_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = A
     return Grid(heading_of(metric), ("learner", *names), tuple(rows), tuple(values), footnotes)
 
 
-def differences_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = AUTO) -> Grid:
-    """Return the differences with their 95% intervals, with a row for each pair of learners on each dataset."""
+def differences_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = AUTO, *, folder: str = "") -> Grid:
+    """Return the differences with their 95% intervals, with a row for each pair of learners on each dataset.
+
+    Footnotes explain missing verdicts; `folder` is the results folder for the command that adds trials.
+    """
     rows, values = [], []
     for result in results:
         first, second = result.learners
@@ -159,9 +170,15 @@ def differences_grid(results: Sequence[PairResult], metric: MetricSpec, test: st
         "Difference: mean of the first less mean of the second, with its 95% interval, not corrected; a point is 0.01.",
         f"p, better: {_describe_test(test)}; - where there is no verdict.",
         "Detectable: the smallest difference that these trials would detect with 80% power.",
+        *_missing_notes(results, folder),
     )
     columns = ("dataset", "learners", "difference", "p", "better", "detectable")
     return Grid(f"{heading_of(metric)}: differences", columns, tuple(rows), tuple(values), footnotes)
+
+
+def _missing_notes(results: Iterable[PairResult], folder: str) -> list[str]:
+    """Return the footnotes on datasets without a verdict."""
+    return missing_notes({result.prepared: result.judged for result in results}.items(), folder)
 
 
 def _describe_test(test: str) -> str:

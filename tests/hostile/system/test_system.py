@@ -8,8 +8,10 @@ import time
 
 import pytest
 
-from internals import LocalExecutor, Workplace, choose_system, linux, posix
+from command import run_harness
+from internals import LocalExecutor, Workplace, choose_system, linux, posix, read_records
 from job_runs import JOBS, run
+from messages import assert_names
 
 TREE = """
 import subprocess, sys, time
@@ -124,6 +126,16 @@ def test_the_plain_version_returns_nothing_for_unknown_facts():
     assert (posix.reset_peak(), posix.read_peak(), posix.processor_ticks()) == (None, None, None)
     assert (posix.list_shared(), posix.held_shared([os.getpid()]), posix.size_shared(["x"])) == (set(), set(), 0)
     assert posix.count_threads() >= 1
+
+
+def test_a_run_on_a_system_that_hides_no_folders_says_so_once(tmp_path):
+    words = ("run", "--learners", "centroid,pa", "--datasets", "digits", "--trials", "2", "--out", "out")
+    ended = run_harness(*words, cwd=tmp_path, env={"HARNESS_SYSTEM": "posix"})
+    assert ended.returncode == 0, ended.stderr
+    (note,) = [line for line in ended.stderr.splitlines() if "test labels" in line]
+    assert_names(note, "note:", "data home", "SECURITY.md")
+    (record, *_) = read_records(tmp_path / "out")
+    assert record.total_cpu_seconds is None  # without adopted orphans, the supervisor does not know it
 
 
 @pytest.fixture(scope="module")

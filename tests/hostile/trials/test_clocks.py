@@ -1,12 +1,14 @@
 """Clocks of prediction: each test row is predicted at most once on a clock, and all rows once for the metrics."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from internals import divide_rows
-from trial_runs import keep_in, run_here, texts, trial
+from internals import SYSTEM, Circumstances, Scorer, divide_rows, record_end
+from messages import assert_names
+from trial_runs import METRICS, end_of, job_of, keep_in, run_here, texts, trial
 
 MODULE = '''
 import numpy as np
@@ -20,9 +22,14 @@ class Recording:
     def __init__(self, *, random_state=None):
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X, y, *, after_pass=None):
         self.classes_ = np.unique(y)
-        CALLS.clear()
+        if X.shape[0] < 200:  # the warm-up
+            return self
+        for number in (1, 2, 3):
+            CALLS.append(("pass", []))
+            if after_pass:
+                after_pass(number)
         return self
 
     def record(self, method, X):
@@ -52,7 +59,7 @@ def recording(tmp_path, monkeypatch):
 def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
     planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
     run_here(planned, metrics=[], time_single_rows=single)
-    calls = sys.modules["recording_learner"].CALLS
+    calls = [call for call in sys.modules["recording_learner"].CALLS if call[0] != "pass"]
     distinct = set(calls[-1][1])
     *timed, (last, rows) = calls
     assert (last, len(rows)) == ("rank", 100)
@@ -60,6 +67,56 @@ def test_no_test_row_is_predicted_twice_on_a_clock(tmp_path, recording, single):
     repeated = len(rows) - len(distinct)
     assert len(seen) - len(set(seen)) <= repeated
     assert {method for method, _ in timed} == {"predict", "rank"}
+
+
+def test_curves_are_drawn_after_all_clocks_and_time_no_row(tmp_path, recording):
+    planned = trial(recording, keep_in(tmp_path / "data", texts(rows=400)), representation="raw")
+    plain, _ = run_here(planned)
+    first = list(sys.modules["recording_learner"].CALLS)
+    sys.modules["recording_learner"].CALLS.clear()
+    measured, _ = run_here(replace(planned, curves=True))
+    calls = sys.modules["recording_learner"].CALLS
+    # All calls of a trial without a curve come first; the curve is that of a second fit.
+    assert [(method, len(rows)) for method, rows in calls[: len(first)]] == [(m, len(rows)) for m, rows in first]
+    assert [(method, len(rows)) for method, rows in calls[len(first) :]] == [("pass", 0), ("rank", 100)] * 3
+    assert [point.passes for point in measured.curve] == [1, 2, 3]
+    assert measured.curve[-1].scores["r1"] == measured.scores["r1"] == plain.scores["r1"]
+    assert [point.scores["rank"] for point in measured.curve] == [None] * 3
+    assert 0 < measured.curve[0].scores["train"] <= measured.curve[-1].scores["train"] <= measured.scores["train"]
+
+
+def record_of(executor, learner, header):
+    """The record of a trial, and its end as the supervisor reports it."""
+    planned = trial(learner, header)
+    end = end_of(executor, job_of(planned))
+    return record_end(planned, end, Circumstances(), Scorer([METRICS["r1"]]))[0], end
+
+
+linux = pytest.mark.skipif(SYSTEM.NAME != "linux", reason="only Linux lets a supervisor adopt orphans")
+
+
+@linux
+@pytest.mark.parametrize("learner", ["Pooled", "CallsBinary"])
+def test_cpu_time_of_threads_and_programs_agrees_with_the_supervisors(executor, single, learner):
+    record, end = record_of(executor, learner, single)
+    assert record.status == "ok", record.message
+    assert 0.3 <= record.fit_cpu_seconds <= record.clock_cpu_seconds <= end.cpu_seconds + 0.05
+    assert end.cpu_seconds <= 1.25 * record.clock_cpu_seconds + 1.0
+
+
+def test_a_learner_that_sleeps_has_wall_time_and_no_cpu_time(executor, single):
+    record, _ = record_of(executor, "Sleeping", single)
+    assert record.status == "ok", record.message
+    assert record.fit_seconds >= 0.5
+    assert record.fit_cpu_seconds < 0.25
+
+
+@linux
+def test_work_in_a_process_that_is_no_descendant_is_an_error(executor, single):
+    record, end = record_of(executor, "WorksElsewhere", single)
+    assert end.cpu_seconds >= 2.0  # warm-up and fit, a second each
+    assert record.status == "error"
+    assert_names(record.message, "clock", "CPU", f"{end.cpu_seconds:.3g}")
 
 
 @pytest.mark.parametrize("n_single", [0, 5, 1000])

@@ -3,7 +3,7 @@
 import pytest
 
 from harness import MetricSpec
-from internals import Entry, Origin
+from internals import Entry, JobEnd, Origin, Scorer
 from messages import assert_names
 from trial_runs import METRICS, good, run
 
@@ -54,6 +54,25 @@ def test_a_memory_error_is_a_memory_failure(executor, single):
     answer, _ = run(executor, "OutOfMemory", single)
     assert answer.status == "memory"
     assert_names(answer.message, "fit", "MemoryError")
+
+
+def test_processes_of_metrics_have_a_time_limit_by_default(single):
+    limits = []
+
+    class Noting:
+        def run(self, jobs):
+            for job in jobs:
+                limits.append(job.timeout_seconds)
+                yield job, JobEnd("timeout")
+
+    foreign = Entry(MetricSpec(name="m", compute="a:b"), Origin("elsewhere", "elsewhere", "1"))
+    for timeout in (None, 5.0):
+        scorer = Scorer([foreign], Noting(), timeout)
+        for _ in range(2):  # the second time it is skipped
+            (scores,) = scorer.score([object()])
+            assert scores.values == {"m": None}
+            assert_names(scores.errors["m"], "s", "--timeout")
+    assert limits == [60.0, 5.0]
 
 
 def test_a_failing_metric_costs_its_own_column_only(executor, single):

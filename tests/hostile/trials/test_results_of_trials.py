@@ -244,6 +244,23 @@ def test_a_clock_that_disagrees_with_the_supervisors_is_an_error(a_trial, rankin
     assert_names(record.message, f"{total:.3g}")
 
 
+@pytest.mark.parametrize(
+    ("clock", "fit", "total"),
+    [
+        (1.0, 0.5, 3.0),  # work that the clock of the process did not see
+        (2.0, 1.0, 1.0),  # a clock that runs ahead of the supervisor's
+        (1.0, 2.0, 2.0),  # a fit that takes longer than the whole
+    ],
+)
+def test_cpu_time_that_disagrees_with_the_supervisors_is_an_error(a_trial, ranking, clock, fit, total):
+    answer = changed({"clock_cpu_seconds": clock, "fit_cpu_seconds": fit})
+    blob = ranking_to_bytes(ranking)
+    assert record_of(a_trial, answer, blob)[0].status == "ok"  # a system that does not measure it
+    record, _ = record_of(a_trial, answer, blob, cpu_seconds=total)
+    assert (record.status, record.ranks_crc32) == ("error", "")
+    assert_names(record.message, "CPU", f"{total:.3g}")
+
+
 def test_a_process_may_take_a_while_to_start_and_to_end(a_trial, ranking):
     answer = changed({"clock_seconds": 2.0, "fit_seconds": 1.9})
     assert record_of(a_trial, answer, ranking_to_bytes(ranking), seconds=6.0)[0].status == "ok"

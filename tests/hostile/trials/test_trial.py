@@ -45,7 +45,7 @@ def test_a_trial_has_its_phases_and_measures_the_fields_of_a_record(executor, si
     assert [getattr(answer, name) for name in facts] == [180, 60, 6, 40, 0, "rank", ""]
     absent = ("tune_seconds", "stage_seconds")
     seconds = [value for name, value in vars(answer).items() if name.endswith("_seconds") and name not in absent]
-    assert len(seconds) == 12
+    assert len(seconds) == 13
     assert [getattr(answer, name) for name in absent] == [None, None]
     assert all(0 <= value < 60 for value in seconds)
     assert answer.scores.keys() == METRICS.keys()

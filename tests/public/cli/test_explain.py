@@ -24,6 +24,7 @@ def test_a_learner_is_described_with_parameters_defaults_and_paper_values(harnes
         ("r5", "uses 5 ranks of each row"),
         ("committee", 'harness run --learners "committee(pa)"'),
         ("hsvm", "Needs: taxonomy."),
+        ("vw-oaa", "Staged, not timed: writing rows as lines"),
     ],
 )
 def test_every_kind_of_name_is_described(harness, name, words):

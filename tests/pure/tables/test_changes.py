@@ -43,7 +43,10 @@ def test_a_change_in_every_trial_is_reported_in_the_direction_of_the_metric(line
     assert verdicts(changes) == ["better", "worse"]
     row = changes_grid(changes, "t").rows[0]
     assert row[:6] == ("digits", "pa", "R1", "0.500 ± 0.011", "0.605 ± 0.012", "+10.5 points")
-    assert row[6:] == ("[+8.5, +12.5]", "8/0/0", "<0.001", "better")
+    assert row[6:9] == ("[+8.5, +12.5]", "8/0/0", "<0.001")
+    assert row[10] == "better"
+    assert 0 < changes[0].detectable < 0.105
+    assert row[9] == f"{100 * changes[0].detectable:.1f} points"
 
 
 def test_means_and_verdicts_use_the_trials_in_both_folders(lines):
@@ -62,6 +65,25 @@ def test_a_folder_compared_with_itself_has_no_change(lines, values):
 def test_few_pairs_and_small_differences_are_no_change(lines):
     assert verdicts(compared(lines([0.5] * 3), lines([0.6] * 3))[0]) == ["not tested"]
     assert verdicts(compared(lines([0.5, 0.6] * 4), lines([0.6, 0.5] * 4))[0]) == ["not significant"]
+
+
+def test_too_few_trials_name_the_commands_that_add_some(lines):
+    changes, _ = compared(lines([0.5, 0.6]), lines([0.6, 0.8]))
+    (note,) = changes_grid(changes, "t", folders=["results/a", "results/b"]).footnotes[2:]
+    assert_names(note, "R1 on digits", "2 paired trials", "3 are needed", "--out results/a", "--out results/b")
+    assert changes[0].detectable is None
+
+
+def test_each_reason_for_a_missing_test_has_a_footnote_of_its_own(lines):
+    constant, _ = compared(lines([0.5] * 8), lines([0.6] * 8))
+    fixed, _ = compared(lines([0.5] * 8, split="given"), lines([0.6] * 8, split="given"))
+    tested, _ = compared(lines(BEFORE), lines(AFTER))
+    notes = changes_grid([*constant, *fixed, *tested], "t").footnotes[2:]
+    assert [name for note in notes for name in ("same difference", "McNemar", "--trials") if name in note] == [
+        "same difference",
+        "McNemar",
+    ]
+    assert changes_grid(tested, "t").footnotes[2:] == ()
 
 
 def test_times_of_two_machines_are_not_compared(lines):

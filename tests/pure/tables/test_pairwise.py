@@ -5,7 +5,7 @@ import pytest
 from harness import MetricSpec
 from harness.errors import HarnessError
 from internals import Wins, compare_pairs, differences_grid, group_records, matrix_grid, rank_learners, ranks_grid
-from messages import naming
+from messages import assert_names, naming
 
 R1 = MetricSpec(name="r1", compute="a:b", title="R1")
 TRAIN = MetricSpec(name="train", compute="a:b", direction="lower", unit="seconds")
@@ -70,6 +70,16 @@ def test_the_matrix_covers_all_datasets(lines):
 def test_too_few_trials_are_not_tested(lines):
     assert winners(lines({"a": [1] * 5, "b": [0] * 5}), "sign") == {("a", "b"): ""}
     assert winners(lines({"a": [1] * 6, "b": [0] * 6}), "sign") == {("a", "b"): "a"}
+
+
+def test_missing_verdicts_have_a_reason_and_a_command(lines):
+    made = lines({"a": [0.5, 0.6], "b": [0.4, 0.55]})
+    for draw in (matrix_grid, differences_grid):
+        for test in ("auto", "sign"):
+            note = draw(compare_pairs(made, R1, test), R1, test, folder="results/a").footnotes[-1]
+            assert_names(note, "R1 on one", "2 paired trials", "harness run results/a/experiment.toml", "--trials 10")
+    enough = compare_pairs(lines({"a": [0.5, 0.6, 0.5], "b": [0.4, 0.55, 0.6]}), R1)
+    assert not any("No verdict" in note for note in differences_grid(enough, R1).footnotes)
 
 
 def test_differences_have_intervals_in_points_and_a_detectable_size(lines):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from harness import MetricSpec
 from internals import PlannedComparison, describe_expected_power, draw_split, group_records, parse_split
 from internals import make_table as make_table_of_lines
 from small_tables import R1, TRAIN, foot_of, make_table, rows_of
@@ -114,6 +115,20 @@ def test_a_table_states_the_smallest_detectable_difference(make_record):
     table = make_table(records, [R1], test="auto")
     assert marked(table) == {"a", "b"}
     assert "may go undetected with these trials (80% power)" in foot_of(table)
+
+
+def test_the_detectable_difference_is_that_of_the_first_column(make_record):
+    generator = np.random.default_rng(1)
+    r5 = MetricSpec(name="r5", compute="a:b", title="R5", depth=5)
+    records = []
+    for dataset, is_clear in (("one", True), ("two", False)):  # on the first dataset, only R5 has a tie
+        for name in "ab":
+            for seed in range(10):
+                ahead = 0.3 if is_clear and name == "a" else 0.0
+                values = {"r1": 0.5 + ahead + generator.normal(0, 0.01), "r5": 0.9 + generator.normal(0, 0.01)}
+                records.append(make_record(name, seed, dataset=dataset, **values))
+    assert "Differences in R1 below" in foot_of(make_table(records, [R1, r5], test="auto"))
+    assert "Differences in R5 below" in foot_of(make_table(records, [r5, R1], test="auto"))
 
 
 # -- equal learners --------------------------------------------------------------------------------------------------
