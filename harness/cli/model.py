@@ -16,7 +16,9 @@ from harness.cli.options import NameList, OneName, plugin_options
 from harness.cli.output import print_note, print_warning
 from harness.errors import HarnessError
 from harness.host.discovery import find_modules_of
+from harness.models.answers import AnswerOptions, check_answers
 from harness.models.fit import FitRequest, fit_request
+from harness.models.held_out import describe_confidence, describe_few_rows
 from harness.models.model import open_model
 from harness.models.predict import PredictionRequest, predict_rows
 from harness.results.results import read_results
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from harness.models.model import Model
     from harness.models.predict import OnBatch, Predicted
 
+MOST_LABELS = 5
+"""Value of --top with --threshold."""
 TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
 
 
@@ -98,16 +102,30 @@ def _report_fit(model: Model, out: Path) -> None:
     )
     if known.accuracy is not None:
         click.echo(f"expected accuracy {known.accuracy:.3f} ({known.known_from})", err=True)
-    error = model.manifest.reliability["expected_calibration_error"]
-    kind = model.manifest.calibrator["kind"]
-    click.echo(f"confidence: {kind} regression, mean calibration error {error:.3f}", err=True)
+    manifest = model.manifest
+    click.echo(describe_confidence(manifest.calibrator, manifest.reliability, manifest.held_out), err=True)
+    few = describe_few_rows(manifest.reliability)
+    if few:
+        print_warning(few)
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("rows", required=False)
 @click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
-@click.option("--top", type=int, default=1, show_default=True, help="Number of classes to predict for each row.")
+@click.option("--top", type=int, help="Number of classes to predict for each row.  [default: 1; 5 with --threshold]")
+@click.option(
+    "--backoff",
+    type=float,
+    metavar="CONFIDENCE",
+    help="Predict the deepest node of the taxonomy that is at least this sure, such as 0.9.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="CONFIDENCE",
+    help="Predict all classes that are at least this sure, at most --top. For models of several labels a row.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -145,18 +163,23 @@ def predict(
 
     ROWS is a text, a file (.csv, .tsv, .jsonl, .parquet, .txt), or - for standard input. The output has the columns
     of the file, then class_1, score_1, ..., and confidence. Of rows with a confidence of 0.9, about 90% are right.
+    With --backoff it has node, depth and confidence; with --threshold each class has a confidence. A learner without
+    scores gives classes only.
     """
     find_modules_of(session)
     opened = open_model(model, session, trust)
-    if asked["top"] > len(opened.classes):
+    if asked["top"] is None:
+        asked["top"] = 1 if asked["threshold"] is None else MOST_LABELS
+    elif asked["top"] > len(opened.classes):
         print_note(f"--top {asked['top']} is more than the {counted(len(opened.classes), 'class')} of the model.")
     if rows is not None and not _is_source(rows):
-        _show_answer(opened, rows, asked["top"])
+        _show_text(opened, rows, AnswerOptions(asked["top"], asked["backoff"], asked["threshold"]))
         return
     request = PredictionRequest(source=rows or "-", **asked)
     with _progress(asked["out"]) as on_batch:
         done = predict_rows(opened, request, on_batch)
-    _report_predictions(done, request.review_out)
+    _report_predictions(done, request)
+    _note_confidence(opened)
 
 
 def _is_source(rows: str) -> bool:
@@ -164,7 +187,26 @@ def _is_source(rows: str) -> bool:
     return rows == "-" or os.path.isfile(rows) or (len(rows) < 256 and format_of_name(rows) is not None)
 
 
-def _show_answer(model: Model, text: str, top: int) -> None:
+def _show_text(model: Model, text: str, asked: AnswerOptions) -> None:
+    """Print the answer for one text."""
+    check_answers(model, asked)
+    if asked.backoff is not None:
+        node = model.back_off([text], asked.backoff)
+        click.echo(f"{node.names[0]}  depth {node.depth[0]}  confidence {node.confidence[0]:.2f}")
+        return
+    if asked.threshold is None:
+        _show_classes(model, text, asked.top)
+        _note_confidence(model)
+        return
+    labels = model.label_sets([text], asked.threshold, min(asked.top, len(model.classes)))
+    for name, score, sure in zip(labels.names[0], labels.scores[0], labels.confidence[0], strict=True):
+        if name:
+            click.echo(f"{name}  {score:.4f}  confidence {sure:.2f}")
+    if not labels.names[0, 0]:
+        click.echo(f"no class has a confidence of {asked.threshold:g} or more")
+
+
+def _show_classes(model: Model, text: str, top: int) -> None:
     answers = model.answer([text], min(top, len(model.classes)))
     names = [name for name in answers.names[0] if name]
     if not names:
@@ -172,8 +214,21 @@ def _show_answer(model: Model, text: str, top: int) -> None:
         return
     for place, name in enumerate(names):
         score = "" if answers.scores is None else f"  {answers.scores[0, place]:.4f}"
-        confidence = f"  confidence {answers.confidence[0]:.2f}" if place == 0 else ""
+        confidence = ""
+        if answers.confidence is not None and place == 0:
+            confidence = f"  confidence {answers.confidence[0]:.2f}"
         click.echo(f"{name}{score}{confidence}")
+
+
+def _note_confidence(model: Model) -> None:
+    """Print a note if the model gives no confidence, or the same for every row."""
+    manifest = model.manifest
+    if not model.classifier.has_scores:
+        accuracy = manifest.expected.accuracy
+        known = "" if accuracy is None else f" About {accuracy:.0%} of the rows are right."
+        print_note(f"no confidence: {manifest.learner.name} has no scores.{known}")
+    elif manifest.calibrator["kind"] == "constant":
+        print_note(f"{describe_confidence(manifest.calibrator, manifest.reliability, manifest.held_out)}.")
 
 
 @contextmanager
@@ -193,11 +248,18 @@ def _progress(out: Path | None) -> Iterator[OnBatch]:
         yield on_batch
 
 
-def _report_predictions(done: Predicted, review_out: Path | None) -> None:
+def _report_predictions(done: Predicted, asked: PredictionRequest) -> None:
     click.echo(f"read {counted(done.rows, 'row')} as {done.read_as}", err=True)
-    click.echo(f"expected to be right: about {done.confidence:,.0f} of {done.rows:,}", err=True)
-    if review_out is not None:
-        click.echo(f"for review: {counted(done.review, 'row')} in {review_out}", err=True)
+    answers = done.rows
+    if asked.backoff is not None:
+        click.echo(f"below the root: {done.answered:,} of {counted(done.rows, 'row')}", err=True)
+    if asked.threshold is not None:
+        answers = done.answered
+        click.echo(f"predicted {counted(answers, 'label')} for {counted(done.rows, 'row')}", err=True)
+    if done.confidence is not None:
+        click.echo(f"expected to be right: about {done.confidence:,.0f} of {answers:,}", err=True)
+    if asked.review_out is not None:
+        click.echo(f"for review: {counted(done.review, 'row')} in {asked.review_out}", err=True)
     if done.unknown:
         print_warning(f"{counted(done.unknown, 'row has', 'rows have')} no known words and got no class.")
 

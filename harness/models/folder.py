@@ -31,6 +31,7 @@ from harness.errors import ModelError, UnknownName
 from harness.files.atomic import build_folder
 from harness.host.catalog import Catalog
 from harness.host.contract import TableLayout, Taxonomy
+from harness.models.held_out import HeldOut
 from harness.sdk.saving import class_name, class_named, load_saved
 from harness.syntax.expression import Params
 
@@ -112,6 +113,8 @@ class ModelManifest:
     """Time of training: UTC, ISO 8601."""
     versions: Mapping[str, str]
     files: Mapping[str, FileFacts] = field(default_factory=dict)
+    held_out: HeldOut | None = None
+    """Further measurements on held-out rows; None for a model of an older release."""
 
 
 def manifest_to_text(manifest: ModelManifest) -> str:

@@ -123,7 +123,7 @@ def predict_batch(model: Model, rows: Sequence[Any], top: int) -> Predictions:
                 score = None if found.scores is None else float(found.scores[place, rank])
                 path = _path_to(model.taxonomy, int(found.positions[place, rank]))
                 classes.append(RankedClass(name=name, score=score, path=path))
-        confidence = None if found.scores is None else float(found.confidence[place])
+        confidence = None if found.confidence is None else float(found.confidence[place])
         predictions.append(Prediction(text=text, confidence=confidence, classes=classes))
     return Predictions(predictions=predictions)
 
