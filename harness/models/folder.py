@@ -27,7 +27,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from harness.errors import ModelError, UnknownName
+from harness.data.load import checked_taxonomy
+from harness.errors import DataError, ModelError, UnknownName
 from harness.files.atomic import build_folder
 from harness.host.catalog import Catalog
 from harness.host.contract import TableLayout, Taxonomy
@@ -338,8 +339,9 @@ def read_classes(folder: Path) -> ClassNames:
         if tree is None:
             return ClassNames(names, None)
         parent, class_node = np.array(tree["parent"], np.int64), np.array(tree["class_node"], np.int64)
-        return ClassNames(names, Taxonomy(parent, class_node, tuple(tree["node_names"])))
-    except (OSError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        taxonomy = Taxonomy(parent, class_node, tuple(tree["node_names"]))
+        return ClassNames(names, checked_taxonomy(taxonomy, len(names)))
+    except (DataError, OSError, KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise ModelError(f"{CLASSES} cannot be read: {_first_line(error)}", culprit=f"model {folder}") from error
 
 

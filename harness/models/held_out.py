@@ -23,7 +23,6 @@ from harness.stats.calibration import (
     FEWEST_ROWS,
     Calibrated,
     Calibrator,
-    Reliability,
     calibrate,
     calibrator_from_plain,
     calibrator_to_plain,
@@ -151,6 +150,8 @@ def worst_confusions(errors: ByClass) -> tuple[ConfusedClass, ...]:
 # -- calibrators of a loaded model -----------------------------------------------------------------------------------
 
 FIT_AGAIN = "Fit it again with this release."
+LARGEST = 1e15
+"""Bound of the numbers in a manifest."""
 
 
 def read_back_off(held_out: HeldOut | None, taxonomy: Taxonomy | None) -> BackOff:
@@ -207,10 +208,26 @@ def _calibrators(levels: Sequence[CalibratedLevel]) -> tuple[Calibrator, ...]:
         raise ModelError(str(error), next_step=FIT_AGAIN) from error
 
 
-def check_held_out(held_out: HeldOut | None, taxonomy: Taxonomy | None) -> None:
-    """Raise ModelError if a calibrator of a loaded model is damaged or if a level has none."""
-    if held_out is None:
-        return
+def check_figures(reliability: Mapping[str, Any], held_out: HeldOut | None, taxonomy: Taxonomy | None) -> None:
+    """Raise ModelError if a number of the reliability or a calibrator is damaged, or if a level has no calibrator."""
+    _check_reliability(reliability)
+    if held_out is not None:
+        _check_held_out(held_out, taxonomy)
+
+
+def _check_reliability(reliability: Mapping[str, Any]) -> None:
+    try:
+        numbers = [reliability[name] for name in ("rows", "brier", "expected_calibration_error")]
+        for one in reliability["bins"]:
+            numbers += [one[name] for name in ("rows", "confidence", "right")]
+    except (KeyError, TypeError):
+        numbers = [None]
+    for number in numbers:
+        if type(number) not in (int, float) or not abs(number) < LARGEST:
+            raise ModelError(f"the reliability in its manifest is damaged: {number!r}", next_step=FIT_AGAIN)
+
+
+def _check_held_out(held_out: HeldOut, taxonomy: Taxonomy | None) -> None:
     depth = node_depth(taxonomy) if taxonomy is not None and held_out.has_scores else 0
     if len(_calibrators(held_out.levels)) != depth:
         raise ModelError(f"has {counted(len(held_out.levels), 'calibrated level')}, expected {depth}")
@@ -255,9 +272,3 @@ def describe_few_rows(reliability: Mapping[str, Any]) -> str:
     if rows >= ENOUGH_ROWS:
         return ""
     return f"{counted(rows, 'held-out row')}, fewer than {ENOUGH_ROWS}: accuracy and confidence are rough."
-
-
-def reliability_bins(reliability: Reliability | Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the bins of a reliability in the manifest; empty if they are missing."""
-    bins = reliability.get("bins", ()) if isinstance(reliability, Mapping) else ()
-    return [one for one in bins if isinstance(one, Mapping)]

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from harness.data.load import checked_taxonomy
-from harness.errors import HarnessError, ModelError
+from harness.errors import ModelError
 from harness.host.contract import Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
 from harness.models.back_off import BackOff, NodePredictions, class_shares, node_scores
@@ -36,7 +35,7 @@ from harness.models.folder import (
     write_foreign,
     write_model_manifest,
 )
-from harness.models.held_out import check_held_out, read_back_off, read_label_calibrator
+from harness.models.held_out import check_figures, read_back_off, read_label_calibrator
 from harness.models.label_sets import LabelPredictions, choose_labels
 from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
@@ -422,7 +421,7 @@ def open_model(place: Path, session: Session, trusted: Iterable[str] = ()) -> Mo
         raise ModelError(str(error), culprit=f"model {place}") from error
     classes = read_classes(place)
     _check_classes(learner, classes, place)
-    _check_taxonomy(manifest, classes, place)
+    _check_figures(manifest, classes, place)
     return Model(manifest, representation, NamedClassifier(learner, classes.names, calibrator), classes.taxonomy)
 
 
@@ -448,14 +447,12 @@ def _check_listed(manifest: ModelManifest, file: str) -> None:
         raise ModelError(f"its manifest does not list {file!r}")
 
 
-def _check_taxonomy(manifest: ModelManifest, classes: ClassNames, folder: Path) -> None:
-    """Raise ModelError if the taxonomy is no tree of the classes, or if the calibration does not fit to it."""
+def _check_figures(manifest: ModelManifest, classes: ClassNames, folder: Path) -> None:
+    """Raise ModelError if the figures of the held-out rows are damaged, or do not fit to the taxonomy."""
     try:
-        if classes.taxonomy is not None:
-            checked_taxonomy(classes.taxonomy, len(classes.names))
-        check_held_out(manifest.held_out, classes.taxonomy)
-    except HarnessError as error:
-        raise ModelError(str(error), culprit=f"model {folder}") from None
+        check_figures(manifest.reliability, manifest.held_out, classes.taxonomy)
+    except ModelError as error:
+        raise error.about(f"model {folder}") from None
 
 
 def _check_classes(learner: Any, classes: ClassNames, folder: Path) -> None:
