@@ -179,7 +179,8 @@ def predict(
     with _progress(asked["out"]) as on_batch:
         done = predict_rows(opened, request, on_batch)
     _report_predictions(done, request)
-    _note_confidence(opened)
+    if request.backoff is None and request.threshold is None:
+        _note_confidence(opened)
 
 
 def _is_source(rows: str) -> bool:

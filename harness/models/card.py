@@ -126,8 +126,9 @@ def _describe_accuracy(manifest: ModelManifest) -> str:
     expected = manifest.expected
     if expected.accuracy is None:
         return "not known"
-    half = f" ± {binomial_half_width(expected.accuracy, expected.rows):.3f}" if expected.rows else ""
-    return f"{expected.accuracy:.3f}{half} ({expected.known_from})"
+    half = binomial_half_width(expected.accuracy, expected.rows) if expected.rows else 0.0
+    interval = f" ± {half:.3f}" if half else ""  # the approximation fails for 0 and 1
+    return f"{expected.accuracy:.3f}{interval} ({expected.known_from})"
 
 
 def _frequency_table(held_out: HeldOut | None) -> CardTable:
