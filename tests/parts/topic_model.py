@@ -8,13 +8,13 @@ import numpy as np
 import harness
 from harness_synthetic.topics import make_topics
 
-TRAINED = 3000
+TRAINED = 5000
 
 
 @cache
 def topic_rows():
     """Return texts and their paths `g<group>/c<class>`."""
-    data = make_topics(rows=6000, classes=36, words=7, noise=0.4, seed=3)
+    data = make_topics(rows=7500, classes=36, words=12, noise=0.3, seed=3)
     texts = []
     for row in range(data.rows):
         counts = data.X[[row]].tocoo()

@@ -46,8 +46,7 @@ def test_nodes_are_as_often_right_as_their_confidence_says(topics):
             at = found.depth == depth
             assert at.sum() > 100
             assert right[at].mean() == pytest.approx(found.confidence[at].mean(), abs=0.05)
-    classes = topics.predict(texts)
-    assert (classes == np.array([path.partition("/")[2] for path in paths])).mean() < 0.85  # the rows are hard
+    assert (topics.predict(texts) == np.array(paths)).mean() < 0.9  # the rows are hard
 
 
 def test_a_lower_limit_gives_deeper_nodes(topics):
