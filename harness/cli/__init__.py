@@ -52,7 +52,7 @@ GROUPS = {
         ),
         "fit": ("harness.cli.model:fit", "Train a learner on all rows of a dataset and save the model."),
         "predict": ("harness.cli.model:predict", "Predict classes for a text or for each row of a file."),
-        "model": ("harness.cli.card:model", "Describe a model: its data, accuracy, confusions, reliability and use."),
+        "model": ("harness.cli.card:model", "Describe a model and how good it is."),
         "serve": ("harness.cli.model:serve", "Serve a model over HTTP."),
     },
     "Data": {

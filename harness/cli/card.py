@@ -14,13 +14,10 @@ from harness.models.card import card_to_html, card_to_text, read_card
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--html", type=click.Path(path_type=Path), help="Write the card to this HTML file instead.")
+@click.option("--html", type=click.Path(path_type=Path), help="HTML file to write.")
 @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
 def model(model: Path, html: Path | None, debug: bool) -> None:
-    """Describe a model: its learner, data, accuracy, confusions, reliability and use.
-
-    The learner is not loaded. The HTML file needs no network.
-    """
+    """Describe a model: learner, data, accuracy, confusions, reliability and use."""
     card = read_card(model)
     if html is None:
         click.echo(card_to_text(card, reader_width()), nl=False)

@@ -118,13 +118,13 @@ def _report_fit(model: Model, out: Path) -> None:
     "--backoff",
     type=float,
     metavar="CONFIDENCE",
-    help="Predict the deepest node of the taxonomy that is at least this sure, such as 0.9.",
+    help="Predict the deepest taxonomy node that is this sure, such as 0.9.",
 )
 @click.option(
     "--threshold",
     type=float,
     metavar="CONFIDENCE",
-    help="Predict all classes that are at least this sure, at most --top. For models of several labels a row.",
+    help="Predict all classes that are this sure, if rows have several labels.",
 )
 @click.option(
     "--out",
@@ -163,8 +163,6 @@ def predict(
 
     ROWS is a text, a file (.csv, .tsv, .jsonl, .parquet, .txt), or - for standard input. The output has the columns
     of the file, then class_1, score_1, ..., and confidence. Of rows with a confidence of 0.9, about 90% are right.
-    With --backoff it has node, depth and confidence; with --threshold each class has a confidence. A learner without
-    scores gives classes only.
     """
     find_modules_of(session)
     opened = open_model(model, session, trust)
