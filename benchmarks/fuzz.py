@@ -316,7 +316,8 @@ def flip_bits(flips: int, seed: int, folder: Path) -> tuple[int, list[str]]:
         path.write_bytes(changed)
         try:
             after = load_model(copy).answer(texts, 3)
-            if not np.array_equal(before.names, after.names) or not np.array_equal(before.confidence, after.confidence):
+            sure, unsure = np.asarray(before.confidence), np.asarray(after.confidence)
+            if not np.array_equal(before.names, after.names) or not np.array_equal(sure, unsure):
                 harmful.append(f"{path.name}: bit {bit} of byte {place} changes an answer")
         except HarnessError:
             refused += 1

@@ -142,6 +142,7 @@ def measure_reliability(texts: list[str], labels: list[str], data: str) -> Secti
         correct = answers.names[:, 0] == truth
         cells = [float(correct.mean()), model.manifest.expected.accuracy]
         for level in LEVELS:
+            assert answers.confidence is not None  # pa has scores
             sure = answers.confidence >= level
             cells += [100 * float(sure.mean()), 100 * float(correct[sure].mean())]
         rows.append([f"`{representation}`", *cells])

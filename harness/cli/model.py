@@ -17,7 +17,9 @@ from harness.cli.options import NameList, OneName, plugin_options
 from harness.cli.output import print_note, print_warning
 from harness.errors import HarnessError
 from harness.host.discovery import find_modules_of
+from harness.models.answers import AnswerOptions, check_answers
 from harness.models.fit import FitRequest, fit_request
+from harness.models.held_out import describe_confidence, describe_few_rows
 from harness.models.labelled import UpdateRequest
 from harness.models.model import open_model
 from harness.models.predict import PredictionRequest, predict_rows
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from harness.models.predict import OnBatch, Predicted
     from harness.models.update import Updated
 
+MOST_LABELS = 5
+"""Value of --top with --threshold."""
 TRUST_HELP = "Trust this type of another package in the model: module.Class. Repeatable."
 _TEXT = click.option("--text", help="Text column, or several: title+body.  [default: the columns of the training data]")
 _READING = (
@@ -132,16 +136,30 @@ def _report_fit(model: Model, out: Path) -> None:
     )
     if known.accuracy is not None:
         click.echo(f"expected accuracy {known.accuracy:.3f} ({known.known_from})", err=True)
-    error = model.manifest.reliability["expected_calibration_error"]
-    kind = model.manifest.calibrator["kind"]
-    click.echo(f"confidence: {kind} regression, mean calibration error {error:.3f}", err=True)
+    manifest = model.manifest
+    click.echo(describe_confidence(manifest.calibrator, manifest.reliability, manifest.held_out), err=True)
+    few = describe_few_rows(manifest.reliability)
+    if few:
+        print_warning(few)
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("rows", required=False)
 @_TEXT
-@click.option("--top", type=int, default=1, show_default=True, help="Number of classes to predict for each row.")
+@click.option("--top", type=int, help="Number of classes to predict for each row.  [default: 1; 5 with --threshold]")
+@click.option(
+    "--backoff",
+    type=float,
+    metavar="CONFIDENCE",
+    help="Predict the deepest taxonomy node that is this sure, such as 0.9.",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="CONFIDENCE",
+    help="Predict all classes that are this sure, if rows have several labels.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -168,10 +186,12 @@ def predict(
     """
     find_modules_of(session)
     opened = open_model(model, session, trust)
-    if asked["top"] > len(opened.classes):
+    if asked["top"] is None:
+        asked["top"] = 1 if asked["threshold"] is None else MOST_LABELS
+    elif asked["top"] > len(opened.classes):
         print_note(f"--top {asked['top']} is more than the {counted(len(opened.classes), 'class')} of the model.")
     if rows is not None and not _is_source(rows):
-        _show_answer(opened, rows, asked["top"])
+        _show_text(opened, rows, AnswerOptions(asked["top"], asked["backoff"], asked["threshold"]))
         found = opened.explain(rows) if explain else None
         if found is not None and found.best is not None:
             click.echo(f"\n{found}")
@@ -182,7 +202,9 @@ def predict(
     gc.freeze()  # else the garbage collector visits the imported modules again and again, for a fifth of the time
     with _progress(asked["out"]) as on_batch:
         done = predict_rows(opened, request, on_batch)
-    _report_predictions(done, request.review_out)
+    _report_predictions(done, request)
+    if request.backoff is None and request.threshold is None:
+        _note_confidence(opened)
 
 
 def _is_source(rows: str) -> bool:
@@ -190,7 +212,26 @@ def _is_source(rows: str) -> bool:
     return rows == "-" or os.path.isfile(rows) or (len(rows) < 256 and format_of_name(rows) is not None)
 
 
-def _show_answer(model: Model, text: str, top: int) -> None:
+def _show_text(model: Model, text: str, asked: AnswerOptions) -> None:
+    """Print the answer for one text."""
+    check_answers(model, asked)
+    if asked.backoff is not None:
+        node = model.back_off([text], asked.backoff)
+        click.echo(f"{node.names[0]}  depth {node.depth[0]}  confidence {node.confidence[0]:.2f}")
+        return
+    if asked.threshold is None:
+        _show_classes(model, text, asked.top)
+        _note_confidence(model)
+        return
+    labels = model.label_sets([text], asked.threshold, min(asked.top, len(model.classes)))
+    for name, score, sure in zip(labels.names[0], labels.scores[0], labels.confidence[0], strict=True):
+        if name:
+            click.echo(f"{name}  {score:.4f}  confidence {sure:.2f}")
+    if not labels.names[0, 0]:
+        click.echo(f"no class has a confidence of {asked.threshold:g} or more")
+
+
+def _show_classes(model: Model, text: str, top: int) -> None:
     answers = model.answer([text], min(top, len(model.classes)))
     names = [name for name in answers.names[0] if name]
     if not names:
@@ -198,8 +239,21 @@ def _show_answer(model: Model, text: str, top: int) -> None:
         return
     for place, name in enumerate(names):
         score = "" if answers.scores is None else f"  {answers.scores[0, place]:.4f}"
-        confidence = f"  confidence {answers.confidence[0]:.2f}" if place == 0 else ""
+        confidence = ""
+        if answers.confidence is not None and place == 0:
+            confidence = f"  confidence {answers.confidence[0]:.2f}"
         click.echo(f"{name}{score}{confidence}")
+
+
+def _note_confidence(model: Model) -> None:
+    """Print a note if the model gives no confidence, or the same for every row."""
+    manifest = model.manifest
+    if not model.classifier.has_scores:
+        accuracy = manifest.expected.accuracy
+        known = "" if accuracy is None else f" About {accuracy:.0%} of the rows are right."
+        print_note(f"no confidence: {manifest.learner.name} has no scores.{known}")
+    elif manifest.calibrator["kind"] == "constant":
+        print_note(f"{describe_confidence(manifest.calibrator, manifest.reliability, manifest.held_out)}.")
 
 
 @contextmanager
@@ -219,11 +273,18 @@ def _progress(out: Path | None) -> Iterator[OnBatch]:
         yield on_batch
 
 
-def _report_predictions(done: Predicted, review_out: Path | None) -> None:
+def _report_predictions(done: Predicted, asked: PredictionRequest) -> None:
     click.echo(f"read {counted(done.rows, 'row')} as {done.read_as}", err=True)
-    click.echo(f"expected to be right: about {done.confidence:,.0f} of {done.rows:,}", err=True)
-    if review_out is not None:
-        click.echo(f"for review: {counted(done.review, 'row')} in {review_out}", err=True)
+    answers = done.rows
+    if asked.backoff is not None:
+        click.echo(f"below the root: {done.answered:,} of {counted(done.rows, 'row')}", err=True)
+    if asked.threshold is not None:
+        answers = done.answered
+        click.echo(f"predicted {counted(answers, 'label')} for {counted(done.rows, 'row')}", err=True)
+    if done.confidence is not None:
+        click.echo(f"expected to be right: about {done.confidence:,.0f} of {answers:,}", err=True)
+    if asked.review_out is not None:
+        click.echo(f"for review: {counted(done.review, 'row')} in {asked.review_out}", err=True)
     if done.unknown:
         print_warning(f"{counted(done.unknown, 'row has', 'rows have')} no known words and got no class.")
 

@@ -24,15 +24,15 @@ from harness.host.contract import Dataset
 from harness.host.discovery import Session, find_modules_of, make_session
 from harness.models.estimators import ENDINGS, saved_as
 from harness.models.folder import Expected, LearnerFile, ModelManifest, TrainedOn, check_new
+from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, as_kept
 from harness.models.model import Model, NamedClassifier, save_model
-from harness.stats.calibration import Calibrated, calibrate, calibrator_to_plain
+from harness.stats.calibration import calibrator_to_plain
 from harness.system.machine import describe_versions
 from harness.text import counted
 from harness.trials.data import rows_for
 from harness.trials.fit import FittedPipeline, fit_pipeline
-from harness.trials.outcome import first_is_true
-from harness.trials.predict import KEPT_SCORES, rank_with_scores
+from harness.trials.predict import KEPT_SCORES
 from harness.trials.trial import Trial
 from harness.trials.tune import HELD_OUT
 
@@ -203,12 +203,12 @@ def _check_keeps_rows(trial: Trial) -> None:
 
 def _fit_trial(trial: Trial, data: Dataset, asked: FitRequest, say: Say) -> Model:
     say(f"calibrating on {HELD_OUT.share:.0%} of {counted(data.rows, 'row')}")
-    calibrated, known = _calibrate(trial, data)
+    found = _measure(trial, data)
     say("training on all rows")
     fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
-    manifest = _describe(trial, data, fitted, calibrated, asked.expected or known)
+    manifest = _describe(trial, data, fitted, found, asked.expected or _expected(found))
     manifest = replace(manifest, learner=replace(manifest.learner, expression=asked.learner))
-    classifier = NamedClassifier(fitted.learner, data.class_names, calibrated.calibrator)
+    classifier = NamedClassifier(fitted.learner, data.class_names, found.calibrated.calibrator)
     kept = _kept_rows(data, fitted) if asked.keep_rows else None
     return Model(manifest, fitted.representation.transformer, classifier, data.taxonomy, kept)
 
@@ -218,20 +218,22 @@ def _kept_rows(data: Dataset, fitted: FittedPipeline) -> KeptRows:
     return as_kept(texts, data.y, fitted.representation.transform(texts))
 
 
-def _calibrate(trial: Trial, data: Dataset) -> tuple[Calibrated, Expected]:
-    """Train on a part of the rows, and return the calibration and the accuracy on the held-out rows."""
+def _measure(trial: Trial, data: Dataset) -> Measurements:
+    """Train on a part of the rows, and return the calibration and the measurements on the held-out rows."""
     train, held_out = draw_split(HELD_OUT, data.rows, trial.seed, {})
     fitted = fit_pipeline(trial, data, train)
     rows = fitted.representation.transform(rows_for(data, trial.representing.takes_text)[held_out])
-    ranks, scores = rank_with_scores(fitted.learner, rows, KEPT_SCORES, len(data.class_names))
-    right = first_is_true(ranks, data.y[held_out])
-    accuracy = float(right.mean()) if right.size else None
-    source = f"measured on {counted(len(right), 'held-out row')}"
-    return calibrate(scores, right), Expected(accuracy=accuracy, rows=len(right), known_from=source)
+    return measure(fitted.learner, rows, data, train, held_out, KEPT_SCORES)
+
+
+def _expected(found: Measurements) -> Expected:
+    rows = found.calibrated.reliability.rows
+    source = f"measured on {counted(rows, 'held-out row')}"
+    return Expected(accuracy=found.accuracy, rows=rows, known_from=source)
 
 
 def _describe(
-    trial: Trial, data: Dataset, fitted: FittedPipeline, calibrated: Calibrated, expected: Expected
+    trial: Trial, data: Dataset, fitted: FittedPipeline, found: Measurements, expected: Expected
 ) -> ModelManifest:
     return ModelManifest(
         learner=_learner_file(trial, fitted.learner),
@@ -249,10 +251,11 @@ def _describe(
             table=data.table,
         ),
         expected=expected,
-        calibrator=calibrator_to_plain(calibrated.calibrator),
-        reliability={**asdict(calibrated.reliability), "brier_by_kind": dict(calibrated.tried)},
+        calibrator=calibrator_to_plain(found.calibrated.calibrator),
+        reliability={**asdict(found.calibrated.reliability), "brier_by_kind": dict(found.calibrated.tried)},
         fitted=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=describe_versions(),
+        held_out=found.held_out,
     )
 
 

@@ -30,6 +30,7 @@ from harness.data.load import checked_taxonomy
 from harness.errors import DataError, ModelError, next_step_after, reason_of
 from harness.files.atomic import build_folder
 from harness.host.contract import TableLayout, Taxonomy
+from harness.models.held_out import HeldOut
 from harness.syntax.expression import Params
 
 FORMAT, VERSION = "harness model", 2
@@ -114,6 +115,8 @@ class ModelManifest:
     """Time of training: UTC, ISO 8601."""
     versions: Mapping[str, str]
     files: Mapping[str, FileFacts] = field(default_factory=dict)
+    held_out: HeldOut | None = None
+    """Further measurements on held-out rows; None for a model of an older release."""
 
 
 def manifest_to_text(manifest: ModelManifest) -> str:

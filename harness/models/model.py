@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from harness.errors import ModelError
 from harness.host.contract import Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session, plugin_folders
+from harness.models.back_off import BackOff, NodePredictions, class_shares, node_scores
 from harness.models.estimators import (
     PLAN,
     load_learner,
@@ -36,12 +38,15 @@ from harness.models.folder import (
     write_classes,
     write_model_manifest,
 )
+from harness.models.held_out import check_figures, read_back_off, read_label_calibrator
 from harness.models.kept import KEPT_FILE, KeptRows, read_kept, write_kept
+from harness.models.label_sets import LabelPredictions, choose_labels
 from harness.stats.calibration import Calibrator, calibrator_from_plain, sharpen
 from harness.trials.data import FittedRepresentation
-from harness.trials.predict import KEPT_SCORES, all_scores, rank_with_scores
+from harness.trials.predict import KEPT_SCORES, all_scores, gives_scores, rank_with_scores
 
 Read = TypeVar("Read")
+NO_CONFIDENCE = "the learner ranks classes without scores, so there is no confidence"
 NO_CLASS = ""
 """Class name that is predicted for a row without known features."""
 
@@ -54,8 +59,8 @@ class Predictions:
     """Positions of the k best classes of each row, best first; padded with -1."""
     scores: NDArray[np.float64] | None
     """Scores of these classes, in the same shape; None if the learner has no scores."""
-    confidence: NDArray[np.float64]
-    """Calibrated probability that the first class is right; 0 for a row without a class."""
+    confidence: NDArray[np.float64] | None
+    """Calibrated probability that the first class is right; 0 for a row without a class. None without scores."""
     classes: NDArray[Any]
     """All class names, by position."""
 
@@ -87,6 +92,11 @@ class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Do nothing, since the learner is already fitted. Use `harness.fit` to train another one."""
         return self
 
+    @property
+    def has_scores(self) -> bool:
+        """True if the learner gives scores. Without scores there is no confidence."""
+        return gives_scores(self.learner)
+
     def answer(self, X: Any, k: int) -> Predictions:
         """Return the k best classes of each row, their scores and the confidence.
 
@@ -97,17 +107,24 @@ class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
         ModelError
             If the learner fails on these rows.
         """
+        positions, scores = self.ranked(X, max(k, KEPT_SCORES))
+        if scores is None:
+            return Predictions(positions[:, :k], None, None, self.classes_)
+        sure = self.calibrator.confidence(scores[:, :KEPT_SCORES])
+        confidence = np.where(positions[:, 0] >= 0, sure, 0.0)
+        return Predictions(positions[:, :k], scores[:, :k], confidence, self.classes_)
+
+    def ranked(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
+        """Return the k best classes of each row and their scores, if the learner has any; see `answer`."""
         if not X.shape[0]:  # many learners raise an error for empty input
-            return Predictions(np.empty((0, k), np.int32), np.empty((0, k)), np.empty(0), self.classes_)
-        positions, scores = self._rank(X, max(k, KEPT_SCORES))
+            return np.empty((0, k), np.int32), np.empty((0, k)) if self.has_scores else None
+        positions, scores = self._rank(X, k)
         known = _has_features(X)
         if not known.all():
             positions[~known] = -1
             if scores is not None:
                 scores[~known] = 0.0
-        first = np.zeros((len(positions), KEPT_SCORES)) if scores is None else scores[:, :KEPT_SCORES]
-        confidence = np.where(positions[:, 0] >= 0, self.calibrator.confidence(first), 0.0)
-        return Predictions(positions[:, :k], None if scores is None else scores[:, :k], confidence, self.classes_)
+        return positions, scores
 
     def _rank(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
         try:
@@ -137,7 +154,11 @@ class NamedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return a scaled softmax of the scores, in which the largest value of each row is its confidence."""
-        return sharpen(self.decision_function(X), self.answer(X, 1).confidence)
+        scores = self.decision_function(X)
+        confidence = self.answer(X, 1).confidence
+        if confidence is None:
+            raise ModelError(NO_CONFIDENCE, next_step="Use decision_function.")
+        return sharpen(scores, confidence)
 
 
 def _has_features(X: Any) -> NDArray[np.bool_]:
@@ -191,8 +212,17 @@ class Model:
         return self.answer(rows, k).names
 
     def confidence(self, rows: Any) -> NDArray[np.float64]:
-        """Return the probability that the best class is right. About 90% of the rows with confidence 0.9 are right."""
-        return self.answer(rows, 1).confidence
+        """Return the probability that the best class is right. About 90% of the rows with confidence 0.9 are right.
+
+        Raises
+        ------
+        ModelError
+            If the learner has no scores.
+        """
+        confidence = self.answer(rows, 1).confidence
+        if confidence is None:
+            raise ModelError(NO_CONFIDENCE, next_step="Use predict or rank, or fit a learner with scores.")
+        return confidence
 
     def answer(self, rows: Any, k: int = 1) -> Predictions:
         """Return the k best classes of each row, their scores and the confidence.
@@ -231,6 +261,54 @@ class Model:
             raise ModelError("only models of texts explain predictions; this one was trained on rows of numbers")
         return explain(self, text, self._seen([text]))
 
+    def back_off(self, rows: Any, confidence: float = 0.9) -> NodePredictions:
+        """Return for each row the deepest node of the taxonomy whose confidence is at least `confidence`.
+
+        Of the rows with confidence 0.9, about 90% belong to the node. The answer is the root, which is always right, if
+        no other node is sure enough.
+
+        Parameters
+        ----------
+        rows : a sequence of texts, or rows of numbers.
+        confidence : above 0, up to 1.
+
+        Raises
+        ------
+        ModelError
+            If the model has no taxonomy or its learner no scores, or if an older release fitted it.
+        """
+        check_share("confidence", confidence)
+        back_off, classifier = self._back_off, self.classifier
+        ranks, scores = classifier.ranked(self._seen(rows), node_scores(len(self.classes)))
+        assert scores is not None  # _back_off has checked it
+        shares = class_shares(ranks, scores, classifier.calibrator)
+        return back_off.answer(ranks, shares, confidence, classifier.classes_)
+
+    @cached_property
+    def _back_off(self) -> BackOff:
+        return read_back_off(self.manifest.held_out, self.taxonomy)
+
+    def label_sets(self, rows: Any, threshold: float = 0.5, k: int = 5) -> LabelPredictions:
+        """Return all classes of each row whose confidence is at least `threshold`, at most k.
+
+        Parameters
+        ----------
+        rows : a sequence of texts, or rows of numbers.
+        threshold : above 0, up to 1.
+        k : largest number of classes of a row.
+
+        Raises
+        ------
+        ModelError
+            If the model was trained on one label a row, if its learner has no scores, or if an older release fitted it.
+        """
+        check_share("threshold", threshold)
+        calibrator = read_label_calibrator(self.manifest.held_out)
+        found = self.answer(rows, k)
+        assert found.scores is not None  # the calibrator needs them
+        names = np.append(self.classifier.classes_, NO_CLASS)
+        return choose_labels(found.positions, found.scores, calibrator, threshold, names)
+
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
         """Return the scores of all classes, rows x classes; raise ModelError if the learner has no scores."""
         return self.classifier.decision_function(self._seen(rows))
@@ -268,6 +346,12 @@ class Model:
             return fitted.transform(rows)
         except Exception as error:  # code of a plugin can raise any error
             raise ModelError(f"these rows cannot be represented: {type(error).__name__}: {error}") from error
+
+
+def check_share(what: str, share: float) -> None:
+    """Raise ModelError unless a limit for a confidence is above 0 and up to 1."""
+    if not 0 < share <= 1:
+        raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"{what} {share}")
 
 
 def _as_texts(rows: Any) -> Sequence[str]:
@@ -401,6 +485,7 @@ def _open(place: Path, session: Session, trusted: frozenset[str]) -> Model:
         raise ModelError(str(error), culprit=f"model {place}") from error
     classes = read_classes(place)
     _check_classes(learner, classes, place)
+    _check_figures(manifest, classes, place)
     kept = read_kept(place, len(classes.names)) if KEPT_FILE in manifest.files else None
     return Model(manifest, representation, NamedClassifier(learner, classes.names, calibrator), classes.taxonomy, kept)
 
@@ -425,6 +510,14 @@ def _check_listed(manifest: ModelManifest, file: str) -> None:
     """Raise ModelError if the manifest has no checksum for a file."""
     if file not in manifest.files:
         raise ModelError(f"its manifest does not list {file!r}")
+
+
+def _check_figures(manifest: ModelManifest, classes: ClassNames, folder: Path) -> None:
+    """Raise ModelError if the figures of the held-out rows are damaged, or do not fit to the taxonomy."""
+    try:
+        check_figures(manifest.reliability, manifest.held_out, classes.taxonomy)
+    except ModelError as error:
+        raise error.about(f"model {folder}") from None
 
 
 def _check_classes(learner: Any, classes: ClassNames, folder: Path) -> None:

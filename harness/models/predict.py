@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.errors import DataError, ModelError, next_step_after, reason_of
 from harness.files.atomic import staged_file
 from harness.host.contract import TableLayout
-from harness.models.model import Model, Predictions
+from harness.models.answers import AnswerOptions, Answers, answer_texts, check_answers
+from harness.models.model import NO_CONFIDENCE, Model
 from harness.sdk.reading.tables import (
     ABSENT,
     FORMATS,
@@ -288,10 +290,6 @@ def _text_writer(file: IO[str], form: str) -> RowWriter:
     return CsvWriter(file, "\t" if form == "tsv" else ",")
 
 
-DIGITS = 4
-"""Number of decimals of scores and confidence in the output."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class PredictionRequest:
     """A file to predict for, how to read it, and where to write the output."""
@@ -301,7 +299,11 @@ class PredictionRequest:
     text: str | None = None
     """Text column, or several as `title+body`; None for those of the training data."""
     top: int = 1
-    """Number of classes to predict for each row."""
+    """Number of classes to predict for each row; with `threshold` the largest number."""
+    backoff: float | None = None
+    """Answer with the deepest node of the taxonomy whose confidence is at least this."""
+    threshold: float | None = None
+    """Answer with all classes whose confidence is at least this, for a model of several labels a row."""
     out: Path | None = None
     """File for the output; None for standard output."""
     review: float | None = None
@@ -317,6 +319,11 @@ class PredictionRequest:
     header: bool | None = None
     """True if the first line has column names; None if it is as in the training data."""
 
+    @property
+    def answers(self) -> AnswerOptions:
+        """The kind of answer."""
+        return AnswerOptions(self.top, self.backoff, self.threshold)
+
 
 @dataclass(frozen=True)
 class Predicted:
@@ -327,19 +334,25 @@ class Predicted:
     """Number of rows with a confidence below the limit for review."""
     unknown: int = 0
     """Number of rows without known features, which got no class."""
-    confidence: float = 0.0
-    """Sum of the confidence over all rows, which is the expected number of right predictions."""
+    confidence: float | None = 0.0
+    """Sum of the confidence over all answers, which is the expected number of right ones; None without scores."""
+    answered: int = 0
+    """Number of rows with a class, of rows below the root for `backoff`, of labels for `threshold`."""
     read_as: str = ""
     """Format and text columns of the source, in words."""
 
-    def adding(self, answers: Predictions, for_review: int) -> Predicted:
+    def adding(self, answers: Answers, for_review: int) -> Predicted:
         """Return the counts after a further batch, of which `for_review` rows are for review."""
-        return Predicted(
-            self.rows + len(answers.positions),
-            self.review + for_review,
-            self.unknown + int((answers.positions[:, 0] < 0).sum()),
-            self.confidence + float(answers.confidence.sum()),
-            self.read_as,
+        sure = None
+        if self.confidence is not None and answers.confidence is not None:
+            sure = self.confidence + float(answers.confidence.sum())
+        return replace(
+            self,
+            rows=self.rows + len(answers.values),
+            review=self.review + for_review,
+            unknown=self.unknown + answers.unknown,
+            confidence=sure,
+            answered=self.answered + answers.answered,
         )
 
 
@@ -376,8 +389,8 @@ def predict_rows(model: Model, asked: PredictionRequest, on_batch: OnBatch) -> P
         columns: list[str] = []
         for batch in read_batches(table):
             columns = columns or choose_text_columns(model, asked, table, batch.columns)
-            answers = model.answer(texts_of(batch, columns), asked.top)
-            below = answers.confidence < (asked.review or 0.0)
+            answers = answer_texts(model, texts_of(batch, columns), asked.answers)
+            below = _below(answers, asked.review)
             _write(batch, answers, below, sure, unsure, asked)
             done = replace(done, read_as=describe_source(table, columns)).adding(answers, int(below.sum()))
             on_batch(done, table.progress())
@@ -395,8 +408,9 @@ def _check(model: Model, asked: PredictionRequest) -> None:
         raise ModelError(
             "this model was trained on rows of numbers, not on texts", next_step="Use it in Python: Model.predict(X)."
         )
-    if asked.top < 1:
-        raise ModelError("expected 1 or more", culprit=f"--top {asked.top}")
+    check_answers(model, asked.answers)
+    if asked.review is not None:
+        _check_review(model, asked)
     if asked.review is not None and not 0 < asked.review <= 1:
         raise ModelError("expected a confidence above 0 and up to 1, such as 0.9", culprit=f"--review {asked.review}")
     if (asked.review is None) != (asked.review_out is None):
@@ -417,47 +431,35 @@ def _open_output(path: Path | None, table: Table) -> Any:
     return open_writer(path, form)
 
 
-def answer_columns(top: int) -> list[str]:
-    """Return the names of the columns that predictions add to the output.
+def _check_review(model: Model, asked: PredictionRequest) -> None:
+    """Raise ModelError if the answers have no confidence that --review could read."""
+    if not model.classifier.has_scores:
+        raise ModelError(NO_CONFIDENCE, culprit="--review", next_step="Fit a learner with scores, such as pa.")
+    if asked.backoff is not None or asked.threshold is not None:
+        option = "--threshold" if asked.backoff is None else "--backoff"
+        raise ModelError(f"{option} leaves no uncertain answers to review", next_step=f"Remove --review or {option}.")
 
-    Examples
-    --------
-    >>> answer_columns(1)
-    ['class_1', 'score_1', 'confidence']
-    """
-    columns = []
-    for place in range(1, top + 1):
-        columns += [f"class_{place}", f"score_{place}"]
-    return [*columns, "confidence"]
+
+def _below(answers: Answers, limit: float | None) -> NDArray[np.bool_]:
+    """Return the rows whose confidence is below the limit for review."""
+    if limit is None or answers.confidence is None:
+        return np.zeros(len(answers.values), bool)
+    return answers.confidence < limit
 
 
 def _write(
-    batch: RowBatch, answers: Predictions, below: Any, sure: RowWriter, unsure: RowWriter, asked: PredictionRequest
+    batch: RowBatch, answers: Answers, below: Any, sure: RowWriter, unsure: RowWriter, asked: PredictionRequest
 ) -> None:
-    added = answer_columns(asked.top)
-    twice = [name for name in added if name in batch.columns]
+    twice = [name for name in answers.columns if name in batch.columns]
     if twice:
         raise DataError(
             f"has a column {twice[0]!r}, which predictions add", culprit=asked.source, next_step="Rename it."
         )
-    columns = [*batch.columns, *added]
-    for row, values in zip(batch.rows, _values(answers), strict=True):
+    columns = [*batch.columns, *answers.columns]
+    for row, values in zip(batch.rows, answers.values, strict=True):
         row.extend(values)  # new rows would cost more time than all predictions, most of it for garbage collection
     if unsure is sure:
         sure.write(columns, batch.rows)
         return
     sure.write(columns, [batch.rows[row] for row in np.flatnonzero(~below)])
     unsure.write(columns, [batch.rows[row] for row in np.flatnonzero(below)])
-
-
-def _values(answers: Predictions) -> Iterator[tuple[Any, ...]]:
-    """Yield the values of the columns in `answer_columns`, for each row."""
-    columns: list[list[Any]] = []
-    for place, names in enumerate(answers.names.T):
-        columns.append(names.tolist())
-        if answers.scores is None:
-            columns.append([None] * len(names))
-        else:
-            columns.append(np.round(answers.scores[:, place], DIGITS).tolist())
-    columns.append(np.round(answers.confidence, DIGITS).tolist())
-    return zip(*columns, strict=True)

@@ -30,6 +30,7 @@ from uvicorn.supervisors import Multiprocess
 
 from harness.errors import ModelError
 from harness.host.contract import Taxonomy
+from harness.models.card import card_to_plain, make_card
 from harness.models.model import Model, load_model
 
 SETTINGS = "HARNESS_SERVE"
@@ -123,7 +124,7 @@ def predict_batch(model: Model, rows: Sequence[Any], top: int) -> Predictions:
                 score = None if found.scores is None else float(found.scores[place, rank])
                 path = _path_to(model.taxonomy, int(found.positions[place, rank]))
                 classes.append(RankedClass(name=name, score=score, path=path))
-        confidence = None if found.scores is None else float(found.confidence[place])
+        confidence = None if found.confidence is None else float(found.confidence[place])
         predictions.append(Prediction(text=text, confidence=confidence, classes=classes))
     return Predictions(predictions=predictions)
 
@@ -141,7 +142,7 @@ def _path_to(taxonomy: Taxonomy | None, position: int) -> list[str]:
 
 
 def describe_model(model: Model) -> dict[str, Any]:
-    """Return the learner, the training data and the expected accuracy of a model, as plain values for JSON."""
+    """Return the main facts of a model and its card, as plain values for JSON."""
     manifest = model.manifest
     return {
         "learner": manifest.learner.name,
@@ -152,6 +153,7 @@ def describe_model(model: Model) -> dict[str, Any]:
         "expected_accuracy": manifest.expected.accuracy,
         "accuracy_from": manifest.expected.known_from,
         "fitted": manifest.fitted,
+        "card": card_to_plain(make_card(manifest, model.taxonomy)),
     }
 
 
@@ -182,6 +184,7 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
     app = FastAPI(title="harness", description=f"Predictions of {model.manifest.learner.name}.", version="1")
     metrics = _Metrics()
     page, policy = _page()
+    description = describe_model(model)
 
     def check_token(authorization: Annotated[str, Header()] = "") -> None:
         given = authorization.removeprefix("Bearer ").encode("latin-1", "replace")  # the encoding of headers
@@ -199,8 +202,8 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
 
     @app.get("/model", dependencies=guarded)
     async def about() -> dict[str, Any]:
-        """Return the model's learner, data and expected accuracy."""
-        return describe_model(model)
+        """Return the model's learner, data and expected accuracy, and its card."""
+        return description
 
     def predict(rows: list[Any], top: int) -> Predictions:
         if len(rows) > settings.most_rows:

@@ -31,11 +31,13 @@ from harness.experiment.references import DatasetRef, find_representation, learn
 from harness.experiment.resolve import MINIMUM_DEPTH, Resolved, ResolvedDataset, environment_of, resolve_learner
 from harness.experiment.schema import dataset_groups
 from harness.files.atomic import copy_linked, replacement_folder
-from harness.host.contract import Labels, Taxonomy
+from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.host.discovery import Session, find_modules_of, make_session
+from harness.models.back_off import node_depth
 from harness.models.estimators import load_learner
 from harness.models.fit import one_data_set
 from harness.models.folder import MANIFEST, Expected, ModelManifest, check_new, read_model_manifest
+from harness.models.held_out import Measurements, measure
 from harness.models.kept import KeptRows, add_rows
 from harness.models.labelled import (
     LabelledTexts,
@@ -49,7 +51,7 @@ from harness.models.labelled import (
 )
 from harness.models.model import Model, NamedClassifier, open_model, save_model, write_model
 from harness.sdk.texts import Texts
-from harness.stats.calibration import FEWEST_ROWS, Calibrated, calibrate, calibrator_to_plain
+from harness.stats.calibration import FEWEST_ROWS, calibrator_to_plain
 from harness.syntax.values import plain_label
 from harness.system.machine import describe_versions
 from harness.text import counted
@@ -272,8 +274,8 @@ class Trained:
     fitted: FittedPipeline
     right: NDArray[np.bool_]
     """For each held-out new row, whether the first learner is right."""
-    calibrated: Calibrated | None
-    """None to keep the former calibration."""
+    measured: Measurements | None
+    """None to keep the former calibration and measurements."""
     expected: Expected | None
     """None to keep the former one."""
 
@@ -308,7 +310,7 @@ class _Updating:
             new.positions(names, several=new.has_several)[parts.held_out],
         )
         try:
-            trained = self._continue(new, names, parts, added)
+            trained = self._continue(new, names, taxonomy, parts, added)
         except CannotContinue as reason:
             trained = self._retrain(new, names, taxonomy, parts, str(reason))
         update = Update(
@@ -322,7 +324,7 @@ class _Updating:
             before=float(right.mean()) if parts.is_measured else None,
             after=float(trained.right.mean()) if parts.is_measured else None,
         )
-        calibrated_on = 0 if trained.calibrated is None else trained.calibrated.reliability.rows
+        calibrated_on = 0 if trained.measured is None else trained.measured.calibrated.reliability.rows
         model = self._model(trained, names, taxonomy, update)
         return Updated(replace(model, kept=self._kept_rows(trained, new, names)), update, calibrated_on)
 
@@ -347,11 +349,14 @@ class _Updating:
             old, data=data, fitted=update.time, versions=describe_versions(), expected=trained.expected or old.expected
         )
         calibrator = self.model.classifier.calibrator
-        if trained.calibrated is not None:
-            found = trained.calibrated
+        if trained.measured is not None:
+            found = trained.measured.calibrated
             calibrator = found.calibrator
             reliability = {**asdict(found.reliability), "brier_by_kind": dict(found.tried)}
             manifest = replace(manifest, calibrator=calibrator_to_plain(calibrator), reliability=reliability)
+            manifest = replace(manifest, held_out=trained.measured.held_out)
+        elif _depth(taxonomy) != _depth(self.model.taxonomy):
+            manifest = replace(manifest, held_out=None)  # new levels have no calibrator
         classifier = NamedClassifier(trained.fitted.learner, names, calibrator)
         transformer = trained.fitted.representation.transformer
         return replace(
@@ -402,7 +407,9 @@ class _Updating:
 
     # -- continued training
 
-    def _continue(self, new: LabelledTexts, names: tuple[str, ...], parts: Parts, added: Sequence[str]) -> Trained:
+    def _continue(
+        self, new: LabelledTexts, names: tuple[str, ...], taxonomy: Taxonomy | None, parts: Parts, added: Sequence[str]
+    ) -> Trained:
         """Continue the training of the learner with the new rows.
 
         Only new rows calibrate the confidence: the learner has been trained on the old ones.
@@ -418,15 +425,20 @@ class _Updating:
             n_train, n_held_out = len(parts.train), len(parts.held_out)
             self.say(f"continuing the training with {counted(n_train, 'row')}, to measure on {n_held_out:,}")
         first = self._taught(X, y, parts.train, added)
-        right, scores = _hits(first, X[parts.held_out], y[parts.held_out], len(names))
+        right = _hits(first, X[parts.held_out], y[parts.held_out], len(names))
+        measured = None
+        if len(right) >= FEWEST_ROWS:
+            rows = Dataset(None, y, names, texts=Texts.of(new.texts), taxonomy=taxonomy)
+            measured = measure(first, X[parts.held_out], rows, parts.train, parts.held_out, KEPT_SCORES)
+            # The old training rows of each class are not known here.
+            measured = replace(measured, held_out=replace(measured.held_out, by_frequency=()))
         self.say(f"continuing the training with all {counted(len(new.texts), 'new row')}")
         learner = self._taught(X, y, np.concatenate([parts.train, parts.held_out]), added)
         expected = None
         if parts.is_measured:
             source = f"measured on {counted(len(right), 'held-out new row')}"
             expected = Expected(accuracy=float(right.mean()), rows=len(right), known_from=source)
-        calibrated = calibrate(scores, right) if len(right) >= FEWEST_ROWS else None
-        return Trained("continued", FittedPipeline(representation, learner), right, calibrated, expected)
+        return Trained("continued", FittedPipeline(representation, learner), right, measured, expected)
 
     def _taught(self, X: Any, y: Labels, rows: Positions, added: Sequence[str]) -> Any:
         """Return a fresh copy of the learner, after training with these rows."""
@@ -469,12 +481,14 @@ class _Updating:
         held_out = np.concatenate([old_held_out, n_old + parts.held_out])
         first = fit_pipeline(trial, data, train)
         texts = Texts.of(data.texts or ())[held_out]
-        right, scores = _hits(first.learner, first.representation.transform(texts), data.y[held_out], len(names))
+        rows = first.representation.transform(texts)
+        right = _hits(first.learner, rows, data.y[held_out], len(names))
+        measured = measure(first.learner, rows, data, train, held_out, KEPT_SCORES)
         self.say("training on all rows")
         fitted = fit_pipeline(trial, data, shuffled(data.rows, trial.seed))
         source = f"measured on {counted(len(right), 'held-out row')}"
         expected = Expected(accuracy=float(right.mean()), rows=len(right), known_from=source)
-        return Trained("retrained", fitted, right[len(old_held_out) :], calibrate(scores, right), expected)
+        return Trained("retrained", fitted, right[len(old_held_out) :], measured, expected)
 
     def _trial(self, header: Header) -> Trial:
         """Return the trial that trains the learner of the model on its old data."""
@@ -500,9 +514,13 @@ class _Updating:
         return plan(resolved, {dataset.name: header}).trials[0]
 
 
-def _hits(learner: Any, X: Any, y: Labels, n_classes: int) -> tuple[NDArray[np.bool_], NDArray[np.float64] | None]:
-    """Return for each row whether the learner is right, and the scores of its two best classes."""
+def _hits(learner: Any, X: Any, y: Labels, n_classes: int) -> NDArray[np.bool_]:
+    """Return for each row whether the learner is right."""
     if not X.shape[0]:
-        return np.empty(0, np.bool_), None
-    ranks, scores = rank_with_scores(learner, X, KEPT_SCORES, n_classes)
-    return first_is_true(ranks, y), scores
+        return np.empty(0, np.bool_)
+    ranks, _ = rank_with_scores(learner, X, KEPT_SCORES, n_classes)
+    return first_is_true(ranks, y)
+
+
+def _depth(taxonomy: Taxonomy | None) -> int:
+    return 0 if taxonomy is None else node_depth(taxonomy)

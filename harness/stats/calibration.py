@@ -268,10 +268,13 @@ def _check_calibrator(calibrator: Calibrator) -> None:
 
 
 def _numbers(*values: Any) -> Numbers:
-    """Return values as an array; TypeError for a value that is not a number."""
+    """Return values as an array; TypeError for a value that is not a float.
+
+    A whole number is refused too: numpy computes with Python objects if one is beyond 64 bits.
+    """
     for value in values:
-        if not isinstance(value, int | float):
-            raise TypeError(f"{value!r} is not a number")
+        if not isinstance(value, float):
+            raise TypeError(f"{value!r} is not a floating-point number")
     return np.array(values, np.float64)
 
 

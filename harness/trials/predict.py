@@ -298,6 +298,13 @@ def rank_with_scores(
     return as_classes(learner, np.concatenate(ranks), method, X.shape[0], k, n_classes), np.concatenate(listed)
 
 
+def gives_scores(learner: Any) -> bool:
+    """Return whether `rank_with_scores` returns scores for a learner."""
+    if isinstance(learner, Ranks):
+        return hasattr(learner, "rank_scored") or has_scores(learner)
+    return scoring_method(learner) is not None
+
+
 def all_scores(learner: Any, X: Any) -> NDArray[np.float64] | None:
     """Return the score of every class in `classes_`, rows x classes; None without scores."""
     if has_scores(learner):

@@ -319,3 +319,15 @@ class ContributesOneRowForAllClasses(Good):
 
 class Trusting(DummyClassifier):
     """A class of another package that cannot save itself."""
+
+
+class Silent(ClassifierMixin, BaseEstimator):
+    """A learner without scores, which predicts the most frequent class."""
+
+    def fit(self, X, y):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.most_ = int(self.classes_[counts.argmax()])
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.most_)

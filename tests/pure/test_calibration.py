@@ -111,7 +111,16 @@ def test_the_calibration_error_is_the_weighted_mean_over_bins(rows):
 
 @pytest.mark.parametrize(
     "plain",
-    [{}, {"kind": "magic"}, {"kind": "constant"}, {"kind": "constant", "share": 7.0}, {"kind": "isotonic", "gaps": []}],
+    [
+        {},
+        {"kind": "magic"},
+        {"kind": "constant"},
+        {"kind": "constant", "share": 7.0},
+        {"kind": "constant", "share": True},
+        {"kind": "isotonic", "gaps": []},
+        {"kind": "logistic", "scales": [10**30, 1.0], "weights": [1.0, 1.0], "intercept": 0.0},
+        {"kind": "logistic", "scales": [1.0, 1.0], "weights": [1.0, True], "intercept": 0.0},
+    ],
 )
 def test_invalid_calibration_json_is_rejected(plain):
     with pytest.raises(ValueError, match="no calibration"):

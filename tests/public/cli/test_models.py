@@ -170,6 +170,53 @@ def test_a_learner_of_a_plugin_folder_can_be_a_model(titles_folder):
     assert call("predict", titles_folder / "mine", "steel welder", "--plugins-dir", folder).stdout.startswith("21  ")
 
 
+def test_a_model_with_few_held_out_rows_is_reported(titles_folder):
+    words = ("--data", titles_folder / "titles.csv", "--representation", "words", "--out", titles_folder / "few")
+    assert "warning: 80 held-out rows, fewer than 500" in call("fit", "pa", *words).stderr
+
+
+def test_the_card_of_a_model_is_printed_or_written_as_a_page(titles_folder):
+    assert "Accuracy by class frequency" in call("model", titles_folder / "m").stdout
+    page = titles_folder / "card.html"
+    assert_names(call("model", titles_folder / "m", "--html", page).stderr, "card.html")
+    assert page.read_text().startswith("<!doctype html>")
+    with pytest.raises(HarnessError, match="is a folder"):
+        call("model", titles_folder / "m", "--html", titles_folder)
+
+
+def test_rows_are_predicted_with_nodes_of_the_taxonomy(titles_folder):
+    rows = [f"{text},{code[0]}/{code}" for text, code in zip(*titles(), strict=True)]
+    (titles_folder / "tree.csv").write_text("\n".join(["title,code", *rows]))
+    words = ("--data", titles_folder / "tree.csv", "--representation", "words", "--out", titles_folder / "tree")
+    call("fit", "pa", *words)
+    assert "Back-off by level" in call("model", titles_folder / "tree").stdout
+    coded, lines = titles_folder / "nodes.csv", titles_folder / "nodes.txt"
+    lines.write_text("steel welder\nnurse\n溶接工\n")
+    ended = call("predict", titles_folder / "tree", lines, "--backoff", "0.6", "--out", coded)
+    with coded.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert list(found[0]) == ["text", "node", "depth", "confidence"]
+    assert found[0]["depth"] == "2"
+    assert (found[2]["depth"], found[2]["confidence"]) == ("0", "1.0")
+    assert "below the root: 2 of 3 rows" in ended.stderr
+    assert "depth 2" in call("predict", titles_folder / "tree", "steel welder", "--backoff", "0.6").stdout
+
+
+def test_a_learner_without_scores_gives_classes_and_a_note(titles_folder):
+    learner = "checked_learners:Silent()"
+    words = ("--data", titles_folder / "titles.csv", "--representation", "words", "--out", titles_folder / "silent")
+    assert "no confidence: the learner has no scores" in call("fit", learner, *words).stderr
+    (titles_folder / "silent.csv").write_text("title\nsteel welder\n")
+    trust = ("--trust", "checked_learners.Silent")
+    ended = call("predict", titles_folder / "silent", titles_folder / "silent.csv", *trust)
+    assert ended.stdout.splitlines()[0] == "title,class_1"
+    assert "note: no confidence" in ended.stderr
+    assert "expected to be right" not in ended.stderr
+    more = ("--review", "0.5", "--review-out", titles_folder / "x.csv")
+    with pytest.raises(HarnessError, match=naming("--review", "no confidence")):
+        call("predict", titles_folder / "silent", titles_folder / "silent.csv", *trust, *more)
+
+
 def test_the_name_of_a_missing_file_is_not_taken_as_text(titles_folder):
     with pytest.raises(HarnessError, match=naming("gone.csv")):
         call("predict", titles_folder / "m", titles_folder / "gone.csv")

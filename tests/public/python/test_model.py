@@ -134,11 +134,13 @@ def test_an_estimator_of_another_package_is_saved_and_restored(tmp_path):
     assert opened.predict_proba(NEW).max(axis=1) == pytest.approx(opened.confidence(NEW))
 
 
-def test_a_learner_without_scores_has_a_constant_confidence(tmp_path):
+def test_a_learner_without_scores_has_no_confidence():
     model = harness.fit(OutputCodeClassifier(LogisticRegression(), random_state=0), titles(), representation="words")
-    assert model.manifest.calibrator["kind"] == "constant"
-    assert len(set(model.confidence(NEW))) == 1
-    assert model.answer(NEW, 1).scores is None
+    answers = model.answer(NEW, 1)
+    assert answers.names[:, 0].tolist() == model.predict(NEW).tolist()
+    assert (answers.scores, answers.confidence) == (None, None)
+    with pytest.raises(ModelError, match="no confidence"):
+        model.confidence(NEW)
     with pytest.raises(ModelError, match="has no scores"):
         model.decision_function(NEW)
 

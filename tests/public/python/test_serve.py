@@ -90,6 +90,7 @@ def test_the_model_describes_itself(address):
     assert found["input"] == "texts"
     assert found["data"]["classes"] == 4
     assert 0 < found["expected_accuracy"] <= 1
+    assert found["card"]["facts"]["representation"] == "words"
 
 
 def test_the_interface_is_described(address):

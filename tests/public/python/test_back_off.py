@@ -1,0 +1,137 @@
+"""Back-off and sets of labels: nodes and labels are as often right as their confidence says; else a clear error."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OutputCodeClassifier
+
+import harness
+from harness.errors import ModelError
+from messages import naming
+from small_titles import titles
+from topic_model import fit_topics, new_topics
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("topics")
+    fit_topics(folder)
+    return harness.load_model(folder / "m")
+
+
+def right_nodes(found, paths):
+    """Return whether each node is the root, the group or the class of the row."""
+    right = []
+    for name, depth, path in zip(found.names, found.depth, paths, strict=True):
+        right.append(depth == 0 or name in (path, *path.split("/")))
+    return np.array(right)
+
+
+# -- nodes -----------------------------------------------------------------------------------------------------------
+
+
+def test_nodes_are_as_often_right_as_their_confidence_says(topics):
+    texts, paths = new_topics()
+    for limit in (0.6, 0.8, 0.9):
+        found = topics.back_off(texts, limit)
+        right = right_nodes(found, paths)
+        below = found.depth > 0
+        assert below.mean() > 0.5
+        assert found.confidence.min() >= limit
+        assert right[below].mean() == pytest.approx(found.confidence[below].mean(), abs=0.03)
+        for depth in (1, 2):
+            at = found.depth == depth
+            assert at.sum() > 100
+            assert right[at].mean() == pytest.approx(found.confidence[at].mean(), abs=0.05)
+    assert (topics.predict(texts) == np.array(paths)).mean() < 0.9  # the rows are hard
+
+
+def test_a_lower_limit_gives_deeper_nodes(topics):
+    texts, _ = new_topics()
+    depths = [topics.back_off(texts, limit).depth for limit in (0.3, 0.7, 0.95)]
+    assert (depths[0] >= depths[1]).all()
+    assert (depths[1] >= depths[2]).all()
+    assert depths[0].mean() > depths[2].mean()
+
+
+def test_a_text_without_known_words_gets_the_root(topics):
+    found = topics.back_off(["zzz"], 0.1)
+    assert (found.depth[0], found.confidence[0], found.nodes[0]) == (0, 1.0, 0)
+    assert topics.back_off([], 0.9).names.tolist() == []
+
+
+@pytest.mark.parametrize("limit", [0, 1.5, float("nan")])
+def test_a_limit_that_is_no_confidence_is_rejected(topics, limit):
+    with pytest.raises(ModelError, match="above 0 and up to 1"):
+        topics.back_off(["w1"], limit)
+
+
+def test_models_that_cannot_back_off_raise_an_error_with_the_next_step(topics, model):
+    with pytest.raises(ModelError, match=naming("no taxonomy", "taxonomy=tree.csv")):
+        model.back_off(["nurse"], 0.9)
+    older = replace(topics, manifest=replace(topics.manifest, held_out=None))
+    with pytest.raises(ModelError, match=naming("older release", "Fit it again")):
+        older.back_off(["w1"], 0.9)
+    silent = replace(topics.manifest.held_out, has_scores=False)
+    with pytest.raises(ModelError, match=naming("no scores", "harness list learners")):
+        replace(topics, manifest=replace(topics.manifest, held_out=silent)).back_off(["w1"], 0.9)
+
+
+# -- sets of labels --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory):
+    """Return a model of rows with one to three labels, and new rows with their labels."""
+    from harness_synthetic.topics import make_topics
+
+    data = make_topics(rows=2400, classes=12, words=12, noise=0.3, labels=3, seed=1)
+    lines = []
+    for row in range(data.rows):
+        words = data.X[[row]].tocoo()
+        text = " ".join(f"w{word}" for word in words.col)
+        lines.append({"text": text, "label": [f"c{one}" for one in data.y[[row]].tocoo().col]})
+    path = tmp_path_factory.mktemp("tagged") / "tagged.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines[:1600])))
+    return harness.fit("pa", str(path), representation="words"), lines[1600:]
+
+
+def test_labels_are_as_often_right_as_their_confidence_says(tagged):
+    model, lines = tagged
+    found = model.label_sets([line["text"] for line in lines], threshold=0.5, k=4)
+    right = [
+        name in line["label"] for names, line in zip(found.names, lines, strict=True) for name in names[names != ""]
+    ]
+    sure = found.confidence[found.positions >= 0]
+    assert sure.min() >= 0.5
+    assert np.mean(right) == pytest.approx(sure.mean(), abs=0.05)
+    counts = (found.positions >= 0).sum(axis=1)
+    assert set(counts.tolist()) > {1, 2}
+    assert (np.diff(found.confidence, axis=1) <= 0).all()
+
+
+def test_the_number_of_labels_is_limited(tagged):
+    model, lines = tagged
+    texts = [line["text"] for line in lines[:50]]
+    assert model.label_sets(texts, threshold=0.01, k=2).positions.shape == (50, 2)
+    assert (model.label_sets(texts, threshold=0.01, k=2).positions >= 0).all()
+    assert model.label_sets(["zzz"]).names.tolist() == [[""] * 5]
+
+
+def test_a_threshold_for_one_label_a_row_is_rejected(model):
+    with pytest.raises(ModelError, match=naming("one label a row", "--top")):
+        model.label_sets(["nurse"])
+
+
+def test_a_learner_without_scores_has_neither(tmp_path):
+    rows = [f"g/{code}" for code in titles()[1]]
+    (tmp_path / "t.csv").write_text("text,label\n" + "\n".join(map(",".join, zip(titles()[0], rows, strict=True))))
+    learner = OutputCodeClassifier(LogisticRegression(), random_state=0)
+    model = harness.fit(learner, str(tmp_path / "t.csv"), representation="words")
+    with pytest.raises(ModelError, match="no scores"):
+        model.back_off(["nurse"], 0.9)
+    with pytest.raises(ModelError, match="no scores"):
+        model.label_sets(["nurse"])
