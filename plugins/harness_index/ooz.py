@@ -23,11 +23,10 @@ class OOZ(IndexLearner):
     """Online weight shifting over a sparse index (Madani and Huang, KDD 2008, and for LSHTC, 2010).
 
     An instance x of class y has a lead over the best other class. If the lead is below the margin by z > 0, each
-    feature
-    of x moves weight: up to x_f b to y, taken from the closest rivals and from the free source of the feature, where
-    b = min(beta, z / 2). Features with x_f <= 0 are ignored. Weights never get below 0, and the weights of a feature
-    never exceed its budget. Only classes that a feature of the row has an edge to are ranked. With an indicator matrix
-    for y, the best scoring true class gains; if none has a score, all true classes gain alike.
+    feature of x moves weight: up to x_f b to y, taken from the closest rivals and from the free source of the feature,
+    where b = min(beta, z / 2). Features with x_f <= 0 are ignored. Weights never get below 0, and the weights of a
+    feature never exceed its budget. Only classes that a feature of the row has an edge to are ranked. With an indicator
+    matrix for y, the best scoring true class gains; if none has a score, all true classes gain alike.
 
     The defaults are chosen on validation sets (results/defaults). The 2010 reports have beta=0.1, delta=0.5, d=25,
     passes=20 in their table 1, and beta=0.001, delta=0.005 for the challenge; KDD 2008 has, with variant="2008" and

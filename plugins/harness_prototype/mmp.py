@@ -22,8 +22,7 @@ class MMP(OnlineClassifier):
 
     E holds the pairs of a true class r of x and another class s seen so far with s_s >= s_r. Each pair moves
     W[:, r] += x / |E| and W[:, s] -= x / |E|. Classes without a weight for any feature of x score 0 and take part, so
-    the
-    index gets dense.
+    the index gets dense.
 
     When to use
     -----------

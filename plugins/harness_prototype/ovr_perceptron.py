@@ -71,8 +71,7 @@ class OVRPerceptron(OnlineClassifier):
         Classes by position: sorted, followed by new classes of later batches.
     rows_ : Rows
         The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. For a committee it holds
-        the
-        sum of the members, each w_k scaled to length 1, since only their sum is used.
+        the sum of the members, each w_k scaled to length 1, since only their sum is used.
     norms_ : ndarray of shape (n_classes,)
         Divisor of the scores: ||w_k||, or 1 for a committee.
     index_size_, index_bytes_ : int

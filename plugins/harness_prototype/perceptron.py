@@ -20,9 +20,8 @@ class Perceptron(OnlineClassifier):
     """Multi-class perceptron on sparse prototypes.
 
     When another class than y is predicted for x, W[:, y] += x and W[:, predicted] -= x. There is no learning rate,
-    since
-    it would scale all weights and change no decision. If no feature of x has an edge to y, and y only ties with another
-    class, this counts as a mistake too. Otherwise the first class would never be learned.
+    since it would scale all weights and change no decision. If no feature of x has an edge to y, and y only ties with
+    another class, this counts as a mistake too. Otherwise the first class would never be learned.
 
     When to use
     -----------

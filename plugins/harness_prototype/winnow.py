@@ -26,8 +26,7 @@ class Winnow(SearchScores, OnlineClassifier):
     """One Winnow per class, on the features with x > 0; all weights are 1 at the start.
 
     A class accepts x when w.x >= theta. If a true class does not accept x, the weights of its features are multiplied
-    by
-    alpha (promotion). If a false class accepts x, they are divided by alpha (demotion). Classes are ranked by w.x.
+    by alpha (promotion). If a false class accepts x, they are divided by alpha (demotion). Classes are ranked by w.x.
 
     The defaults are chosen on validation sets (results/defaults); Littlestone's alpha is 2.
 

@@ -37,11 +37,9 @@ class Shortlist(Classifier):
     """A proposer names candidate classes for each row; linear support vector machines choose among them.
 
     The machine of a class is trained on the rows of the class and on rows for which it was proposed by mistake, its
-    hard
-    negatives. Similar classes form groups, each with a machine that is trained in the same way. The value of a
-    candidate
-    is -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of its place
-    among the candidates.
+    hard negatives. Similar classes form groups, each with a machine that is trained in the same way. The value of a
+    candidate is -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of
+    its place among the candidates.
 
     The defaults are chosen on validation sets (results/defaults).
 

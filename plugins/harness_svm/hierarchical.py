@@ -43,8 +43,7 @@ class HSVM(SearchScores, StructuredMachine):
 
     F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, without the root. A mistake costs the
     nodes that are on only one of the two paths. One vector per class is stored; the vector of a node is the sum of
-    those
-    below it.
+    those below it.
 
     The defaults are chosen on validation sets (results/defaults). Cai and Hofmann use C=1.
 
@@ -71,8 +70,7 @@ class HSVM(SearchScores, StructuredMachine):
         pair.
     taxonomy : str or None, default=None
         None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
-        the
-        same with a warning if `fit` gets no taxonomy.
+        the same with a warning if `fit` gets no taxonomy.
     unseen : bool, default=False
         If True, classes without a training row are ranked too, by the weights of the nodes above them.
     tol : float, default=0.1

@@ -31,8 +31,7 @@ class LabelTree(TopDown):
     When to use
     -----------
     Texts with hundreds to tens of thousands of classes, also with several labels per row, if prediction must be fast
-    and
-    memory is limited. With `tree="taxonomy"`, the classes' own tree is used.
+    and memory is limited. With `tree="taxonomy"`, the classes' own tree is used.
 
     References
     ----------

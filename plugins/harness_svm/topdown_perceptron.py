@@ -35,8 +35,7 @@ class TopDownPerceptron(TopDown):
         their scores are added.
     taxonomy : str or None, default=None
         None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
-        the
-        same with a warning if `fit` gets no taxonomy.
+        the same with a warning if `fit` gets no taxonomy.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows and of the clusters. Equal seeds give equal bits.
 

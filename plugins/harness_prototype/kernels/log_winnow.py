@@ -1,8 +1,7 @@
 """Winnow with weights that are not integer powers of one rate: two rates, updates by value, balanced pairs of weights.
 
 The index holds ln w, so a missing edge means the weight 1, and no weight ever becomes 0. If weights are balanced, class
-c
-has two weights for a feature, w+ in column 2 c and w- in column 2 c + 1, and scores (w+ - w-) x.
+c has two weights for a feature, w+ in column 2 c and w- in column 2 c + 1, and scores (w+ - w-) x.
 """
 
 from __future__ import annotations
@@ -88,8 +87,7 @@ def update_real_winnow(
 
     By value, the change is multiplied by x_f. With balanced pairs, a promotion promotes W+ and demotes W-, and a
     demotion does the reverse. `base` holds 0 for classes that have occurred and -inf for the others. It is changed,
-    like
-    the rows; `scores` is space.
+    like the rows; `scores` is space.
 
     Returns
     -------

@@ -82,9 +82,8 @@ def invite(up: Any, slack: float, budget: float, shift: float, block: Block, siz
     """Make members of the classes that the best duals may need: `up`, and those above the level of all together.
 
     A class above the level of the members alone may gain, but most of them would not when all are members. With
-    hundreds
-    of classes the gaining ones must be selected well, since a class left out is as wrong in the next sweep. `shift` is
-    missing in h for classes that are no members yet. Returns the new number of members.
+    hundreds of classes the gaining ones must be selected well, since a class left out is as wrong in the next sweep.
+    `shift` is missing in h for classes that are no members yet. Returns the new number of members.
     """
     h, members, most = block.gradient, block.members, size + np.uint32(MOST_STEPS)
     if up != NOBODY and not block.member[up]:
