@@ -34,7 +34,7 @@ class OOZ(IndexLearner):
 
     When to use
     -----------
-    Many classes and sparse rows of counts or weights, if the index must be small and fast. Try it first, together with
+    Many classes, sparse rows of counts or weights, and a need for a small and fast index. Try it first, together with
     `pa`.
 
     References
