@@ -67,8 +67,7 @@ def predict_one(outcome: Outcome) -> float | None:
 
 
 def predict_one_p99(outcome: Outcome) -> float | None:
-    """Return the 99th percentile of the time to predict the class of a single row, in seconds: one of the measured
-    values."""
+    """Return the 99th percentile of the time to predict a single row, in seconds: one of the measured values."""
     if outcome.single_seconds is None:
         return None
     return float(np.percentile(outcome.single_seconds, 99, method="higher"))

@@ -18,8 +18,7 @@ from harness_prototype.kernels.passive_aggressive import PA_STEP, PAStep, worst_
 
 @helper()
 def take_scores(block: Block, r: Any, truth: Array, base: Array, scores: Array) -> None:
-    """Score all classes for an instance; classes that have not occurred score -inf. Its own classes count as
-    occurred."""
+    """Score all classes for an instance. Its own classes count as seen; classes never seen score -inf."""
     for p in range(truth.size):
         base[np.uint32(truth[p])] = 0.0
     for c in range(np.uint64(scores.size)):
