@@ -117,19 +117,40 @@ class Weighting(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  
 
 
 class Raw(Weighting):
-    """Unchanged rows."""
+    """Unchanged rows.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import Raw
+    >>> Raw().fit_transform([[3, 4, 0]]).toarray()
+    array([[3, 4, 0]])
+    """
 
     weighting = "raw"
 
 
 class Binary(Weighting):
-    """1 for each feature of a row, scaled to length 1."""
+    """1 for each feature of a row, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import Binary
+    >>> Binary().fit_transform([[3, 4, 0]]).toarray()
+    array([[0.70710677, 0.70710677, 0.        ]], dtype=float32)
+    """
 
     weighting = "binary"
 
 
 class Tf(Weighting):
-    """Counts, scaled to length 1."""
+    """Counts, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import Tf
+    >>> Tf().fit_transform([[3, 4, 0]]).toarray()
+    array([[0.6, 0.8, 0. ]], dtype=float32)
+    """
 
     weighting = "tf"
 
@@ -149,6 +170,14 @@ class TfIdf(Weighting):
 
 
 class LogTfIdf(Weighting):
-    """ln(1 + tf) * ln(N / df), with N and df of the training rows, scaled to length 1."""
+    """ln(1 + tf) * ln(N / df), with N and df of the training rows, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import LogTfIdf
+    >>> LogTfIdf().fit_transform([[1, 1, 0], [1, 0, 2]]).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
 
     weighting = "logtfidf"
