@@ -1,4 +1,4 @@
-"""Choose the columns of a table for text, label, split, group, time and id: as set, or by their names."""
+"""Choose the columns of a table for text, label, split, group, time and id: by option, or by their names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ColumnChoice:
     split: int | None
     id: int | None
     summary: str
-    """The choice in words, for the user."""
+    """Description of the choice, for the user."""
     group: tuple[int, ...] = ()
     time: tuple[int, ...] = ()
 
@@ -53,13 +53,26 @@ class ColumnChoice:
 
     @property
     def group_and_time(self) -> slice:
-        """The cells of group and time among those read."""
+        """The positions of group and time among the cells that are read."""
         begin = len(self.text) + (self.split is not None)
         return slice(begin, begin + len(self.group) + len(self.time))
 
 
 def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
-    """Return whether a first line holds column names: one that was asked for, or one with a known purpose."""
+    """Return whether the cells of a first line are column names.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        Cells of the first line.
+    asked : mapping
+        Columns set by the user, by purpose.
+
+    Returns
+    -------
+    bool
+        True if a cell is one of these columns, or a name with a known purpose.
+    """
     wanted = set()
     for value in asked.values():
         if isinstance(value, str):
@@ -70,7 +83,13 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
 
 
 def choose_columns(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
-    """Return the columns of a table of texts; DataError lists the columns and names the options that choose."""
+    """Return the columns of a table of texts.
+
+    Raises
+    ------
+    DataError
+        If the columns cannot be determined. The message lists the columns and the options that choose them.
+    """
     text, label = _text_and_label(table, asked)
     if label in text:
         raise DataError(f"the column {table.columns[label]!r} cannot be both text and label", culprit=table.name)
@@ -85,8 +104,8 @@ def choose_columns(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
 def choose_numbers(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
     """Return the columns of a table of numbers.
 
-    Features are the columns named in `asked["features"]`, else all columns that have no other purpose and are not in
-    `asked["left_out"]`.
+    Features are the columns named in `asked["features"]`. Without this option, they are all columns without another
+    purpose that are not in `asked["left_out"]`.
     """
     label = _column(table, "label", asked["label"])
     if label is None:
@@ -118,7 +137,7 @@ def _parting(table: Table, asked: Mapping[str, Any]) -> dict[str, tuple[int, ...
 
 
 def _features(table: Table, asked: Mapping[str, Any], taken: Sequence[int | None]) -> Iterator[int]:
-    """Yield the columns named as `'a, b'`, else those that are not taken."""
+    """Yield the columns named as `'a, b'`, or else those without another purpose."""
     named = asked["features"]
     if named is None:
         left_out = asked.get("left_out", ())
@@ -146,7 +165,8 @@ def _check_features(table: Table, features: Sequence[int], label: int) -> None:
 
 
 def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Return the columns as set, else by their names; of two columns, one decides the other."""
+    """Return the columns set by the user, or else by their names; in a table of two columns, one determines the
+    other."""
     label = _column(table, "label", asked["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
@@ -167,7 +187,7 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
 def _guess(names: Sequence[str], known: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
     """Return the only column with a known name; of several, the one with the first of the known names.
 
-    If no name is known, the last word may be: "Job Title" is a title, "SOC code" a code.
+    Without a known name, the last word counts: "Job Title" is a title, "SOC code" a code.
     """
     for simplify in (_simple_name, _last_word):
         found: dict[str, list[int]] = {}
@@ -183,13 +203,13 @@ def _guess(names: Sequence[str], known: tuple[str, ...], taken: tuple[int, ...])
 
 
 def _simple_name(name: str) -> str:
-    """Return a name in small letters, its words joined as in job_title: of "Job Title", "job-title", "jobTitle"."""
+    """Return a name in lower case with underscores: job_title for "Job Title", "job-title" and "jobTitle"."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return re.sub(r"[\W_]+", "_", words).strip("_").lower()
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of a name; empty if it has no known purpose there."""
+    """Return the last word of a name; empty if it has no known purpose as a last word."""
     word = _simple_name(name).rpartition("_")[2]
     return "" if word in VAGUE else word
 

@@ -1,4 +1,4 @@
-"""Rows of id:value pairs in text: svmlight / LIBSVM files and those of the Extreme Classification Repository."""
+"""Rows of id:value pairs in text: svmlight / LIBSVM files, and files of the Extreme Classification Repository."""
 
 from __future__ import annotations
 
@@ -22,12 +22,46 @@ from harness_files.taxonomy import from_file
 def load_svmlight(
     *, path: str, test: str | None = None, taxonomy: str | None = None, missing: str = "error"
 ) -> Dataset:
-    """`label[,label...] id:value ...`; the columns are the ids that occur, in order."""
+    """Load lines of `label[,label...] id:value ...`.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with one training file and one test file.
+    test : str or None, default=None
+        File with the test rows.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        What to do with rows without a label.
+
+    Returns
+    -------
+    Dataset
+        The rows. Columns are the ids that occur, in order.
+    """
     return _load(read_svmlight, path, test, taxonomy, missing)
 
 
 def load_xmc(*, path: str, test: str | None = None, taxonomy: str | None = None, missing: str = "error") -> Dataset:
-    """A line of three counts, then `label[,label...] id:value ...`; the columns are the ids that occur, in order."""
+    """Load a line of three counts, followed by lines of `label[,label...] id:value ...`.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with one training file and one test file.
+    test : str or None, default=None
+        File with the test rows.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        What to do with rows without a label.
+
+    Returns
+    -------
+    Dataset
+        The rows. Columns are the ids that occur, in order.
+    """
     return _load(read_xmc, path, test, taxonomy, missing)
 
 
@@ -59,7 +93,7 @@ def _has_several(part: SparseText) -> bool:
 
 
 def _label_rows(files: list[Path], parts: list[SparseText], several: bool, path: str) -> LabelRows:
-    """The labels of all rows; where no row has several, each must have one."""
+    """Return the labels of all rows; if no row has several, each must have one."""
     labels = LabelRows()
     for file, part in zip(files, parts, strict=True):
         for number, row in enumerate(part.labels, 1):
@@ -71,12 +105,12 @@ def _label_rows(files: list[Path], parts: list[SparseText], several: bool, path:
 
 
 def _only_present(part: SparseText) -> SparseText:
-    """The same rows, where `nan` and the like are no labels."""
+    """Return the same rows without labels such as `nan`."""
     return replace(part, labels=tuple(tuple(present(row)) for row in part.labels))
 
 
 def _without_missing(part: SparseText, missing: str) -> tuple[SparseText, int]:
-    """The rows that have a label, where the others are to be dropped, and how many were."""
+    """Return the rows and the number of dropped ones, which have no label."""
     labels = tuple(filter(None, part.labels))
     dropped = len(part.labels) - len(labels)
     if missing == "error" or not dropped:

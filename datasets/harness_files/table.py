@@ -37,7 +37,34 @@ def load_table(
     encoding: str | None = None,
     min_df: int = 1,
 ) -> Dataset:
-    """The texts of the text columns; the label column's classes. See docs/how-to/your-data.md for the options."""
+    """Load a text column and a label column of a table.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with one training file and one test file.
+    text, label, split, id, group, time : str, int or None, default=None
+        Columns, by name or by number from 1. None chooses text, label and split by their names.
+    test : str or None, default=None
+        File with the test rows.
+    separator, levels : str or None, default=None
+        Marks between several labels in a cell, and between the levels of a label.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        What to do with rows without a label.
+    delimiter, encoding : str or None, default=None
+        Format of a CSV file. None detects it.
+    header : bool or None, default=None
+        Whether the first line has column names. None detects it.
+    min_df : int, default=1
+        Minimum number of texts with a word.
+
+    Returns
+    -------
+    Dataset
+        The texts, in the order of the files.
+    """
     check_missing(missing)
     asked = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}
     tables = open_tables(path, test, asked, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
@@ -51,7 +78,7 @@ class Wanted:
 
     path: str
     asked: Mapping[str, Any]
-    """Columns, by what they are for."""
+    """Columns set by the user, by purpose."""
     missing: str = "error"
     separator: str | None = None
     levels: str | None = None
@@ -61,7 +88,7 @@ class Wanted:
 
 
 def read_texts(tables: Tables, wanted: Wanted) -> Dataset:
-    """The dataset that tables of texts and labels make."""
+    """Return the dataset of tables with texts and labels."""
     collected = RowCollector(wanted.missing, wanted.separator)
     rows = collected.read(tables, partial(choose_columns, asked=wanted.asked))
     texts = Texts.of(join_texts(row.cells) for row in rows)
@@ -87,12 +114,12 @@ def read_texts(tables: Tables, wanted: Wanted) -> Dataset:
 
 
 def count_words(min_df: int) -> str:
-    """Return the representation that counts the words, in any script, that at least `min_df` texts have."""
+    """Return the representation that counts words of any script that occur in at least `min_df` texts."""
     return f"words(tokens='any', min_df={min_df}, weighting='raw')"
 
 
 def _taxonomy(labels: LabelRows, file: str | None, levels: str | None, encoding: str | None) -> Taxonomy | None:
-    """The tree of a file, or of labels that are paths: as given, or because every label contains a slash."""
+    """Return the tree of a file, or of labels that are paths: by option, or because every label contains a slash."""
     names = labels.names
     if file is not None:
         return from_file(file, labels.met_at, names, encoding)
@@ -108,7 +135,7 @@ def _is_path(label: str) -> bool:
 
 
 def _why_no_tree(labels: LabelRows, levels: str | None) -> str:
-    """If most labels are paths, return a note on the first one that is none, since it prevents a tree."""
+    """If most labels are paths, return a note on the first label that is not, since it prevents a tree."""
     others = list(itertools.filterfalse(_is_path, labels.number))
     if not others or levels is not None or 2 * len(others) > len(labels.number):
         return ""
