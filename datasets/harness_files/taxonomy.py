@@ -202,8 +202,7 @@ def _check_cycles(path: str, parent: Mapping[str, str], where: Mapping[str, str]
 
 
 def _tree(parent: Mapping[str, str], class_nodes: list[str]) -> Taxonomy:
-    """Return the tree, root first. The root is the only node without a parent, or ROOT if there are several or it is a
-    class."""
+    """Return the tree, root first: the only node without a parent, or ROOT if there are several or it is a class."""
     nodes = dict.fromkeys([*parent.values(), *parent])
     nodes.pop(ROOT, None)
     tops = [name for name in nodes if parent.get(name, ROOT) == ROOT]
