@@ -2,7 +2,7 @@
 
     python benchmarks/clocks.py [--repeat 3]
 
-Each learner runs in a trial of its own. A ratio near 1 means that the trick changes no column of a table.
+Each learner runs in a separate trial. A ratio near 1 means that the trick changes no column of a table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROW_SECONDS, FIT_SECONDS = 0.0004, 0.3
 
 
 def work(seconds):
-    """Keep the processor busy: by CPU time, so that other load changes nothing."""
+    """Keep the processor busy for this CPU time, which other load does not change."""
     start = process_time()
     while process_time() - start < seconds:
         pass
@@ -154,7 +154,7 @@ def store_noise(folder: Path) -> Header:
 
 
 def measure(executor: LocalExecutor, header: Header, learner: str, repeat: int) -> dict[str, float]:
-    """The median of each time over some trials."""
+    """Return the median of each time over some trials."""
     found = []
     for _ in range(repeat):
         job = Job("harness.trials.run:run_trial_job", TrialJob(trial=trial_of(header, learner)))

@@ -3,7 +3,7 @@
     python benchmarks/fuzz.py [CASES] [SEED]
 
 Each case is valid input with random changes: expressions, flags, experiment files, tables and records. Prints the
-number of accepted and refused cases of each kind, the slowest, and every case that ended otherwise; the exit code is 1
+number of accepted and rejected cases of each kind, the slowest, and every case with another outcome; the exit code is 1
 if there was one. With 20,000 cases or more the table is written to SECURITY.md.
 """
 
@@ -351,7 +351,7 @@ def main() -> int:
     cases, seed = given.cases, given.seed
     with tempfile.TemporaryDirectory() as folder:
         tallies = fuzz(cases, seed, Path(folder))
-    table = ["| input | cases | taken | refused | slowest | ended otherwise |", "|---|---:|---:|---:|---:|---:|"]
+    table = ["| input | cases | accepted | rejected | slowest | other outcomes |", "|---|---:|---:|---:|---:|---:|"]
     for kind, tally in tallies.items():
         total = tally.taken + tally.refused + len(tally.broken)
         slowest = f"{tally.slowest_seconds:.2f} s"
