@@ -46,7 +46,7 @@ def load_arrays(
     taxonomy : str or None, default=None
         File with the class tree.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
 
     Returns
     -------

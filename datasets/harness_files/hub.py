@@ -45,17 +45,30 @@ def load_hf(
     ----------
     path : str
         Name of the dataset, as in fancyzhx/ag_news.
-    config, split, revision : str or None, default=None
-        Configuration, splits and commit to read. None means the default configuration, the training and test splits
-        (or all, if they have other names), and the newest commit.
-    text, label, id, group, time : str, int or None, default=None
-        Columns, by name or by number from 1. None chooses text and label by their names.
-    separator, levels : str or None, default=None
-        Marks between several labels in a cell, and between the levels of a label.
+    config : str or None, default=None
+        Configuration to read. None means the only or default one.
+    split : str or None, default=None
+        Splits to read. None means training and test splits, or all if they have other names.
+    revision : str or None, default=None
+        Branch, tag or commit. None means the newest commit.
+    text : str, int or None, default=None
+        Text column, by name or by number from 1; several as 'title+body'. None chooses it by its name.
+    label : str, int or None, default=None
+        Label column. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    levels : str or None, default=None
+        Mark between the levels of a label. None means '/' if every label has one; '' means none.
     taxonomy : str or None, default=None
         File with the class tree.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
     min_df : int, default=1
         Minimum number of texts with a word.
 
@@ -93,15 +106,24 @@ def load_hf_numbers(
         Name of the dataset.
     features : str, int or None, default=None
         Columns of numbers or of lists of numbers, as in `features=height,width`.
-    config, split, revision : str or None, default=None
-        Configuration, splits and commit to read. None means the default configuration, the training and test splits
-        (or all, if they have other names), and the newest commit.
-    label, id, group, time : str, int or None, default=None
-        Columns, by name or by number from 1. None chooses the label by its name.
+    config : str or None, default=None
+        Configuration to read. None means the only or default one.
+    split : str or None, default=None
+        Splits to read. None means training and test splits, or all if they have other names.
+    revision : str or None, default=None
+        Branch, tag or commit. None means the newest commit.
+    label : str, int or None, default=None
+        Label column. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
     separator : str or None, default=None
         Mark between several labels in a cell.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
 
     Returns
     -------

@@ -45,16 +45,26 @@ def load_numbers(
         The file, or a folder with one training file and one test file.
     features : str, int or None, default=None
         Columns of the features, as in `features=height,width`. None means all columns without another purpose.
-    label, split, id, group, time : str, int or None, default=None
-        Columns, by name or by number from 1. None chooses label and split by their names.
+    label : str, int or None, default=None
+        Label column, by name or by number from 1. None chooses it by its name.
+    split : str, int or None, default=None
+        Column with train, validation or test. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
     test : str or None, default=None
         File with the test rows.
     separator : str or None, default=None
         Mark between several labels in a cell.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
-    delimiter, encoding : str or None, default=None
-        Format of a CSV file. None detects it.
+        Treatment of rows without a label: "error", or "drop" to skip them.
+    delimiter : str or None, default=None
+        Mark between the cells of a CSV file. None detects it.
+    encoding : str or None, default=None
+        Encoding of the file. None detects it.
     header : bool or None, default=None
         Whether the first line has column names. None detects it.
 

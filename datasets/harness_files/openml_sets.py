@@ -48,12 +48,14 @@ def load_openml(
         Columns of the features, as in `features=height,width`. None means all numeric and categorical columns.
     label : str, int or None, default=None
         Column of the label. None means the only target.
-    group, time : str, int or None, default=None
-        Columns that assign rows to groups or times.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
     separator : str or None, default=None
         Mark between several labels in a cell.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
 
     Returns
     -------
@@ -90,14 +92,18 @@ def load_openml_texts(
         Columns of the text.
     label : str, int or None, default=None
         Column of the label. None means the only target.
-    group, time : str, int or None, default=None
-        Columns that assign rows to groups or times.
-    separator, levels : str or None, default=None
-        Marks between several labels in a cell, and between the levels of a label.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    levels : str or None, default=None
+        Mark between the levels of a label. None means '/' if every label has one; '' means none.
     taxonomy : str or None, default=None
         File with the class tree.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
     min_df : int, default=1
         Minimum number of texts with a word.
 

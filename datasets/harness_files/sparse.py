@@ -33,7 +33,7 @@ def load_svmlight(
     taxonomy : str or None, default=None
         File with the class tree.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def load_xmc(*, path: str, test: str | None = None, taxonomy: str | None = None,
     taxonomy : str or None, default=None
         File with the class tree.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
+        Treatment of rows without a label: "error", or "drop" to skip them.
 
     Returns
     -------

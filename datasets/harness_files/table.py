@@ -43,18 +43,32 @@ def load_table(
     ----------
     path : str
         The file, or a folder with one training file and one test file.
-    text, label, split, id, group, time : str, int or None, default=None
-        Columns, by name or by number from 1. None chooses text, label and split by their names.
+    text : str, int or None, default=None
+        Text column, by name or by number from 1; several as 'title+body'. None chooses it by its name.
+    label : str, int or None, default=None
+        Label column. None chooses it by its name.
+    split : str, int or None, default=None
+        Column with train, validation or test. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
     test : str or None, default=None
         File with the test rows.
-    separator, levels : str or None, default=None
-        Marks between several labels in a cell, and between the levels of a label.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    levels : str or None, default=None
+        Mark between the levels of a label. None means '/' if every label has one; '' means none.
     taxonomy : str or None, default=None
         File with the class tree.
     missing : {"error", "drop"}, default="error"
-        What to do with rows without a label.
-    delimiter, encoding : str or None, default=None
-        Format of a CSV file. None detects it.
+        Treatment of rows without a label: "error", or "drop" to skip them.
+    delimiter : str or None, default=None
+        Mark between the cells of a CSV file. None detects it.
+    encoding : str or None, default=None
+        Encoding of the file. None detects it.
     header : bool or None, default=None
         Whether the first line has column names. None detects it.
     min_df : int, default=1

@@ -45,12 +45,16 @@ def make_hsvm_synthetic(
 
     Parameters
     ----------
-    children, depth : int, default=3
-        Shape of the class tree, which has children**depth classes.
+    children : int, default=3
+        Number of children of a node. There are children**depth classes.
+    depth : int, default=3
+        Depth of the class tree.
     rho : float, default=0.001
         Minimum margin of a row.
-    n_train, n_test : int, default=1000
-        Number of training rows and test rows, which make the fixed split "made".
+    n_train : int, default=1000
+        Number of training rows in the fixed split "made".
+    n_test : int, default=1000
+        Number of test rows.
     features : int, default=20
         Number of dimensions.
     scale : float, default=1.6

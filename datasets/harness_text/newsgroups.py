@@ -91,14 +91,18 @@ def load_newsgroups(
     ----------
     source : str or None, default=None
         Archive or folder, or "scikit-learn" for its cache. None uses imported or downloaded files.
-    headers, footers, quotes : {"strip", "keep"}, default="strip", "keep" and "keep"
-        What to do with headers, signatures and quoted lines.
+    headers : {"strip", "keep"}, default="strip"
+        "strip" removes headers, "keep" keeps them.
+    footers : {"strip", "keep"}, default="keep"
+        "strip" removes signatures, "keep" keeps them.
+    quotes : {"strip", "keep"}, default="keep"
+        "strip" removes quoted lines, "keep" keeps them.
     tokens : {"words", "alphanumeric", "scikit-learn"}, default="words"
-        Definition of a token.
+        Definition of a token: at least two letters, or letters and digits, or the default of scikit-learn.
     stop_words : bool, default=True
         If True, English stop words are dropped.
     taxonomy : {"first-word", "subject"}, default="first-word"
-        Grouping of the newsgroups.
+        Groups above the newsgroups: by "first-word" of their names, or by "subject".
     min_df : int, default=2
         Minimum number of messages with a token.
 
