@@ -19,7 +19,7 @@ from harness import Dataset
 from harness.errors import DataError
 from harness.sdk.reading.raw import Budget
 from harness_files.labels import MISSING, LabelRows, check_missing, without_label
-from harness_files.places import PARTS, Splits, find_file, option, split_of, tell_splits
+from harness_files.places import PARTS, Splits, describe_splits, find_file, option, split_of
 from harness_files.subsample import among
 from harness_files.taxonomy import from_file
 
@@ -73,7 +73,7 @@ def load_arrays(
     rows = _label_rows(y, arrays.get("class_names"), where)
     names = rows.names
     tree = from_file(taxonomy, rows.met_at, names) if taxonomy is not None else None
-    found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features{dropped}, {len(names):,} classes{tell_splits(splits)}"
+    found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features{dropped}, {len(names):,} classes{describe_splits(splits)}"
     return Dataset(X, rows.positions(), names, tree, splits, found)
 
 

@@ -58,14 +58,14 @@ class ColumnChoice:
         return slice(begin, begin + len(self.group) + len(self.time))
 
 
-def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
+def looks_like_names(cells: Sequence[str], requested: Mapping[str, Any]) -> bool:
     """Return whether the cells of a first line are column names.
 
     Parameters
     ----------
     cells : sequence of str
         Cells of the first line.
-    asked : mapping
+    requested : mapping
         Columns set by the user, by purpose.
 
     Returns
@@ -74,7 +74,7 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
         True if a cell is one of these columns, or a name with a known purpose.
     """
     wanted = set()
-    for value in asked.values():
+    for value in requested.values():
         if isinstance(value, str):
             wanted.update([value, *re.split(r"\s*[+,]\s*", value)])
     names = set(map(str.strip, cells))
@@ -82,7 +82,7 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
     return bool(names & wanted or purposes & KNOWN)
 
 
-def choose_columns(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
+def choose_columns(table: Table, requested: Mapping[str, Any]) -> ColumnChoice:
     """Return the columns of a table of texts.
 
     Raises
@@ -90,24 +90,26 @@ def choose_columns(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
     DataError
         If the columns cannot be determined. The message lists the columns and the options that choose them.
     """
-    text, label = _text_and_label(table, asked)
+    text, label = _text_and_label(table, requested)
     if label in text:
         raise DataError(f"the column {table.columns[label]!r} cannot be both text and label", culprit=table.name)
-    split = _column(table, "split", asked["split"])
+    split = _column(table, "split", requested["split"])
     if split is None:
         split = _guess(table.columns, SPLIT, (*text, label))
     texts = " and ".join(repr(table.columns[position]) for position in text)
     summary = f"text from {texts}, {_summary(table, label, split)}"
-    return ColumnChoice(text, label, split, _column(table, "id", asked["id"]), summary, **_parting(table, asked))
+    return ColumnChoice(
+        text, label, split, _column(table, "id", requested["id"]), summary, **_parting(table, requested)
+    )
 
 
-def choose_numbers(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
+def choose_numbers(table: Table, requested: Mapping[str, Any]) -> ColumnChoice:
     """Return the columns of a table of numbers.
 
-    Features are the columns named in `asked["features"]`. Without this option, they are all columns without another
-    purpose that are not in `asked["left_out"]`.
+    Features are the columns named in `requested["features"]`. Without this option, they are all columns without another
+    purpose that are not in `requested["left_out"]`.
     """
-    label = _column(table, "label", asked["label"])
+    label = _column(table, "label", requested["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
     if label is None:
@@ -117,10 +119,10 @@ def choose_numbers(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
             culprit=table.name,
             next_step=f"Set it with {flag}",
         )
-    split, row_id = _column(table, "split", asked.get("split")), _column(table, "id", asked.get("id"))
-    parting = _parting(table, asked)
+    split, row_id = _column(table, "split", requested.get("split")), _column(table, "id", requested.get("id"))
+    parting = _parting(table, requested)
     taken = (label, split, row_id, *parting["group"], *parting["time"])
-    features = tuple(_features(table, asked, taken))
+    features = tuple(_features(table, requested, taken))
     _check_features(table, features, label)
     return ColumnChoice(features, label, split, row_id, _summary(table, label, split), **parting)
 
@@ -132,15 +134,15 @@ def _summary(table: Table, label: int, split: int | None) -> str:
     return summary
 
 
-def _parting(table: Table, asked: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: find_columns(table.name, table.columns, asked.get(name), name) for name in ("group", "time")}
+def _parting(table: Table, requested: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: find_columns(table.name, table.columns, requested.get(name), name) for name in ("group", "time")}
 
 
-def _features(table: Table, asked: Mapping[str, Any], taken: Sequence[int | None]) -> Iterator[int]:
+def _features(table: Table, requested: Mapping[str, Any], taken: Sequence[int | None]) -> Iterator[int]:
     """Yield the columns named as `'a, b'`, or else those without another purpose."""
-    named = asked["features"]
+    named = requested["features"]
     if named is None:
-        left_out = asked.get("left_out", ())
+        left_out = requested.get("left_out", ())
         for position, name in enumerate(table.columns):
             if position not in taken and name not in left_out:
                 yield position
@@ -164,13 +166,13 @@ def _check_features(table: Table, features: Sequence[int], label: int) -> None:
         )
 
 
-def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
+def _text_and_label(table: Table, requested: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
     """Return the columns set by the user, or else by their names; in a table of two columns, one determines the
     other."""
-    label = _column(table, "label", asked["label"])
+    label = _column(table, "label", requested["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
-    text = find_columns(table.name, table.columns, asked["text"], "text")
+    text = find_columns(table.name, table.columns, requested["text"], "text")
     if not text:
         guess = _guess(table.columns, TEXT, () if label is None else (label,))
         text = () if guess is None else (guess,)

@@ -79,8 +79,8 @@ def load_hf(
     """
     check_missing(missing)
     hub = _open(path, config, split, revision, label)
-    asked = {"text": text, "label": hub.label, "split": None, "id": id, "group": group, "time": time}
-    wanted = Wanted(hub.name, asked, missing, separator, levels, taxonomy, min_df=min_df)
+    requested = {"text": text, "label": hub.label, "split": None, "id": id, "group": group, "time": time}
+    wanted = Wanted(hub.name, requested, missing, separator, levels, taxonomy, min_df=min_df)
     return replace(read_texts(hub.tables, wanted), revision=hub.revision)
 
 
@@ -132,8 +132,8 @@ def load_hf_numbers(
     """
     check_missing(missing)
     hub = _open(path, config, split, revision, label)
-    asked = {"features": features, "label": hub.label, "id": id, "group": group, "time": time}
-    return replace(read_numbers(hub.tables, hub.name, asked, missing, separator), revision=hub.revision)
+    requested = {"features": features, "label": hub.label, "id": id, "group": group, "time": time}
+    return replace(read_numbers(hub.tables, hub.name, requested, missing, separator), revision=hub.revision)
 
 
 def stamp_hf(*, path: str, revision: str | None = None, taxonomy: str | None = None, **_: object) -> str:
@@ -235,11 +235,11 @@ def _open(path: str, config: str | None, split: str | None, revision: str | None
     parts = _choose_parts(path, splits, split)
     tables = [nullcontext(_table(f"hf:{path}", names, splits)) for names in parts]
     features = splits[parts[0][0]].features
-    told = label
+    label_column = label
     if label is None:
         named = [name for name, kind in features.items() if _class_names(kind)]
-        told = named[0] if len(named) == 1 else None
-    return _Hub(f"hf:{path}", f"{_page(path)}@{commit}", tables, told)
+        label_column = named[0] if len(named) == 1 else None
+    return _Hub(f"hf:{path}", f"{_page(path)}@{commit}", tables, label_column)
 
 
 def _choose_config(client: Any, path: str, config: str | None, commit: str) -> str:
@@ -257,10 +257,10 @@ def _choose_config(client: Any, path: str, config: str | None, commit: str) -> s
     return str(chosen)
 
 
-def _choose_parts(path: str, splits: Mapping[str, Any], asked: str | None) -> list[list[str]]:
+def _choose_parts(path: str, splits: Mapping[str, Any], requested: str | None) -> list[list[str]]:
     """Return the splits to read: the requested ones, or training and test splits if there are both, or all."""
-    if asked is not None:
-        names = [name.strip() for name in asked.split("+")]
+    if requested is not None:
+        names = [name.strip() for name in requested.split("+")]
         for name in names:
             if name not in splits:
                 raise DataError(f"{path!r} has no split {name!r}", next_step=f"split= is of {_listed(list(splits))}")

@@ -17,7 +17,7 @@ from harness.errors import DataError
 from harness.sdk.reading.tables import ReadOptions, as_text, is_list
 from harness_files.columns import choose_numbers
 from harness_files.labels import check_missing
-from harness_files.places import tell_splits
+from harness_files.places import describe_splits
 from harness_files.row_collector import Row, RowCollector, Tables, open_tables
 
 
@@ -74,20 +74,20 @@ def load_numbers(
         The rows, in the order of the files.
     """
     check_missing(missing)
-    asked = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}
-    tables = open_tables(path, test, asked, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
-    return read_numbers(tables, path, asked, missing, separator)
+    requested = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}
+    tables = open_tables(path, test, requested, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
+    return read_numbers(tables, path, requested, missing, separator)
 
 
 def read_numbers(
-    tables: Tables, path: str, asked: Mapping[str, Any], missing: str, separator: str | None = None
+    tables: Tables, path: str, requested: Mapping[str, Any], missing: str, separator: str | None = None
 ) -> Dataset:
     """Return the dataset of tables with numbers and labels."""
     collected = RowCollector(missing, separator)
-    X = _matrix(collected.read(tables, partial(choose_numbers, asked=asked)))
+    X = _matrix(collected.read(tables, partial(choose_numbers, requested=requested)))
     collected.check(path, "row of numbers")
     labels, splits = collected.labels, collected.splits()
-    found = f"{collected.told}, {X.shape[1]:,} features, {len(labels.names):,} classes{tell_splits(splits)}"
+    found = f"{collected.summary}, {X.shape[1]:,} features, {len(labels.names):,} classes{describe_splits(splits)}"
     return Dataset(
         X=X,
         y=labels.positions(),

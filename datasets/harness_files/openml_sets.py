@@ -65,8 +65,14 @@ def load_openml(
     check_missing(missing)
     given = _fetch(path)
     chosen = given.label(label)
-    asked = {"features": features, "label": chosen, "group": group, "time": time, "left_out": given.left_out(chosen)}
-    return replace(read_numbers([given.table()], given.name, asked, missing, separator), revision=given.revision)
+    requested = {
+        "features": features,
+        "label": chosen,
+        "group": group,
+        "time": time,
+        "left_out": given.left_out(chosen),
+    }
+    return replace(read_numbers([given.table()], given.name, requested, missing, separator), revision=given.revision)
 
 
 def load_openml_texts(
@@ -114,8 +120,8 @@ def load_openml_texts(
     """
     check_missing(missing)
     given = _fetch(path)
-    asked = {"text": text, "label": given.label(label), "split": None, "id": None, "group": group, "time": time}
-    wanted = Wanted(given.name, asked, missing, separator, levels, taxonomy, min_df=min_df)
+    requested = {"text": text, "label": given.label(label), "split": None, "id": None, "group": group, "time": time}
+    wanted = Wanted(given.name, requested, missing, separator, levels, taxonomy, min_df=min_df)
     return replace(read_texts([given.table()], wanted), revision=given.revision)
 
 
@@ -150,20 +156,20 @@ class _Given:
             values = {place: kind for place, (_, kind) in enumerate(attributes) if isinstance(kind, list)}
 
             def read(places: Sequence[int]) -> Cells:
-                wanted = [(place, _unsaid(attributes[place][1])) for place in places]
+                wanted = [(place, _default_cell(attributes[place][1])) for place in places]
                 for number, row in enumerate(rows, 1):
                     yield number, _cells(row, wanted)
 
             yield Table(self.name, "OpenML", columns, read, values)
 
-    def label(self, asked: str | int | None) -> str | int | None:
+    def label(self, requested: str | int | None) -> str | int | None:
         """Return the column of the label: the requested one, or the only target."""
-        if asked is None and len(self.targets) > 1:
+        if requested is None and len(self.targets) > 1:
             raise DataError(
                 f"{self.name} has several targets: {', '.join(self.targets)}",
                 next_step=f'choose one, as in --data "{self.name}(label={self.targets[0]})"',
             )
-        return asked if asked is not None else next(iter(self.targets), None)
+        return requested if requested is not None else next(iter(self.targets), None)
 
     def left_out(self, label: str | int | None) -> tuple[str, ...]:
         """Return columns that are not features by default: texts, other targets, and useless columns."""
@@ -192,7 +198,7 @@ def _cells(row: Any, wanted: Sequence[tuple[int, Any]]) -> list[Any]:
     return [row[place] for place, _ in wanted]
 
 
-def _unsaid(kind: str | list[str]) -> Any:
+def _default_cell(kind: str | list[str]) -> Any:
     """Return the value of a missing cell in a sparse row: zero, or the first value of the list."""
     return kind[0] if isinstance(kind, list) else 0.0
 
@@ -211,7 +217,7 @@ def _fetch(path: str | int) -> _Given:
             "data of OpenML needs its client", next_step="pip install 'manyclass-harness[openml]'"
         ) from None
     os.environ[openml.config.OPENML_SKIP_PARQUET_ENV_VAR] = "true"  # the server's checksum is that of the ARFF file
-    description = _asked(openml, int(path))
+    description = _describe(openml, int(path))
     targets = _names(description.default_target_attribute)
     useless = (*_names(description.ignore_attribute), *_names(description.row_id_attribute))
     revision = f"{openml.config.get_server_base_url()}/d/{path} version {description.version}"
@@ -221,7 +227,7 @@ def _fetch(path: str | int) -> _Given:
     return _Given(f"openml:{path}", file, targets, useless, f"{revision}, {checksum}", is_sparse)
 
 
-def _asked(openml: Any, number: int) -> Any:
+def _describe(openml: Any, number: int) -> Any:
     """Return the client's description of a dataset, with its file fetched and verified."""
     errors = openml.exceptions
     try:

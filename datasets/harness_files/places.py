@@ -109,12 +109,12 @@ def split_of(sizes: list[int]) -> dict[str, tuple[Any, Any]]:
     return {"test": (np.arange(train), np.arange(train, train + test))}
 
 
-def tell_splits(splits: Splits) -> str:
+def describe_splits(splits: Splits) -> str:
     """Return a note on the splits of the files; they are used on request."""
-    told = ""
+    note = ""
     for train, test in splits.values():
-        told += f"; --split given trains on {len(train):,} rows, tests on {len(test):,}"
-    return told
+        note += f"; --split given trains on {len(train):,} rows, tests on {len(test):,}"
+    return note
 
 
 def option(parameter: str, value: str, path: str) -> str:

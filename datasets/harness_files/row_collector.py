@@ -32,7 +32,7 @@ Tables = Sequence[AbstractContextManager[Table]]
 """Tables with the same columns, each opened when its rows are read."""
 
 
-def open_tables(path: str, test: str | None, asked: Mapping[str, Any], options: ReadOptions) -> Tables:
+def open_tables(path: str, test: str | None, requested: Mapping[str, Any], options: ReadOptions) -> Tables:
     """Return the table at `path`, and the test table if there is one, as context managers.
 
     Parameters
@@ -41,22 +41,22 @@ def open_tables(path: str, test: str | None, asked: Mapping[str, Any], options: 
         The file, or a folder with a training file and a test file.
     test : str or None
         The test file.
-    asked : mapping
+    requested : mapping
         Columns set by the user, by purpose.
     options : ReadOptions
         Format of the file.
     """
     options = replace(options, set_option=option_of(path))
-    return [_open_table(file, asked, options) for file in find_parts(path, test)]
+    return [_open_table(file, requested, options) for file in find_parts(path, test)]
 
 
 @contextmanager
-def _open_table(file: Path, asked: Mapping[str, Any], options: ReadOptions) -> Iterator[Table]:
+def _open_table(file: Path, requested: Mapping[str, Any], options: ReadOptions) -> Iterator[Table]:
     """Open a table; DataError if columns are set by number and the first line might be either names or data."""
     with open_table(file, options) as table:
-        by_number = any(isinstance(value, int) for value in asked.values())
+        by_number = any(isinstance(value, int) for value in requested.values())
         delimiter = table.layout.delimiter
-        if options.header is None and delimiter and by_number and not looks_like_names(table.columns, asked):
+        if options.header is None and delimiter and by_number and not looks_like_names(table.columns, requested):
             first = delimiter.join(table.columns)
             raise DataError(
                 f"does the first line, {first[:60]!r}, hold names?",
@@ -90,7 +90,7 @@ class RowCollector:
     groups: list[RowValues] = field(default_factory=list)
     times: list[RowValues] = field(default_factory=list)
     dropped: int = 0
-    told: str = ""
+    summary: str = ""
     layout: TableLayout | None = None
     """Columns and format of the first table."""
 
@@ -104,7 +104,7 @@ class RowCollector:
         choose : callable
             Returns the columns of a table.
         """
-        told = []
+        sources = []
         for opening in tables:
             before = len(self.labels.sizes)
             with opening as table:
@@ -116,9 +116,9 @@ class RowCollector:
                     self.layout = replace(table.layout, text=texts, label=table.columns[chosen.label])
                 yield from self._rows(table, chosen)
             self.rows.append(len(self.labels.sizes) - before)
-            told.append(f"{self.rows[-1]:,} rows of {PurePath(table.name).name} ({table.kind})")
+            sources.append(f"{self.rows[-1]:,} rows of {PurePath(table.name).name} ({table.kind})")
         drops = f", {self.dropped:,} without a label dropped" if self.dropped else ""
-        self.told = f"{' and '.join(told)}{drops}, {chosen.summary}"
+        self.summary = f"{' and '.join(sources)}{drops}, {chosen.summary}"
 
     def _rows(self, table: Table, chosen: ColumnChoice) -> Iterator[Row]:
         lacking = array("q")

@@ -15,7 +15,7 @@ from harness.errors import DataError
 from harness.sdk.reading.raw import open_raw
 from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight, read_xmc
 from harness_files.labels import LabelRows, check_missing, present, without_label
-from harness_files.places import find_parts, option, split_of, tell_splits
+from harness_files.places import describe_splits, find_parts, option, split_of
 from harness_files.taxonomy import from_file
 
 
@@ -68,13 +68,13 @@ def load_xmc(*, path: str, test: str | None = None, taxonomy: str | None = None,
 def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy: str | None, missing: str) -> Dataset:
     check_missing(missing)
     files = find_parts(path, test)
-    parts, told = [], []
+    parts, sources = [], []
     for file in files:
         with open_raw(file) as stream:
             part, dropped = _without_missing(_only_present(read(stream, name=str(file))), missing)
         parts.append(part)
         drops = f" ({dropped:,} without a label dropped)" if dropped else ""
-        told.append(f"{part.X.shape[0]:,} rows of {file.name}{drops}")
+        sources.append(f"{part.X.shape[0]:,} rows of {file.name}{drops}")
     several = any(map(_has_several, parts))
     labels = _label_rows(files, parts, several, path)
     X = drop_unused_columns(_stacked([part.X for part in parts]))
@@ -84,7 +84,7 @@ def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy
     tree = from_file(taxonomy, labels.met_at, names) if taxonomy is not None else None
     splits = split_of([part.X.shape[0] for part in parts])
     kind = "several labels a row" if several else "one label a row"
-    found = f"{' and '.join(told)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{tell_splits(splits)}"
+    found = f"{' and '.join(sources)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{describe_splits(splits)}"
     return Dataset(X, labels.positions(), names, tree, splits, found)
 
 

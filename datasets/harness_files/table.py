@@ -13,7 +13,7 @@ from harness.sdk import Texts
 from harness.sdk.reading.tables import ReadOptions, join_texts
 from harness_files.columns import choose_columns
 from harness_files.labels import LabelRows, check_missing
-from harness_files.places import tell_splits
+from harness_files.places import describe_splits
 from harness_files.row_collector import RowCollector, Tables, open_tables
 from harness_files.taxonomy import from_file, from_paths
 
@@ -80,9 +80,9 @@ def load_table(
         The texts, in the order of the files.
     """
     check_missing(missing)
-    asked = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}
-    tables = open_tables(path, test, asked, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
-    wanted = Wanted(path, asked, missing, separator, levels, taxonomy, encoding, min_df)
+    requested = {"text": text, "label": label, "split": split, "id": id, "group": group, "time": time}
+    tables = open_tables(path, test, requested, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
+    wanted = Wanted(path, requested, missing, separator, levels, taxonomy, encoding, min_df)
     return read_texts(tables, wanted)
 
 
@@ -91,7 +91,7 @@ class Wanted:
     """Options for tables of texts; see docs/how-to/your-data.md."""
 
     path: str
-    asked: Mapping[str, Any]
+    requested: Mapping[str, Any]
     """Columns set by the user, by purpose."""
     missing: str = "error"
     separator: str | None = None
@@ -104,7 +104,7 @@ class Wanted:
 def read_texts(tables: Tables, wanted: Wanted) -> Dataset:
     """Return the dataset of tables with texts and labels."""
     collected = RowCollector(wanted.missing, wanted.separator)
-    rows = collected.read(tables, partial(choose_columns, asked=wanted.asked))
+    rows = collected.read(tables, partial(choose_columns, requested=wanted.requested))
     texts = Texts.of(join_texts(row.cells) for row in rows)
     collected.check(wanted.path, "text")
     labels, splits = collected.labels, collected.splits()
@@ -112,7 +112,7 @@ def read_texts(tables: Tables, wanted: Wanted) -> Dataset:
     depth = _why_no_tree(labels, wanted.levels)
     if tree is not None:
         depth = f" in a tree of depth {tree.depth}"
-    found = f"{collected.told}, {len(labels.names):,} classes{depth}{tell_splits(splits)}"
+    found = f"{collected.summary}, {len(labels.names):,} classes{depth}{describe_splits(splits)}"
     return Dataset(
         X=None,
         y=labels.positions(),

@@ -14,7 +14,7 @@ from harness.sdk import Texts
 from harness.sdk.reading.lines import read_text
 from harness.sdk.reading.raw import open_raw
 from harness_files.labels import LabelRows
-from harness_files.places import PARTS, files_below, find_file, has_word, option_of, tell_splits
+from harness_files.places import PARTS, describe_splits, files_below, find_file, has_word, option_of
 from harness_files.table import count_words
 from harness_files.taxonomy import from_file, from_paths
 
@@ -55,7 +55,7 @@ def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None =
     tree = from_file(taxonomy, labels.met_at, names, encoding) if taxonomy is not None else None
     if tree is None and max(map(len, places)) > 1:
         tree = from_paths(names, "/", labels.met_at)
-    found = f"{len(files):,} texts, {len(names):,} classes{tell_splits(splits)}"
+    found = f"{len(files):,} texts, {len(names):,} classes{describe_splits(splits)}"
     return Dataset(None, labels.positions(), names, tree, splits, found, texts, count_words(min_df))
 
 

@@ -93,10 +93,10 @@ def _draw_rows(
         part = slice(start, start + CHUNK_TOKENS)
         common = draws.share(chance[part], noise)
         tokens[part][common] = common_words.pick(background[part][common])
-        told = ~common
-        topic = _topics(token_class[part][told].astype(np.uint64), chance[part][told], sizes)
-        tokens[part][told] = draws.hashed(
-            topic * np.uint64(OWN_WORDS) + draws.pick(own[part][told], own_sums), features
+        specific = ~common
+        topic = _topics(token_class[part][specific].astype(np.uint64), chance[part][specific], sizes)
+        tokens[part][specific] = draws.hashed(
+            topic * np.uint64(OWN_WORDS) + draws.pick(own[part][specific], own_sums), features
         )
     return draws.tally(tokens, lengths, features)
 

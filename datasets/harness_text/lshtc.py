@@ -103,7 +103,7 @@ def _load(release: Release, source: str | None, task: int) -> Dataset:
     """Load the parts one after the other, rows in the order of the files, classes in the order of the tree's file."""
     check_choice(release.raw.dataset, "task", task, TASKS)
     paths, parts = _read(release, source, task)
-    labels, told = _labelled(release, parts, paths)
+    labels, note = _labelled(release, parts, paths)
     if not labels:
         raise release.raw.error(f"task {task} has no labelled part; it is made from {release.raw.needed}")
     row_labels, row_parts = laid_end_to_end(labels)
@@ -115,7 +115,7 @@ def _load(release: Release, source: str | None, task: int) -> Dataset:
         class_names=tuple(paths),
         taxonomy=tree_of_paths("directory", list(paths.values())),
         splits=part_splits(row_parts),
-        found=f"task {task}: {told}; {beside(len(paths), release.n_classes)} classes, "
+        found=f"task {task}: {note}; {beside(len(paths), release.n_classes)} classes, "
         f"{len(nodes):,} nodes in the tree, {X.shape[1]:,} terms",
     )
 

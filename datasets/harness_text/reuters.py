@@ -39,7 +39,7 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 _TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
 _TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
-_TOLD = re.compile(r"<(TITLE|BODY)>(.*?)</\1>", re.DOTALL)
+_PASSAGE = re.compile(r"<(TITLE|BODY)>(.*?)</\1>", re.DOTALL)
 _CONTROL = re.compile(r"&#\d+;")
 
 
@@ -187,10 +187,10 @@ def _story(document: str) -> Story:
         raise _Broken("has no TOPICS element")
     if text is None:
         raise _Broken("has no TEXT element")
-    told = [part for _, part in _TOLD.findall(text[1])] or [text[1]]
+    passages = [part for _, part in _PASSAGE.findall(text[1])] or [text[1]]
     parts = {("TRAIN", "YES"): "train", ("TEST", "YES"): "test"}
     return Story(
         topics=frozenset(_TOPIC.findall(topics[1])),
         part=parts.get((attributes["LEWISSPLIT"], attributes["TOPICS"])),
-        text=html.unescape(_CONTROL.sub(" ", "\n".join(told))),
+        text=html.unescape(_CONTROL.sub(" ", "\n".join(passages))),
     )

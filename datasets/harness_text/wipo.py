@@ -110,10 +110,10 @@ def read_applications(source: str | None, section: str, elements: list[str]) -> 
         path = _path(match.string, root)
         if section not in ("all", path[0]):
             continue
-        said = []
+        texts = []
         for element in elements:
-            said += ["".join(part.itertext()) for part in root.iter(element)]
-        yield Application(match[1].lower() == "test", match[2], path, "\n".join(said))
+            texts += ["".join(part.itertext()) for part in root.iter(element)]
+        yield Application(match[1].lower() == "test", match[2], path, "\n".join(texts))
 
 
 def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
@@ -127,9 +127,9 @@ def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
 
 def _path(name: str, root: ElementTree.Element) -> ClassPath:
     codes = root.find("ipcs")
-    said = codes.get("mc", "") if codes is not None else ""
-    code = _CODE.fullmatch(said.strip())
+    main_code = codes.get("mc", "") if codes is not None else ""
+    code = _CODE.fullmatch(main_code.strip())
     if code is None:
-        raise RAW.error(f'{name}: expected <ipcs mc="..."> with a main code such as D21B00106, found {said!r}')
+        raise RAW.error(f'{name}: expected <ipcs mc="..."> with a main code such as D21B00106, found {main_code!r}')
     section, class_, subclass = code[1], code[1] + code[2], code[1] + code[2] + code[3]
     return section, class_, subclass, f"{subclass} {int(code[4] or code[5])}"
