@@ -71,7 +71,7 @@ def main() -> None:
         for row in attacks(Path(folder), given.kills, given.flips, random.Random(given.seed)):
             print(row.line(), flush=True)
             rows.append(row)
-    write_table(["| attack | times | what must hold | broke |", "|---|---:|---|---:|", *map(Row.line, rows)])
+    write_table(["| attack | attempts | requirement | failures |", "|---|---:|---|---:|", *map(Row.line, rows)])
     sys.exit(any(row.failed for row in rows))
 
 
@@ -91,7 +91,9 @@ def attacks(folder: Path, kills: int, flips: int, chance: random.Random) -> Iter
     ranks = sorted((folder / "sound" / "ranks").iterdir())
     yield flip_bits("a bit of saved ranks flipped", ranks, flips, chance, ranks_notice(folder))
     (form,) = [path for path in (folder / "home" / "parsed").iterdir() if path.name.startswith("digits")]
-    yield flip_bits("a bit of kept data flipped", sorted(form.rglob("*.npy")), flips // 10, chance, data_notices(form))
+    yield flip_bits(
+        "a bit of cached data flipped", sorted(form.rglob("*.npy")), flips // 10, chance, data_notices(form)
+    )
     yield damage_kernels(folder, chance)
     yield from fill_disks(folder)
     yield from run_hostile_learners(folder)
@@ -167,7 +169,7 @@ def kill_the_host(folder: Path, times: int, chance: random.Random) -> Row:
         done = now
         if len(done) == 2 * trials:
             done, number = [], number + 1
-    return Row("`kill -9` of `harness run`", times, "0 records lost, 0 repeated, no process left", failed)
+    return Row("`kill -9` of `harness run`", times, "no record lost or repeated, no process left", failed)
 
 
 def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
@@ -186,7 +188,7 @@ def kill_below(folder: Path, times: int, chance: random.Random) -> Row:
             errors = running.communicate()[1]
         is_whole_run = len(set(keys_in(out))) == 12 and running.returncode in (0, 1) and "Traceback" not in errors
         failed += not (is_whole_run and nothing_left_running())
-    return Row("`kill -9` of any process below it", times, "a record for every trial, no process left", failed)
+    return Row("`kill -9` of any process below it", times, "every trial recorded, no process left", failed)
 
 
 def try_kill(pid: int) -> None:
@@ -211,7 +213,7 @@ def flip_bits(attack: str, files: list[Path], times: int, chance: random.Random,
         file.write_bytes(content)
         failed += not notices()
         file.write_bytes(sound)
-    return Row(attack, times, "noticed when it is read", failed)
+    return Row(attack, times, "detected when read", failed)
 
 
 def records_notice(folder: Path) -> Callable[[], bool]:
@@ -260,7 +262,7 @@ def damage_kernels(folder: Path, chance: random.Random) -> Row:
         file.write_bytes(content[:size])
     ended = run(folder, "--learners", "pa,ff", "--trials", "5", "--out", "damaged-kernels")
     is_same = ended.returncode == 0 and r1_of(folder / "damaged-kernels") == expected
-    return Row("cached kernels emptied, cut, flipped", len(files), "compiled again, same result", int(not is_same))
+    return Row("cached kernels emptied, cut or flipped", len(files), "compiled again, same result", int(not is_same))
 
 
 def r1_of(folder: Path) -> dict[tuple[str, int], float | None]:
@@ -297,7 +299,7 @@ def fill_disks(folder: Path) -> Iterator[Row]:
     ]
     for name, out, environment in cases:
         attack = f"a full disk below the {name}"
-        must_hold = "an error that names the place, or a whole run; no traceback"
+        must_hold = "complete run or an error with the path; no traceback"
         with small_disk(folder, 64) as place:
             if place is None:
                 yield Row(attack, 0, must_hold, 0, " (no file system may be mounted here)")
@@ -335,7 +337,7 @@ def run_hostile_learners(folder: Path) -> Iterator[Row]:
         is_clean = nothing_left_running() and names_in(SHARED_MEMORY) <= shared
         is_clean = is_clean and not names_in(folder / "temporary")
         note = f" ({', '.join(statuses)})"
-        must_hold = "a record of its own, `pa` beside it as alone, nothing left"
+        must_hold = "recorded, `pa` unaffected, nothing left behind"
         yield Row(
             f"a learner that {name.replace('-', ' ')}", 1, must_hold, int(not (is_sound and is_calm and is_clean)), note
         )

@@ -2,7 +2,7 @@
 
     python benchmarks/clocks.py [--repeat 3]
 
-Prints the ratios and writes results/benchmarks/clocks. Each learner runs in trials of its own. A ratio near 1 means
+Prints the ratios and writes results/benchmarks/clocks. Each learner runs in a separate trial. A ratio near 1 means
 that the trick changes no column of a table. A learner that only sleeps uses no CPU time, so its wall times are compared
 with those of a learner that waits; the other learners work, and their CPU times do not depend on other load.
 """
@@ -51,7 +51,7 @@ ROW_SECONDS, FIT_SECONDS = 0.0015, 0.3
 
 
 def work(seconds):
-    """Keep the processor busy: by CPU time, so that other load changes nothing."""
+    """Keep the processor busy for this CPU time, which other load does not change."""
     start = process_time()
     while process_time() - start < seconds:
         pass

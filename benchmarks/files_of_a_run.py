@@ -24,7 +24,7 @@ MOST_FILES = 60
 def execute(arguments: list[str]) -> set[str]:
     """Run a command in this process; return the files in which it executed a function.
 
-    The body of a module or of a class is no function: importing a file does not count.
+    The body of a module or of a class does not count, so importing a file does not count.
     """
     executed: set[str] = set()
 

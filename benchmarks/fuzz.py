@@ -4,8 +4,8 @@
     python benchmarks/fuzz.py 20000 --flips 5000        # the full counts
 
 Each case is valid input with random changes: expressions, flags, experiment files, tables, files to predict, manifests
-of models and records. Prints the number of accepted and refused cases of each kind, the slowest, the peak of memory,
-and every case that ended otherwise. Then it flips single bits over a whole model folder: each flip is refused, or
+of models and records. Prints the number of accepted and rejected cases of each kind, the slowest, the peak of memory,
+and every case that ended otherwise. Then it flips single bits over a whole model folder: each flip is rejected, or
 changes no answer and no confidence. The exit code is 1 if anything ended otherwise. With 20,000 cases or more the table
 is written to SECURITY.md.
 """
@@ -451,7 +451,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tallies = fuzz(cases, seed, Path(folder))
         refused, broken = flip_bits(given.flips, seed, Path(folder)) if given.flips else (0, [])
-    table = ["| input | cases | taken | refused | slowest | ended otherwise |", "|---|---:|---:|---:|---:|---:|"]
+    table = ["| input | cases | accepted | rejected | slowest | other outcomes |", "|---|---:|---:|---:|---:|---:|"]
     for kind, tally in tallies.items():
         total = tally.taken + tally.refused + len(tally.broken)
         slowest = f"{tally.slowest_seconds:.2f} s"

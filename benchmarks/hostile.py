@@ -191,7 +191,7 @@ class TurnsBackTheClock(Harmless):
         time.perf_counter = time.monotonic = lambda: 0.0
 
 
-class SaysItIsHuge(Harmless):
+class ClaimsToBeHuge(Harmless):
     index_size_ = "\x1b[2Jmany"
 
 

@@ -1,15 +1,15 @@
-"""Whether the tests would notice: changes one thing in the code at a time, and runs the tests of its package.
+"""Mutation testing: change one thing in the code at a time, and check that the tests of its package fail.
 
     python benchmarks/mutations.py                      # a sample of every package
     python benchmarks/mutations.py stats tables --sample 100
     python benchmarks/mutations.py --again survivors.txt
 
-All happens in a copy of the tree, which is what is imported: a run that is killed leaves no mutant behind. One that no
-test notices in time is printed as it is found; the share of these, by package, at the end. `--again` takes such printed
-lines, and tries those mutants alone. docs/explanation/testing.md has what was found.
+Mutants are made in a copy of the tree, from which the tests import. So an aborted run leaves no mutant behind. Each
+mutant that survives the tests is printed at once, and the share of survivors by package at the end. `--again` reads
+such printed lines and tries only those mutants. docs/explanation/testing.md has the findings.
 
-Left alone are words, annotations, decorators, the parameters of functions with their defaults, and kernels, which have
-dense references of their own. A mutant that runs into the time limit counts as noticed.
+Words, annotations, decorators, parameters of functions with their defaults, and kernels, which have separate dense
+references, are not mutated. A mutant that exceeds the time limit counts as detected.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PACKAGES = {
     "tables": ("harness/report/tables", ("tests/pure/tables",)),
     "trials": ("harness/trials", ("tests/hostile/trials",)),
 }
-"""By name: the folder whose modules are mutated, without kernels, and the tests that should notice."""
+"""By name: the folder whose modules are mutated, without kernels, and the tests that should fail."""
 OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -72,14 +72,14 @@ OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.Pow: ast.Mult,
     ast.BitAnd: ast.BitOr,
 }
-"""Operators and what they become; comparisons by size get or lose their edge."""
+"""Operators and their replacements; a comparison by size includes or excludes equality."""
 LEFT_ALONE = {"annotation", "returns", "args", "decorator_list", "bases", "keywords", "type_params"}
-"""Fields of a definition that nothing is changed in."""
+"""Fields of a definition that are not mutated."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one thing changed."""
+    """A module with a single change."""
 
     path: str
     line: int
@@ -97,7 +97,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Slot:
-    """A place in a syntax tree that holds a node."""
+    """A place in a syntax tree with a node."""
 
     parent: ast.AST
     field: str
@@ -111,7 +111,7 @@ class Slot:
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Every mutant of a module, in the order of its text."""
+    """Yield every mutant of a module, in the order of its text."""
     tree = ast.parse(path.read_text())
     for slot, node in list(nodes_below(tree)):
         for other in variants(node):
@@ -131,7 +131,7 @@ def in_a_line(node: ast.AST) -> str:
 
 
 def nodes_below(parent: ast.AST) -> Iterator[tuple[Slot, ast.AST]]:
-    """All that may be changed, with its place."""
+    """Yield all nodes that may be changed, with their places."""
     defines = isinstance(parent, ast.FunctionDef | ast.ClassDef | ast.AnnAssign | ast.arg)
     for name, value in ast.iter_fields(parent):
         if defines and name in LEFT_ALONE:
@@ -144,7 +144,7 @@ def nodes_below(parent: ast.AST) -> Iterator[tuple[Slot, ast.AST]]:
 
 
 def variants(node: ast.AST) -> Iterator[ast.AST]:
-    """What a node may become."""
+    """Yield the possible replacements of a node."""
     match node:
         case ast.Compare(left, [operator], [right]) if type(operator) in OPPOSITES:
             yield ast.Compare(left, [opposite(operator)], [right])
@@ -168,11 +168,11 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:
         case ast.Call(ast.Name("min" | "max" as extreme), values, keywords):
             yield ast.Call(ast.Name("max" if extreme == "min" else "min"), values, keywords)
         case ast.keyword(str()):
-            yield ast.keyword(None, ast.Dict([], []))  # `**{}`: the call is told one thing less
+            yield ast.keyword(None, ast.Dict([], []))  # `**{}`: the call without this argument
 
 
 def another(value: float) -> float:
-    """Another number, or the other truth value."""
+    """Return a different number, or the other truth value."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int):
@@ -181,21 +181,21 @@ def another(value: float) -> float:
 
 
 def opposite(operator: ast.AST) -> Any:
-    """The other operator; which kind of node it is hangs on which it was."""
+    """Return the replacement of an operator."""
     return OPPOSITES[type(operator)]()
 
 
-# -- trying them
+# -- running tests
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of the tree, in which tests are run."""
+    """A copy of the tree in which tests run."""
 
     root: Path
 
     def notices(self, mutant: Mutant, tests: Sequence[str], limit: float) -> bool:
-        """Whether a test fails, or takes too long, with this mutant in place."""
+        """Return whether a test fails or exceeds the time limit with this mutant."""
         path = self.root / mutant.path
         original = path.read_text()
         write_module(path, mutant.text)
@@ -205,7 +205,7 @@ class Copy:
             write_module(path, original)
 
     def passes(self, tests: Sequence[str], subject: str = "", limit: float | None = None) -> bool:
-        """Whether these tests pass in time; those that have the subject in their name come first."""
+        """Return whether these tests pass in time; tests named after the subject run first."""
         paths = [self.root / name for name in tests]
         first = sorted(path for folder in paths for path in folder.glob(f"test_{subject}*.py"))
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
@@ -223,19 +223,19 @@ class Copy:
             try:
                 return process.wait(limit) == 0
             except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # with all that the tests have started
+                os.killpg(process.pid, signal.SIGKILL)  # including processes started by the tests
                 return False
 
 
 def write_module(path: Path, text: str) -> None:
-    """Write a module and forget how it was compiled: within a second, that would pass for the new one."""
+    """Write a module and delete its compiled form, which would count as current if it was made in the same second."""
     path.write_text(text)
     Path(cache_from_source(str(path))).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
 class Found:
-    """How many mutants of a package were tried, and how many of them no test noticed."""
+    """Number of mutants of a package that were tried, and of those that survived."""
 
     package: str
     tried: int
@@ -277,8 +277,8 @@ def try_package(name: str, copy: Copy, sample: int, wanted: frozenset[str] | Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"of {', '.join(PACKAGES)}; all without any")
-    parser.add_argument("--sample", type=int, default=40, help="mutants a package (default: %(default)s)")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="try those named in the lines of this file alone")
+    parser.add_argument("--sample", type=int, default=40, help="mutants per package (default: %(default)s)")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try only the mutants in the lines of this file")
     given = parser.parse_args()
     unknown = set(given.packages) - PACKAGES.keys()
     if unknown:

@@ -3,9 +3,9 @@
     python benchmarks/same_code.py [FOLDER ...] [--most-seconds 60]
     python benchmarks/same_code.py --count
 
-A record keeps the digest of the code that made it, since that is what its times and scores were measured with. After
-a change of the code, its trials would run again. A new digest in old records would hide that change. So the records
-stay as they are, and `same_code.json` beside them lists digests whose results are the same (`SameCode` in
+A record keeps the digest of the code that made it, since its times and scores were measured with this code. After a
+change of the code, its trials would run again. A new digest in old records would hide that change. So records are never
+changed. Instead, `same_code.json` beside them lists digests with the same results (`SameCode` in
 `harness/records/store.py`). A statement is made for a learner with a representation, and only after one of its trials
 ran again with present code and gave every score of the record to the last bit, times and memory apart.
 
@@ -66,7 +66,7 @@ class Planned:
     records: Sequence[Record]
 
     def pairs(self) -> Iterator[tuple[Record, Trial]]:
-        """Yield each finished record with the trial of present code that it stands for."""
+        """Yield each finished record with the trial of present code that it represents."""
         trials: dict[str, list[Trial]] = {}
         for trial in self.plan.trials:
             trials.setdefault(decisive_names(trial), []).append(trial)
@@ -77,7 +77,7 @@ class Planned:
 
 
 def plan_folder(folder: Path, session: Session, executor: Executor) -> Planned:
-    """Plan the experiment of a folder, without learners that need an environment and data that is not at hand."""
+    """Plan the experiment of a folder, without learners that need an environment and without missing data."""
     raw = load_experiment(str(folder / EXPERIMENT), {}, session.catalog)
     resolved = read_experiment(raw, session)
     kept = [one for one in resolved.learners if not any(environment_of(chain) for chain in one.chains())]
@@ -187,7 +187,7 @@ def content_of(folder: Path, session: Session) -> tuple[bytes, str]:
 
 
 def count_resumable(planned: Planned) -> tuple[int, int]:
-    """Return the number of records that a run would resume from, and of those that stand for a planned trial."""
+    """Return the number of records that a run would resume from, and of those that represent a planned trial."""
     same = {(one.learner, one.representation, one.recorded, one.present) for one in read_same_code(planned.folder)}
     resumable = total = 0
     for record, trial in planned.pairs():

@@ -4,8 +4,8 @@
 
 BEFORE and AFTER are `harness` commands, each of an environment in which one checkout is installed. Both run the same
 trials, with the same split, into separate folders below --work; the same command resumes. The exit code is 1 if a
-number differs. A number that only AFTER has is counted apart and is no difference. Learners that need an environment
-of their own are left out. A dataset that a checkout cannot read is reported and skipped.
+number differs. A number that only AFTER has is counted apart and is no difference. Learners that need a separate
+environment are skipped. A dataset that a checkout cannot read is reported and skipped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read(folder: Path) -> dict[tuple[str, int], Numbers]:
         record = json.loads(line)
         numbers = {"status": record["status"], "index_size": record.get("index_size")}
         numbers |= {name: value for name, value in record["scores"].items() if name not in MEASURED}
-        if record.get("bytes_source") == "pickle":  # it holds the name of the module, which may move
+        if record.get("bytes_source") == "pickle":  # it includes the name of the module, which may change
             numbers.pop("index_bytes", None)
         found[record["label"], record["seed"]] = numbers
     return found

@@ -1,4 +1,4 @@
-"""CPU time that sealed test labels cost a trial, against drawing the split inside of the trial's process.
+"""CPU time that sealed test labels add to a trial, compared with drawing the split inside the trial's process.
 
     python benchmarks/sealing.py [--rows 10000] [--repeat 30]
 
@@ -51,14 +51,14 @@ def compare(rows: int, repeat: int) -> Section:
 
 
 def noise(rows: int) -> Dataset:
-    """Random rows of 100 classes."""
+    """Return random rows of 100 classes."""
     generator = np.random.default_rng(0)
     X = random_array((rows, 1000), density=0.01, format="csr", dtype=np.float32, rng=generator)
     return checked("noise", Dataset(X, generator.integers(0, 100, rows), tuple(map(str, range(100)))))
 
 
 def measure(folder: str, repeat: int) -> dict[str, float]:
-    """The median CPU seconds of each step; the first one is what sealing replaces."""
+    """Return the median CPU seconds of each step; the first step is the one that sealing replaces."""
     file = seal(None, folder, SPLIT, 0).file
 
     def draw_inside() -> None:
@@ -77,7 +77,7 @@ def measure(folder: str, repeat: int) -> dict[str, float]:
 
 
 def median_cpu(work: Callable[[], object], repeat: int) -> float:
-    """The median CPU seconds of a function."""
+    """Return the median CPU seconds of a function."""
     times = []
     for _ in range(repeat):
         start = process_time()
@@ -87,7 +87,7 @@ def median_cpu(work: Callable[[], object], repeat: int) -> float:
 
 
 def hiding(folder: str) -> float:
-    """CPU seconds of hiding folders, in a process of its own."""
+    """Return the CPU seconds of hiding folders, in a separate process."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

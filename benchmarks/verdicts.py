@@ -2,10 +2,10 @@
 
     python benchmarks/verdicts.py --datasets 500
 
-Writes results/benchmarks/verdicts: figures.csv and a README. Learners are equal by construction: each sees features of
-its own, and all features are drawn alike. `harness.stats.judge` compares them, as for every table. The first tables of
-each scenario also go through the public interface: records in a results folder, `harness.open_results` and its matrix,
-which must give the same verdicts.
+Writes results/benchmarks/verdicts: figures.csv and a README. Learners are equal by construction: each has its own
+features, and all features are drawn from the same distribution. `harness.stats.judge` compares them, as for every
+table. The first tables of each scenario also go through the public interface: records in a results folder,
+`harness.open_results` and its matrix, which must give the same verdicts.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ FIXED = Design("fixed split", parse_split("holdout:0.2"), 1)
 
 @dataclass(frozen=True)
 class Figure:
-    """In how many tables a test told some learners apart; a row of figures.csv."""
+    """Number of tables in which a test found a difference between learners; a row of figures.csv."""
 
     truth: str
     """"equal", or "better" where the first learner is better by `BETTER_BY`."""
@@ -150,7 +150,8 @@ def measure_errors(learner: str, rows: int, datasets: int) -> Iterator[Figure]:
 
 
 def part_tables(scores: NDArray[Any], learners: int) -> NDArray[Any]:
-    """Part the learners of each dataset into tables of so many; learners are independent, and so are their tables."""
+    """Divide the learners of each dataset into tables of equal size; learners are independent, and so are their
+    tables."""
     datasets, available, _ = scores.shape
     used = available // learners * learners
     return scores[:, :used].reshape(datasets * (used // learners), learners, -1)
@@ -168,7 +169,7 @@ def measure_power(rows: int, tables: int) -> Iterator[Figure]:
 
 
 def is_measured(design: Design, test: str, learners: int) -> bool:
-    """Return whether a test is meant for a design, and can find any difference with its trials."""
+    """Return whether a test is suitable for a design, and can find any difference with its trials."""
     if TESTS[test].by_rows or design == FIXED:
         return TESTS[test].by_rows and design == FIXED
     return design.trials >= TESTS[test].fewest(learners - 1)
@@ -262,7 +263,7 @@ def judge_table(table: Floats, design: Design, rows: int, test: str) -> Verdict:
 
 
 def check_public(scores: Floats, design: Design, rows: int) -> None:
-    """Raise AssertionError where results in a folder have other verdicts than `judge`."""
+    """Raise AssertionError if results in a folder have other verdicts than `judge`."""
     values = open_scores(scores, design, rows).matrix("r1")[0].values
     found = {(row["dataset"], row["better"]) for row in values if row["better"]}
     expected = set()

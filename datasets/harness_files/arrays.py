@@ -1,6 +1,6 @@
-"""Arrays in .npz files, X dense or in the pieces of a sparse matrix, y beside it; or X alone in an .npy file.
+"""Arrays in .npz files: X dense or as the parts of a sparse matrix, with y; or only X in an .npy file.
 
-Nothing is ever unpickled.
+Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness import Dataset
 from harness.errors import DataError
 from harness.sdk.reading.raw import Budget
 from harness_files.labels import MISSING, LabelRows, check_missing, without_label
-from harness_files.places import PARTS, Splits, find_file, option, split_of, tell_splits
+from harness_files.places import PARTS, Splits, describe_splits, find_file, option, split_of
 from harness_files.subsample import among
 from harness_files.taxonomy import from_file
 
@@ -35,7 +35,24 @@ Arrays = Mapping[str, Any]
 def load_arrays(
     *, path: str, labels: str | None = None, taxonomy: str | None = None, missing: str = "error"
 ) -> Dataset:
-    """X and y of a file; y may also come from another file, `labels`: .npy, .npz, or a label a line."""
+    """Load X and y from a file.
+
+    Parameters
+    ----------
+    path : str
+        An .npz file with X and y, or an .npy file with X.
+    labels : str or None, default=None
+        Another file with y: .npy, .npz, or one label per line.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+
+    Returns
+    -------
+    Dataset
+        The rows, in the order of the file.
+    """
     check_missing(missing)
     arrays = _read(path)
     splits: Splits = {}
@@ -56,7 +73,7 @@ def load_arrays(
     rows = _label_rows(y, arrays.get("class_names"), where)
     names = rows.names
     tree = from_file(taxonomy, rows.met_at, names) if taxonomy is not None else None
-    found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features{dropped}, {len(names):,} classes{tell_splits(splits)}"
+    found = f"{X.shape[0]:,} rows of {X.shape[1]:,} features{dropped}, {len(names):,} classes{describe_splits(splits)}"
     return Dataset(X, rows.positions(), names, tree, splits, found)
 
 
@@ -77,7 +94,7 @@ def _read(path: str) -> Arrays:
 
 
 def _read_single(file: Path) -> Any:
-    """The array of an .npy file; DataError if the file is shorter than its header declares."""
+    """Return the array of an .npy file; DataError if the file is shorter than its header declares."""
     with open(file, "rb") as stream:
         declared, there = _declared_bytes(stream), file.stat().st_size
     if declared > there:
@@ -112,7 +129,7 @@ def _declared_bytes(stream: IO[bytes]) -> int:
 
 
 def _has(arrays: Arrays, name: str) -> bool:
-    """Return whether an array is there, whole or as a sparse matrix in pieces."""
+    """Return whether an array is present, as a whole or as the parts of a sparse matrix."""
     return name in arrays or _has_pieces(arrays, f"{name}_")
 
 
@@ -121,7 +138,7 @@ def _has_pieces(arrays: Arrays, prefix: str) -> bool:
 
 
 def _matrix(arrays: Arrays, name: str, path: str) -> csr_array:
-    """A matrix by its name: whole, in pieces `name_data`..., or for X in the pieces that save_npz writes."""
+    """Return a matrix by its name: dense, as parts `name_data`..., or, for X, as the parts that save_npz writes."""
     if name in arrays:
         return _from_whole(arrays[name], name, path)
     if _has_pieces(arrays, f"{name}_"):
@@ -142,7 +159,7 @@ def _from_pieces(arrays: Arrays, prefix: str, name: str, path: str) -> csr_array
     data, indices, indptr, shape = (arrays[f"{prefix}{piece}"] for piece in PIECES)
     form = np.asarray(arrays.get(f"{prefix}format", "csr")).astype(str)  # scipy writes bytes
     kind = csc_array if form == "csc" else csr_array
-    # Rows that are named by the shape alone take room all the same when columns are turned into rows.
+    # Rows that only the shape declares still take memory when columns are converted to rows.
     Budget(f"{path}: {name}", Path(path).stat().st_size).spend(int(shape[0]) * indptr.itemsize)
     try:
         matrix = kind((data, indices, indptr), shape=tuple(map(int, shape)))
@@ -153,7 +170,7 @@ def _from_pieces(arrays: Arrays, prefix: str, name: str, path: str) -> csr_array
 
 
 def _both_parts(arrays: Arrays, path: str) -> tuple[csr_array, Any, Splits]:
-    """Rows, labels and the split of a file that holds a training part and a test part."""
+    """Return rows, labels and split of a file with a training part and a test part."""
     train, test = (_matrix(arrays, f"X_{part}", path) for part in PARTS)
     if train.shape[1] != test.shape[1]:
         raise DataError(f"{path}: X_train has {train.shape[1]:,} features, X_test {test.shape[1]:,}")
@@ -181,7 +198,7 @@ def _labels(arrays: Arrays, name: str, path: str) -> Any:
 
 
 def _read_labels(path: str) -> Any:
-    """Labels of a separate file."""
+    """Return the labels of a separate file."""
     file = find_file(path)
     try:
         if file.suffix == ".npz":
@@ -196,7 +213,7 @@ def _read_labels(path: str) -> Any:
 
 
 def _labelled(y: Any, missing: str, path: str, way: str) -> Any:
-    """Positions of the rows that have a label; DataError where others are not to be dropped."""
+    """Return the positions of the rows with a label; DataError if there are others that may not be dropped."""
     lacks = np.zeros(y.shape[0], dtype=np.bool_)
     if not issparse(y) and y.ndim == 1 and y.dtype.kind == "f":
         lacks = np.isnan(y)
@@ -215,7 +232,7 @@ def _kept_splits(splits: Splits, kept: Any) -> Splits:
 
 
 def _label_rows(y: Any, class_names: Sequence[Any] | None, path: str) -> LabelRows:
-    """The class names of each row; classes without a row are left out."""
+    """Return the class names of each row, without classes that have no row."""
     several = issparse(y) or y.ndim == 2
     values = _values_in_matrix(y, path) if several else _single_values(y, path)
     rows = LabelRows()
@@ -227,7 +244,7 @@ def _label_rows(y: Any, class_names: Sequence[Any] | None, path: str) -> LabelRo
 
 
 def _values_in_matrix(y: Any, path: str) -> Iterator[Sequence[Any]]:
-    """The columns that hold something, row by row."""
+    """Yield the non-zero columns of each row."""
     if y.shape[1] == 1:
         raise DataError(f"{path}: y has a single column, expected one dimension, or a column for each of the classes")
     indicator = csr_array(y)

@@ -1,4 +1,4 @@
-"""Choose the columns of a table for text, label, split, group, time and id: as set, or by their names."""
+"""Choose the columns of a table for text, label, split, group, time and id: by option, or by their names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ColumnChoice:
     split: int | None
     id: int | None
     summary: str
-    """The choice in words, for the user."""
+    """Description of the choice, for the user."""
     group: tuple[int, ...] = ()
     time: tuple[int, ...] = ()
 
@@ -53,15 +53,28 @@ class ColumnChoice:
 
     @property
     def group_and_time(self) -> slice:
-        """The cells of group and time among those read."""
+        """The positions of group and time among the cells that are read."""
         begin = len(self.text) + (self.split is not None)
         return slice(begin, begin + len(self.group) + len(self.time))
 
 
-def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
-    """Return whether a first line holds column names: one that was asked for, or one with a known purpose."""
+def looks_like_names(cells: Sequence[str], requested: Mapping[str, Any]) -> bool:
+    """Return whether the cells of a first line are column names.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        Cells of the first line.
+    requested : mapping
+        Columns set by the user, by purpose.
+
+    Returns
+    -------
+    bool
+        True if a cell is one of these columns, or a name with a known purpose.
+    """
     wanted = set()
-    for value in asked.values():
+    for value in requested.values():
         if isinstance(value, str):
             wanted.update([value, *re.split(r"\s*[+,]\s*", value)])
     names = set(map(str.strip, cells))
@@ -69,26 +82,34 @@ def looks_like_names(cells: Sequence[str], asked: Mapping[str, Any]) -> bool:
     return bool(names & wanted or purposes & KNOWN)
 
 
-def choose_columns(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
-    """Return the columns of a table of texts; DataError lists the columns and names the options that choose."""
-    text, label = _text_and_label(table, asked)
+def choose_columns(table: Table, requested: Mapping[str, Any]) -> ColumnChoice:
+    """Return the columns of a table of texts.
+
+    Raises
+    ------
+    DataError
+        If the columns cannot be determined. The message lists the columns and the options that choose them.
+    """
+    text, label = _text_and_label(table, requested)
     if label in text:
         raise DataError(f"the column {table.columns[label]!r} cannot be both text and label", culprit=table.name)
-    split = _column(table, "split", asked["split"])
+    split = _column(table, "split", requested["split"])
     if split is None:
         split = _guess(table.columns, SPLIT, (*text, label))
     texts = " and ".join(repr(table.columns[position]) for position in text)
     summary = f"text from {texts}, {_summary(table, label, split)}"
-    return ColumnChoice(text, label, split, _column(table, "id", asked["id"]), summary, **_parting(table, asked))
+    return ColumnChoice(
+        text, label, split, _column(table, "id", requested["id"]), summary, **_parting(table, requested)
+    )
 
 
-def choose_numbers(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
+def choose_numbers(table: Table, requested: Mapping[str, Any]) -> ColumnChoice:
     """Return the columns of a table of numbers.
 
-    Features are the columns named in `asked["features"]`, else all columns that have no other purpose and are not in
-    `asked["left_out"]`.
+    Features are the columns named in `requested["features"]`. Without this option, they are all columns without another
+    purpose that are not in `requested["left_out"]`.
     """
-    label = _column(table, "label", asked["label"])
+    label = _column(table, "label", requested["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
     if label is None:
@@ -98,10 +119,10 @@ def choose_numbers(table: Table, asked: Mapping[str, Any]) -> ColumnChoice:
             culprit=table.name,
             next_step=f"Set it with {flag}",
         )
-    split, row_id = _column(table, "split", asked.get("split")), _column(table, "id", asked.get("id"))
-    parting = _parting(table, asked)
+    split, row_id = _column(table, "split", requested.get("split")), _column(table, "id", requested.get("id"))
+    parting = _parting(table, requested)
     taken = (label, split, row_id, *parting["group"], *parting["time"])
-    features = tuple(_features(table, asked, taken))
+    features = tuple(_features(table, requested, taken))
     _check_features(table, features, label)
     return ColumnChoice(features, label, split, row_id, _summary(table, label, split), **parting)
 
@@ -113,15 +134,15 @@ def _summary(table: Table, label: int, split: int | None) -> str:
     return summary
 
 
-def _parting(table: Table, asked: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: find_columns(table.name, table.columns, asked.get(name), name) for name in ("group", "time")}
+def _parting(table: Table, requested: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: find_columns(table.name, table.columns, requested.get(name), name) for name in ("group", "time")}
 
 
-def _features(table: Table, asked: Mapping[str, Any], taken: Sequence[int | None]) -> Iterator[int]:
-    """Yield the columns named as `'a, b'`, else those that are not taken."""
-    named = asked["features"]
+def _features(table: Table, requested: Mapping[str, Any], taken: Sequence[int | None]) -> Iterator[int]:
+    """Yield the columns named as `'a, b'`, or else those without another purpose."""
+    named = requested["features"]
     if named is None:
-        left_out = asked.get("left_out", ())
+        left_out = requested.get("left_out", ())
         for position, name in enumerate(table.columns):
             if position not in taken and name not in left_out:
                 yield position
@@ -145,12 +166,13 @@ def _check_features(table: Table, features: Sequence[int], label: int) -> None:
         )
 
 
-def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
-    """Return the columns as set, else by their names; of two columns, one decides the other."""
-    label = _column(table, "label", asked["label"])
+def _text_and_label(table: Table, requested: Mapping[str, Any]) -> tuple[tuple[int, ...], int]:
+    """Return the columns set by the user, or else by their names; in a table of two columns, one determines the
+    other."""
+    label = _column(table, "label", requested["label"])
     if label is None:
         label = _guess(table.columns, LABEL, ())
-    text = find_columns(table.name, table.columns, asked["text"], "text")
+    text = find_columns(table.name, table.columns, requested["text"], "text")
     if not text:
         guess = _guess(table.columns, TEXT, () if label is None else (label,))
         text = () if guess is None else (guess,)
@@ -167,7 +189,7 @@ def _text_and_label(table: Table, asked: Mapping[str, Any]) -> tuple[tuple[int, 
 def _guess(names: Sequence[str], known: tuple[str, ...], taken: tuple[int, ...]) -> int | None:
     """Return the only column with a known name; of several, the one with the first of the known names.
 
-    If no name is known, the last word may be: "Job Title" is a title, "SOC code" a code.
+    Without a known name, the last word counts: "Job Title" is a title, "SOC code" a code.
     """
     for simplify in (_simple_name, _last_word):
         found: dict[str, list[int]] = {}
@@ -183,13 +205,13 @@ def _guess(names: Sequence[str], known: tuple[str, ...], taken: tuple[int, ...])
 
 
 def _simple_name(name: str) -> str:
-    """Return a name in small letters, its words joined as in job_title: of "Job Title", "job-title", "jobTitle"."""
+    """Return a name in lower case with underscores: job_title for "Job Title", "job-title" and "jobTitle"."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return re.sub(r"[\W_]+", "_", words).strip("_").lower()
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of a name; empty if it has no known purpose there."""
+    """Return the last word of a name; empty if it has no known purpose as a last word."""
     word = _simple_name(name).rpartition("_")[2]
     return "" if word in VAGUE else word
 

@@ -1,4 +1,4 @@
-"""Datasets of the Hugging Face Hub, by its own client: `hf:NAME`, its splits and named classes, at a known commit."""
+"""Datasets of the Hugging Face Hub, by its own client: `hf:NAME` with its splits and class names, at a fixed commit."""
 
 from __future__ import annotations
 
@@ -39,11 +39,48 @@ def load_hf(
     missing: str = "error",
     min_df: int = 1,
 ) -> Dataset:
-    """The texts of the text columns; the label column's classes. See docs/how-to/your-data.md for the options."""
+    """Load a text column and a label column from the Hub.
+
+    Parameters
+    ----------
+    path : str
+        Name of the dataset, as in fancyzhx/ag_news.
+    config : str or None, default=None
+        Configuration to read. None means the only or default one.
+    split : str or None, default=None
+        Splits to read. None means training and test splits, or all if they have other names.
+    revision : str or None, default=None
+        Branch, tag or commit. None means the newest commit.
+    text : str, int or None, default=None
+        Text column, by name or by number from 1; several as 'title+body'. None chooses it by its name.
+    label : str, int or None, default=None
+        Label column. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    levels : str or None, default=None
+        Mark between the levels of a label. None means '/' if every label has one; '' means none.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+    min_df : int, default=1
+        Minimum number of texts with a word.
+
+    Returns
+    -------
+    Dataset
+        The texts, with the fixed splits of the Hub.
+    """
     check_missing(missing)
     hub = _open(path, config, split, revision, label)
-    asked = {"text": text, "label": hub.label, "split": None, "id": id, "group": group, "time": time}
-    wanted = Wanted(hub.name, asked, missing, separator, levels, taxonomy, min_df=min_df)
+    requested = {"text": text, "label": hub.label, "split": None, "id": id, "group": group, "time": time}
+    wanted = Wanted(hub.name, requested, missing, separator, levels, taxonomy, min_df=min_df)
     return replace(read_texts(hub.tables, wanted), revision=hub.revision)
 
 
@@ -61,11 +98,42 @@ def load_hf_numbers(
     separator: str | None = None,
     missing: str = "error",
 ) -> Dataset:
-    """The columns named as `features=height,width`, numbers or lists of them; the label column's classes."""
+    """Load numeric columns and a label column from the Hub.
+
+    Parameters
+    ----------
+    path : str
+        Name of the dataset.
+    features : str, int or None, default=None
+        Columns of numbers or of lists of numbers, as in `features=height,width`.
+    config : str or None, default=None
+        Configuration to read. None means the only or default one.
+    split : str or None, default=None
+        Splits to read. None means training and test splits, or all if they have other names.
+    revision : str or None, default=None
+        Branch, tag or commit. None means the newest commit.
+    label : str, int or None, default=None
+        Label column. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+
+    Returns
+    -------
+    Dataset
+        The rows, with the fixed splits of the Hub.
+    """
     check_missing(missing)
     hub = _open(path, config, split, revision, label)
-    asked = {"features": features, "label": hub.label, "id": id, "group": group, "time": time}
-    return replace(read_numbers(hub.tables, hub.name, asked, missing, separator), revision=hub.revision)
+    requested = {"features": features, "label": hub.label, "id": id, "group": group, "time": time}
+    return replace(read_numbers(hub.tables, hub.name, requested, missing, separator), revision=hub.revision)
 
 
 def stamp_hf(*, path: str, revision: str | None = None, taxonomy: str | None = None, **_: object) -> str:
@@ -73,11 +141,19 @@ def stamp_hf(*, path: str, revision: str | None = None, taxonomy: str | None = N
     return f"{find_commit(path, revision)} {stamp_files(taxonomy=taxonomy)}"
 
 
-# -- which state of it -----------------------------------------------------------------------------------------------
+# -- commits ----------------------------------------------------------------------------------------------------------
 
 
 def find_commit(name: str, revision: str | None) -> str:
-    """The commit of a branch or tag, or of what the Hub shows; without the net, the newest that is in its cache."""
+    """Return the commit of a branch or tag, or the newest commit.
+
+    Without network access, it is the newest commit in the Hub's cache.
+
+    Raises
+    ------
+    DataError
+        If there is no such dataset or revision, it is gated, or the Hub does not answer.
+    """
     if revision is not None and _COMMIT.fullmatch(revision):
         return revision
     hub = _client("huggingface_hub")
@@ -92,7 +168,7 @@ def find_commit(name: str, revision: str | None) -> str:
         raise DataError(missing, next_step=f"look it up at {_page('')}, or `hf auth login`") from None
     except hub.errors.RevisionNotFoundError:
         raise DataError(f"{name!r} has no revision {revision!r}", next_step=f"see {_page(name)}/commits") from None
-    except Exception as error:  # whatever the net, a proxy or the Hub may answer: its client has a type for each
+    except Exception as error:  # the client has a separate type for each failure of network, proxy or Hub
         kept = _newest_kept(name) if revision is None else ""
         if kept:
             return kept
@@ -103,7 +179,7 @@ def find_commit(name: str, revision: str | None) -> str:
 
 
 def _newest_kept(name: str) -> str:
-    """The commit of which files were fetched last, by the Hub's own cache; nothing where it has none."""
+    """Return the commit of the most recently fetched files in the Hub's cache; empty if there is none."""
     hub = _client("huggingface_hub")
     try:
         repos = hub.scan_cache_dir().repos
@@ -126,7 +202,7 @@ def _client(module: str) -> Any:
         raise DataError("data of the Hub needs its client", next_step="pip install 'manyclass-harness[hf]'") from None
 
 
-# -- what is in it ---------------------------------------------------------------------------------------------------
+# -- content ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -137,11 +213,11 @@ class _Hub:
     revision: str
     tables: Tables
     label: str | int | None
-    """As asked for, or the one column whose classes have names."""
+    """The requested column, or the only column with class names."""
 
 
 def _open(path: str, config: str | None, split: str | None, revision: str | None, label: str | int | None) -> _Hub:
-    """Fetch what is not in the Hub's cache, and open it."""
+    """Fetch missing files to the Hub's cache, and open the dataset."""
     commit = find_commit(path, revision)
     client = _client("datasets")
     client.disable_progress_bars()
@@ -150,7 +226,7 @@ def _open(path: str, config: str | None, split: str | None, revision: str | None
         splits = client.load_dataset(path, chosen, revision=commit)
     except DataError:
         raise
-    except Exception as error:  # the client raises many types, and the cause is most informative
+    except Exception as error:  # the client raises many types; the cause is the most informative
         cause = error.__cause__ or error
         raise DataError(
             f"the client of the Hub cannot read {path!r} ({type(cause).__name__}: {cause})",
@@ -159,15 +235,15 @@ def _open(path: str, config: str | None, split: str | None, revision: str | None
     parts = _choose_parts(path, splits, split)
     tables = [nullcontext(_table(f"hf:{path}", names, splits)) for names in parts]
     features = splits[parts[0][0]].features
-    told = label
+    label_column = label
     if label is None:
         named = [name for name, kind in features.items() if _class_names(kind)]
-        told = named[0] if len(named) == 1 else None
-    return _Hub(f"hf:{path}", f"{_page(path)}@{commit}", tables, told)
+        label_column = named[0] if len(named) == 1 else None
+    return _Hub(f"hf:{path}", f"{_page(path)}@{commit}", tables, label_column)
 
 
 def _choose_config(client: Any, path: str, config: str | None, commit: str) -> str:
-    """Return the configuration given, or the only one, or the default one of its owner."""
+    """Return the requested configuration, or the only one, or the default one of its owner."""
     known = client.get_dataset_config_names(path, revision=commit)
     if config is not None and config not in known:
         raise DataError(f"{path!r} has no configuration {config!r}", next_step=f"config= is one of {_listed(known)}")
@@ -181,10 +257,10 @@ def _choose_config(client: Any, path: str, config: str | None, commit: str) -> s
     return str(chosen)
 
 
-def _choose_parts(path: str, splits: Mapping[str, Any], asked: str | None) -> list[list[str]]:
-    """The splits to read: those asked for; else those that train and those that test, where it has both; else all."""
-    if asked is not None:
-        names = [name.strip() for name in asked.split("+")]
+def _choose_parts(path: str, splits: Mapping[str, Any], requested: str | None) -> list[list[str]]:
+    """Return the splits to read: the requested ones, or training and test splits if there are both, or all."""
+    if requested is not None:
+        names = [name.strip() for name in requested.split("+")]
         for name in names:
             if name not in splits:
                 raise DataError(f"{path!r} has no split {name!r}", next_step=f"split= is of {_listed(list(splits))}")
@@ -201,7 +277,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _table(name: str, parts: Sequence[str], splits: Mapping[str, Any]) -> Table:
-    """Splits of one dataset as one table, one after the other."""
+    """Return splits of one dataset as one table, one after the other."""
     features = splits[parts[0]].features
     columns = tuple(features)
     names = {place: _class_names(kind) for place, kind in enumerate(features.values())}
@@ -223,7 +299,7 @@ def _rows(split: Any, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def _class_names(feature: Any) -> tuple[str, ...]:
-    """Return the class names for the numbers of a column, or in its lists; none for other columns."""
+    """Return the class names for the numbers of a column, or of the lists in a column; empty for other columns."""
     inner = getattr(feature, "feature", feature)
     return tuple(getattr(inner, "names", None) or ())
 

@@ -12,17 +12,35 @@ from scipy.sparse import csr_array
 from harness.errors import DataError
 
 MISSING = frozenset(["", "NA", "N/A", "n/a", "<NA>", "#N/A", "NaN", "nan", "NULL", "null"])
-"""Marks of missing values. "None" and "none" are not among them: both are names of classes."""
+"""Marks of missing values. "None" and "none" are excluded, since they can be names of classes."""
 
 
 def present(labels: Iterable[str]) -> list[str]:
-    """The labels that are none of the marks for a missing value, stripped of spaces."""
+    """Return the labels without marks of missing values, and without surrounding spaces.
+
+    Examples
+    --------
+    >>> present([" Food ", "NA"])
+    ['Food']
+    """
     stripped = map(str.strip, labels)
     return [label for label in stripped if label not in MISSING]
 
 
 def without_label(where: str, numbers: Sequence[int], way: str, unit: str = "line") -> DataError:
-    """The error for rows without a label: with the first ones, their number, and the next step."""
+    """Return the error for rows without a label: their number, the first ones, and the next step.
+
+    Parameters
+    ----------
+    where : str
+        The file.
+    numbers : sequence of int
+        Numbers of the rows.
+    way : str
+        The option that drops such rows.
+    unit : str, default="line"
+        What the numbers count.
+    """
     shown = ", ".join(map(str, numbers[:5]))
     place = f"{unit} {shown}"
     if len(numbers) > 1:
@@ -35,13 +53,13 @@ def without_label(where: str, numbers: Sequence[int], way: str, unit: str = "lin
 
 
 def check_missing(missing: str) -> None:
-    """Rows without a label: an error, or dropped; nothing else."""
+    """Raise DataError unless `missing` is "error" or "drop"."""
     if missing not in ("error", "drop"):
         raise DataError(f"missing={missing!r} is unknown: expected 'error' or 'drop' for rows without a label")
 
 
 class LabelRows:
-    """The labels of all rows so far. A class is numbered when it is first met, and remembers where that was."""
+    """The labels of all rows so far. Each class gets a number and keeps the place of its first row."""
 
     def __init__(self) -> None:
         self.number: dict[str, int] = {}
@@ -49,7 +67,7 @@ class LabelRows:
         self.labels, self.sizes = array("i"), array("i")
 
     def add(self, labels: Sequence[str], where: str) -> None:
-        """The labels of the next row; a label that stands twice counts once."""
+        """Add the labels of the next row; a repeated label counts once."""
         distinct = dict.fromkeys(labels)
         for label in distinct:
             number = self.number.get(label)
@@ -61,18 +79,18 @@ class LabelRows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The class names in order: by value if all are whole numbers, else by letter."""
+        """The class names in order: by value if all are integers, otherwise alphabetically."""
         if all(map(_is_whole_number, self.number)):
             return tuple(sorted(self.number, key=int))
         return tuple(sorted(self.number))
 
     @property
     def met_at(self) -> dict[str, str]:
-        """The place of each class's first row."""
+        """The place of the first row of each class."""
         return {name: self.met[number] for name, number in self.number.items()}
 
     def positions(self) -> Any:
-        """Class positions, one a row; where a row has several, a sparse indicator matrix."""
+        """Return the class position of each row; a sparse indicator matrix if a row has several."""
         order = {name: position for position, name in enumerate(self.names)}
         column = np.array([order[name] for name in self.number], dtype=np.int64)
         positions = column[np.array(self.labels, dtype=np.int64)]

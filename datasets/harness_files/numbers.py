@@ -1,4 +1,4 @@
-"""Tables of numbers: a row of features and a label in each line of CSV, TSV, JSON lines or Parquet."""
+"""Tables of numbers: each line of CSV, TSV, JSON lines or Parquet has the features and the label of a row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.errors import DataError
 from harness.sdk.reading.tables import ReadOptions, as_text, is_list
 from harness_files.columns import choose_numbers
 from harness_files.labels import check_missing
-from harness_files.places import tell_splits
+from harness_files.places import describe_splits
 from harness_files.row_collector import Row, RowCollector, Tables, open_tables
 
 
@@ -37,22 +37,57 @@ def load_numbers(
     header: bool | None = None,
     encoding: str | None = None,
 ) -> Dataset:
-    """The columns named as `features=height,width`, else all that nothing else is read from; the label's classes."""
+    """Load numeric columns and a label column of a table.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with one training file and one test file.
+    features : str, int or None, default=None
+        Columns of the features, as in `features=height,width`. None means all columns without another purpose.
+    label : str, int or None, default=None
+        Label column, by name or by number from 1. None chooses it by its name.
+    split : str, int or None, default=None
+        Column with train, validation or test. None chooses it by its name.
+    id : str, int or None, default=None
+        Column whose values must be unique.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    test : str or None, default=None
+        File with the test rows.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+    delimiter : str or None, default=None
+        Mark between the cells of a CSV file. None detects it.
+    encoding : str or None, default=None
+        Encoding of the file. None detects it.
+    header : bool or None, default=None
+        Whether the first line has column names. None detects it.
+
+    Returns
+    -------
+    Dataset
+        The rows, in the order of the files.
+    """
     check_missing(missing)
-    asked = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}
-    tables = open_tables(path, test, asked, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
-    return read_numbers(tables, path, asked, missing, separator)
+    requested = {"features": features, "label": label, "split": split, "id": id, "group": group, "time": time}
+    tables = open_tables(path, test, requested, ReadOptions(delimiter=delimiter, header=header, encoding=encoding))
+    return read_numbers(tables, path, requested, missing, separator)
 
 
 def read_numbers(
-    tables: Tables, path: str, asked: Mapping[str, Any], missing: str, separator: str | None = None
+    tables: Tables, path: str, requested: Mapping[str, Any], missing: str, separator: str | None = None
 ) -> Dataset:
-    """The dataset that tables of numbers and labels make."""
+    """Return the dataset of tables with numbers and labels."""
     collected = RowCollector(missing, separator)
-    X = _matrix(collected.read(tables, partial(choose_numbers, asked=asked)))
+    X = _matrix(collected.read(tables, partial(choose_numbers, requested=requested)))
     collected.check(path, "row of numbers")
     labels, splits = collected.labels, collected.splits()
-    found = f"{collected.told}, {X.shape[1]:,} features, {len(labels.names):,} classes{tell_splits(splits)}"
+    found = f"{collected.summary}, {X.shape[1]:,} features, {len(labels.names):,} classes{describe_splits(splits)}"
     return Dataset(
         X=X,
         y=labels.positions(),
@@ -64,7 +99,7 @@ def read_numbers(
 
 
 def _matrix(rows: Iterator[Row]) -> csr_array:
-    """The numbers of all rows, those that are not 0."""
+    """Return the non-zero numbers of all rows."""
     data, indices, ends = array("f"), array("i"), array("q", [0])
     width, first = 0, ""
     for row in rows:
@@ -83,15 +118,15 @@ def _matrix(rows: Iterator[Row]) -> csr_array:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A cell that shall be features, and the column that it is of."""
+    """A cell with features, and its column."""
 
     value: Any
     column: str
     values: Sequence[str] | None
-    """The values of the column, if known: then each of them is a separate feature."""
+    """The values of the column, if known; then each value is a separate feature."""
 
     def numbers(self, where: str) -> Iterator[float]:
-        """Its features: one, one for each value that it may have, or as many as it holds."""
+        """Yield its features: one, one for each possible value, or as many as the cell's list holds."""
         if self.values is not None:
             text = as_text(self.value)
             yield from (float(text == value) for value in self.values)

@@ -1,7 +1,7 @@
-"""Datasets of OpenML, by its own client: `openml:ID`, whose columns are numbers, values from a list, or texts.
+"""Datasets of OpenML, by its own client: `openml:ID`. Columns are numbers, values from a list, or texts.
 
-The client fetches the ARFF file and compares it with the checksum that the server states. Reading it is left to
-liac-arff, which the client needs anyway: the client's own reading keeps a pickle beside the file and loads that.
+The client fetches the ARFF file and verifies the server's checksum. The file is read by liac-arff, which the client
+requires anyway. The reader of the client is not used, because it loads a pickle that it stores beside the file.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from harness_files.places import stamp_files
 from harness_files.table import Wanted, read_texts
 
 TEXT = "STRING"
-"""The format's name for a column of texts."""
+"""Name of a text column's type in ARFF."""
 
 Attribute = tuple[str, str | list[str]]
-"""A column's name, and its kind or the values that it may have."""
+"""A column's name, and its type or its possible values."""
 
 
 def load_openml(
@@ -38,12 +38,41 @@ def load_openml(
     separator: str | None = None,
     missing: str = "error",
 ) -> Dataset:
-    """The columns named as `features=height,width`, else all of numbers and of values from a list."""
+    """Load numeric and categorical columns and a label column from OpenML.
+
+    Parameters
+    ----------
+    path : str or int
+        Number of the dataset.
+    features : str, int or None, default=None
+        Columns of the features, as in `features=height,width`. None means all numeric and categorical columns.
+    label : str, int or None, default=None
+        Column of the label. None means the only target.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+
+    Returns
+    -------
+    Dataset
+        The rows, in the order of the file.
+    """
     check_missing(missing)
     given = _fetch(path)
     chosen = given.label(label)
-    asked = {"features": features, "label": chosen, "group": group, "time": time, "left_out": given.left_out(chosen)}
-    return replace(read_numbers([given.table()], given.name, asked, missing, separator), revision=given.revision)
+    requested = {
+        "features": features,
+        "label": chosen,
+        "group": group,
+        "time": time,
+        "left_out": given.left_out(chosen),
+    }
+    return replace(read_numbers([given.table()], given.name, requested, missing, separator), revision=given.revision)
 
 
 def load_openml_texts(
@@ -59,16 +88,45 @@ def load_openml_texts(
     missing: str = "error",
     min_df: int = 1,
 ) -> Dataset:
-    """The texts of the columns named; the target's classes. See docs/how-to/your-data.md for the options."""
+    """Load a text column and a label column from OpenML.
+
+    Parameters
+    ----------
+    path : str or int
+        Number of the dataset.
+    text : str or int
+        Columns of the text.
+    label : str, int or None, default=None
+        Column of the label. None means the only target.
+    group : str, int or None, default=None
+        Column for `--split grouped:COLUMN`.
+    time : str, int or None, default=None
+        Column for `--split time:COLUMN`.
+    separator : str or None, default=None
+        Mark between several labels in a cell.
+    levels : str or None, default=None
+        Mark between the levels of a label. None means '/' if every label has one; '' means none.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+    min_df : int, default=1
+        Minimum number of texts with a word.
+
+    Returns
+    -------
+    Dataset
+        The texts, in the order of the file.
+    """
     check_missing(missing)
     given = _fetch(path)
-    asked = {"text": text, "label": given.label(label), "split": None, "id": None, "group": group, "time": time}
-    wanted = Wanted(given.name, asked, missing, separator, levels, taxonomy, min_df=min_df)
+    requested = {"text": text, "label": given.label(label), "split": None, "id": None, "group": group, "time": time}
+    wanted = Wanted(given.name, requested, missing, separator, levels, taxonomy, min_df=min_df)
     return replace(read_texts([given.table()], wanted), revision=given.revision)
 
 
 def stamp_openml(*, path: str | int, taxonomy: str | None = None, **_: object) -> str:
-    """Return the number, which names one version of one dataset for ever, and the stamp of the taxonomy's file."""
+    """Return the number, which always names the same version of a dataset, and the stamp of the taxonomy's file."""
     return f"{path} {stamp_files(taxonomy=taxonomy)}"
 
 
@@ -77,44 +135,44 @@ def stamp_openml(*, path: str | int, taxonomy: str | None = None, **_: object) -
 
 @dataclass(frozen=True)
 class _Given:
-    """A dataset as the server describes it, and its file."""
+    """A dataset with the server's description and its file."""
 
     name: str
     file: Path
     targets: tuple[str, ...]
     """The columns to predict, according to the server."""
     useless: tuple[str, ...]
-    """Columns that are nothing to learn from: numbers of rows and the like."""
+    """Columns without any information, such as row numbers."""
     revision: str
 
     is_sparse: bool = False
 
     @contextmanager
     def table(self) -> Iterator[Table]:
-        """Its rows."""
+        """Yield the table of its rows."""
         with self._open() as found:
             attributes, rows = found
             columns = tuple(name for name, _ in attributes)
             values = {place: kind for place, (_, kind) in enumerate(attributes) if isinstance(kind, list)}
 
             def read(places: Sequence[int]) -> Cells:
-                wanted = [(place, _unsaid(attributes[place][1])) for place in places]
+                wanted = [(place, _default_cell(attributes[place][1])) for place in places]
                 for number, row in enumerate(rows, 1):
                     yield number, _cells(row, wanted)
 
             yield Table(self.name, "OpenML", columns, read, values)
 
-    def label(self, asked: str | int | None) -> str | int | None:
-        """The column of the label: as asked for, or the only target."""
-        if asked is None and len(self.targets) > 1:
+    def label(self, requested: str | int | None) -> str | int | None:
+        """Return the column of the label: the requested one, or the only target."""
+        if requested is None and len(self.targets) > 1:
             raise DataError(
                 f"{self.name} has several targets: {', '.join(self.targets)}",
                 next_step=f'choose one, as in --data "{self.name}(label={self.targets[0]})"',
             )
-        return asked if asked is not None else next(iter(self.targets), None)
+        return requested if requested is not None else next(iter(self.targets), None)
 
     def left_out(self, label: str | int | None) -> tuple[str, ...]:
-        """Columns that are no features unless they are named: texts, other targets, and what is of no use."""
+        """Return columns that are not features by default: texts, other targets, and useless columns."""
         with self._open() as found:
             texts = [name for name, kind in found[0] if kind == TEXT]
         others = [name for name in self.targets if name != label]
@@ -122,7 +180,7 @@ class _Given:
 
     @contextmanager
     def _open(self) -> Iterator[tuple[list[Attribute], Iterator[Any]]]:
-        """Names and kinds of its columns, and its rows: lists of cells, or the present cells of a sparse row."""
+        """Yield names and types of its columns, and its rows: lists of cells, or the present cells of a sparse row."""
         import arff  # noqa: PLC0415 (comes with the client)
 
         with self.file.open(encoding="utf-8") as stream:
@@ -134,13 +192,13 @@ class _Given:
 
 
 def _cells(row: Any, wanted: Sequence[tuple[int, Any]]) -> list[Any]:
-    """The cells of a row, dense or sparse."""
+    """Return the requested cells of a dense or sparse row."""
     if isinstance(row, dict):
         return [row.get(place, unsaid) for place, unsaid in wanted]
     return [row[place] for place, _ in wanted]
 
 
-def _unsaid(kind: str | list[str]) -> Any:
+def _default_cell(kind: str | list[str]) -> Any:
     """Return the value of a missing cell in a sparse row: zero, or the first value of the list."""
     return kind[0] if isinstance(kind, list) else 0.0
 
@@ -158,8 +216,8 @@ def _fetch(path: str | int) -> _Given:
         raise DataError(
             "data of OpenML needs its client", next_step="pip install 'manyclass-harness[openml]'"
         ) from None
-    os.environ[openml.config.OPENML_SKIP_PARQUET_ENV_VAR] = "true"  # the checksum that is stated is the ARFF file's
-    description = _asked(openml, int(path))
+    os.environ[openml.config.OPENML_SKIP_PARQUET_ENV_VAR] = "true"  # the server's checksum is that of the ARFF file
+    description = _describe(openml, int(path))
     targets = _names(description.default_target_attribute)
     useless = (*_names(description.ignore_attribute), *_names(description.row_id_attribute))
     revision = f"{openml.config.get_server_base_url()}/d/{path} version {description.version}"
@@ -169,7 +227,7 @@ def _fetch(path: str | int) -> _Given:
     return _Given(f"openml:{path}", file, targets, useless, f"{revision}, {checksum}", is_sparse)
 
 
-def _asked(openml: Any, number: int) -> Any:
+def _describe(openml: Any, number: int) -> Any:
     """Return the client's description of a dataset, with its file fetched and verified."""
     errors = openml.exceptions
     try:
@@ -191,6 +249,6 @@ def _asked(openml: Any, number: int) -> Any:
 
 
 def _names(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Columns as the server names them: none, several with commas between, or a list."""
+    """Return column names from the server's form: none, a text with commas, or a list."""
     names = given.split(",") if isinstance(given, str) else given or ()
     return tuple(names)

@@ -1,4 +1,4 @@
-"""Finds the user's files, their names in messages, and stamps of their content."""
+"""Paths of the user's files, their names in messages, and stamps of their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.sdk.reading.lines import SetOption
 from harness.sdk.reading.raw import without_suffix
 
 FILES = ("path", "test", "taxonomy", "labels")
-"""The parameters, of all formats here, that name a file."""
+"""The parameters of all formats that name a file."""
 PARTS = ("train", "test")
 
 Splits = Mapping[str, tuple[Any, Any]]
@@ -24,7 +24,8 @@ Splits = Mapping[str, tuple[Any, Any]]
 
 
 def stamp_files(**params: object) -> str:
-    """Names the raw content by the places, sizes and times of the files, without reading them."""
+    """Return the paths, sizes and modification times of the files, which identify the raw content without reading
+    it."""
     facts = []
     for name in FILES:
         given = params.get(name)
@@ -39,17 +40,17 @@ def _files_at(place: Path) -> list[Path]:
 
 
 def find_file(path: str) -> Path:
-    """The file or folder of that path; DataError when there is none."""
+    """Return the file or folder at this path; DataError if there is none."""
     place = Path(os.path.expanduser(path))
     if not os.path.exists(place):
         raise DataError(f"{path}: there is no such file or folder (looked in {Path.cwd()})")
-    if not place.is_file() and not place.is_dir():  # reading a pipe may block for ever
+    if not place.is_file() and not place.is_dir():  # reading a pipe may block forever
         raise DataError(f"{path}: neither a file nor a folder, but a pipe or a device: write its content to a file")
     return place
 
 
 def files_below(folder: Path) -> list[Path]:
-    """All files below a folder but hidden ones, in a fixed order."""
+    """Return all files below a folder except hidden ones, in a fixed order."""
     found = []
     for file in folder.rglob("*"):
         is_hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
@@ -59,7 +60,20 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def find_parts(path: str, test: str | None) -> list[Path]:
-    """The file to read, and the test file beside it where there is one; a folder may hold both by their names."""
+    """Return the file to read, followed by the test file if there is one.
+
+    Parameters
+    ----------
+    path : str
+        A file, or a folder with one training file and one test file, recognised by their names.
+    test : str or None
+        The test file.
+
+    Raises
+    ------
+    DataError
+        If a file does not exist, or the folder does not have such files.
+    """
     place = find_file(path)
     if not place.is_dir():
         return [place] if test is None else [place, find_file(test)]
@@ -71,7 +85,7 @@ def find_parts(path: str, test: str | None) -> list[Path]:
 
 
 def beside_each_other(folder: Path) -> list[Path] | None:
-    """The one file of a folder that has the word train in its name, and the one that has test, if it has both."""
+    """Return the only files of a folder with the words train and test in their names; None unless it has both."""
     files = list(filter(Path.is_file, sorted(folder.iterdir())))
     parts = []
     for word in PARTS:
@@ -88,23 +102,23 @@ def has_word(name: str, word: str) -> bool:
 
 
 def split_of(sizes: list[int]) -> dict[str, tuple[Any, Any]]:
-    """The split that a test file beside the other makes: the rows of the one train, those of the other test."""
+    """Return the fixed split of a training file and a test file, from their numbers of rows."""
     if len(sizes) != 2:
         return {}
     train, test = sizes
     return {"test": (np.arange(train), np.arange(train, train + test))}
 
 
-def tell_splits(splits: Splits) -> str:
+def describe_splits(splits: Splits) -> str:
     """Return a note on the splits of the files; they are used on request."""
-    told = ""
+    note = ""
     for train, test in splits.values():
-        told += f"; --split given trains on {len(train):,} rows, tests on {len(test):,}"
-    return told
+        note += f"; --split given trains on {len(train):,} rows, tests on {len(test):,}"
+    return note
 
 
 def option(parameter: str, value: str, path: str) -> str:
-    """Return the flag that sets a parameter of the dataset that a file is named after."""
+    """Return the flag that sets a parameter of the dataset of this path."""
     return f"--set \"{Path(without_suffix(path)).stem}.{parameter}='{value}'\""
 
 

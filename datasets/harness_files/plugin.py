@@ -12,7 +12,7 @@ TEXTS, PARQUET = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson"), (".parquet", ".p
 
 
 def _files(name: str, *, module: str, **more: object) -> DatasetSpec:
-    """A format of the user's own files."""
+    """Return the spec of a file format."""
     return DatasetSpec(
         name=name,
         load=f"harness_files.{module}:load_{name}",
@@ -46,7 +46,7 @@ def harness_datasets() -> list[DatasetSpec]:
             opens=(*TEXTS, *PARQUET, "/"),
             summary="your CSV, TSV, JSON lines or Parquet: a column of text, a column of labels",
         ),
-        DatasetSpec(  # chosen by `features=` or by name, since a table may hold texts as well as numbers
+        DatasetSpec(  # chosen by `features=` or by name, since a table may have texts as well as numbers
             name="numbers",
             load="harness_files.numbers:load_numbers",
             stamp=STAMP,

@@ -1,4 +1,4 @@
-"""Recognises the format of a file or folder by its content, if the ending is not enough."""
+"""Recognise the format of a file or folder by its content, if the ending does not determine it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTS = re.compile(rb"\d+\s+\d+\s+\d+\s*")
 
 
 def is_table(path: str) -> bool:
-    """Return whether it begins like Parquet, like an object of JSON, or with names of columns."""
+    """Return whether a file begins like Parquet, like a JSON object, or with column names."""
     start = _start_text(path).lstrip()
     if start.startswith(("PAR1", "{")):
         return True
@@ -29,7 +29,7 @@ def is_table(path: str) -> bool:
 
 
 def is_svmlight(path: str) -> bool:
-    """Return whether its first line that is no comment has labels and pairs, or pairs alone."""
+    """Return whether the first line that is no comment has labels and id:value pairs, or only pairs."""
     for line in _start(path).splitlines()[:100]:
         if line.strip() and not line.lstrip().startswith(b"#"):
             return bool(_PAIRS.match(line) or _BARE_PAIRS.match(line))
@@ -37,13 +37,13 @@ def is_svmlight(path: str) -> bool:
 
 
 def is_xmc(path: str) -> bool:
-    """Return whether its first line is three counts, and pairs follow."""
+    """Return whether the first line has three counts, and pairs follow."""
     lines = _start(path).splitlines()
     return len(lines) > 1 and bool(_COUNTS.fullmatch(lines[0])) and b":" in b"".join(lines[1:20])
 
 
 def is_texts(path: str) -> bool:
-    """Return whether it is a folder in which every file lies in a folder of its class."""
+    """Return whether a folder contains only folders of classes, and all files are in these."""
     folder = Path(path)
     if not folder.is_dir():
         return False
@@ -53,7 +53,7 @@ def is_texts(path: str) -> bool:
 
 
 def is_arrays(path: str) -> bool:
-    """Return whether it is a zip archive that holds .npy files."""
+    """Return whether a file is a zip archive with .npy files."""
     import zipfile  # noqa: PLC0415 (only this format needs it)
 
     if not zipfile.is_zipfile(path):
@@ -70,7 +70,7 @@ def _start_text(path: str) -> str:
 
 
 def _start(path: str) -> bytes:
-    """The first bytes of a file, or of the file train.* of a folder; none where there is no such thing."""
+    """Return the first bytes of a file, or of the file train.* in a folder; empty if there is no such file."""
     place = Path(path)
     parts = beside_each_other(place) if place.is_dir() else [place]
     if parts is None:

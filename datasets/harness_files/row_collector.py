@@ -1,4 +1,4 @@
-"""Reads the rows of tables one at a time: keeps labels, splits, groups and times, and yields the rest."""
+"""Reads the rows of tables one at a time: keeps labels, splits, groups and times, and yields the other cells."""
 
 from __future__ import annotations
 
@@ -26,25 +26,37 @@ PARTS = {
     **dict.fromkeys(("valid", "validation", "val", "dev", "development"), "validation"),
     **dict.fromkeys(("test", "testing", "te"), "test"),
 }
-"""Values of a split column. Validation rows are training rows; tuning takes a part of these."""
+"""Values of a split column. Validation rows are training rows, of which tuning uses a part."""
 
 Tables = Sequence[AbstractContextManager[Table]]
 """Tables with the same columns, each opened when its rows are read."""
 
 
-def open_tables(path: str, test: str | None, asked: Mapping[str, Any], options: ReadOptions) -> Tables:
-    """Return the table at `path`, and a test table if there is one."""
+def open_tables(path: str, test: str | None, requested: Mapping[str, Any], options: ReadOptions) -> Tables:
+    """Return the table at `path`, and the test table if there is one, as context managers.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with a training file and a test file.
+    test : str or None
+        The test file.
+    requested : mapping
+        Columns set by the user, by purpose.
+    options : ReadOptions
+        Format of the file.
+    """
     options = replace(options, set_option=option_of(path))
-    return [_open_table(file, asked, options) for file in find_parts(path, test)]
+    return [_open_table(file, requested, options) for file in find_parts(path, test)]
 
 
 @contextmanager
-def _open_table(file: Path, asked: Mapping[str, Any], options: ReadOptions) -> Iterator[Table]:
-    """Open a table; DataError if columns are given by number and the first line may or may not hold names."""
+def _open_table(file: Path, requested: Mapping[str, Any], options: ReadOptions) -> Iterator[Table]:
+    """Open a table; DataError if columns are set by number and the first line might be either names or data."""
     with open_table(file, options) as table:
-        by_number = any(isinstance(value, int) for value in asked.values())
+        by_number = any(isinstance(value, int) for value in requested.values())
         delimiter = table.layout.delimiter
-        if options.header is None and delimiter and by_number and not looks_like_names(table.columns, asked):
+        if options.header is None and delimiter and by_number and not looks_like_names(table.columns, requested):
             first = delimiter.join(table.columns)
             raise DataError(
                 f"does the first line, {first[:60]!r}, hold names?",
@@ -78,27 +90,35 @@ class RowCollector:
     groups: list[RowValues] = field(default_factory=list)
     times: list[RowValues] = field(default_factory=list)
     dropped: int = 0
-    told: str = ""
+    summary: str = ""
     layout: TableLayout | None = None
     """Columns and format of the first table."""
 
     def read(self, tables: Tables, choose: Callable[[Table], ColumnChoice]) -> Iterator[Row]:
-        """Every row that is kept."""
-        told = []
+        """Yield every row with a label, and keep the other cells.
+
+        Parameters
+        ----------
+        tables : sequence of context managers
+            The tables, opened one after the other.
+        choose : callable
+            Returns the columns of a table.
+        """
+        sources = []
         for opening in tables:
             before = len(self.labels.sizes)
             with opening as table:
                 chosen = choose(table)
-                if not self.rows:  # a test file beside it has the same columns
+                if not self.rows:  # a test file has the same columns
                     self.groups = [RowValues(table.columns[place]) for place in chosen.group]
                     self.times = [RowValues(table.columns[place]) for place in chosen.time]
                     texts = tuple(table.columns[place] for place in chosen.text)
                     self.layout = replace(table.layout, text=texts, label=table.columns[chosen.label])
                 yield from self._rows(table, chosen)
             self.rows.append(len(self.labels.sizes) - before)
-            told.append(f"{self.rows[-1]:,} rows of {PurePath(table.name).name} ({table.kind})")
+            sources.append(f"{self.rows[-1]:,} rows of {PurePath(table.name).name} ({table.kind})")
         drops = f", {self.dropped:,} without a label dropped" if self.dropped else ""
-        self.told = f"{' and '.join(told)}{drops}, {chosen.summary}"
+        self.summary = f"{' and '.join(sources)}{drops}, {chosen.summary}"
 
     def _rows(self, table: Table, chosen: ColumnChoice) -> Iterator[Row]:
         lacking = array("q")
@@ -122,7 +142,7 @@ class RowCollector:
         self.dropped += len(lacking)
 
     def _labels(self, cell: Any) -> list[str] | None:
-        """The labels in a cell; None where it has none and must have."""
+        """Return the labels of a cell; None if the row has no label and is not dropped."""
         may_be_none = True
         if is_list(cell):
             found = list(cell)
@@ -136,7 +156,15 @@ class RowCollector:
         return None
 
     def check(self, path: str, row: str) -> None:
-        """DataError when there is no row at all, or two rows have one id; `row` is what a line should have held."""
+        """Raise DataError if there is no row, or two rows have the same id.
+
+        Parameters
+        ----------
+        path : str
+            The file, for the message.
+        row : str
+            Expected content of a line, for the message.
+        """
         if not self.labels.sizes:
             raise DataError(f"{path} holds no rows: expected a line of column names, then a line for each {row}")
         ids = np.array(self.ids, dtype=np.int64)
@@ -148,7 +176,7 @@ class RowCollector:
             raise DataError(f"{path}, lines {lines} have the same id: remove one, or leave the option id out")
 
     def splits(self) -> dict[str, tuple[Any, Any]]:
-        """The split that the split column or a test table beside the other makes."""
+        """Return the fixed split by the split column, or by the test table."""
         if len(self.rows) == 2 or not self.parts:
             return split_of(self.rows)
         tests = np.array(self.parts) == "test"
@@ -157,7 +185,7 @@ class RowCollector:
         return {"given": (np.flatnonzero(~tests), np.flatnonzero(tests))}
 
     def parting(self) -> dict[str, Any]:
-        """The numbers by which rows can be parted, as a dataset takes them."""
+        """Return the group and time of each row as arguments of `Dataset`."""
         groups = {values.name: values.codes() for values in self.groups}
         times = {values.name: values.times() for values in self.times}
         return {"groups": groups, "times": times}
@@ -174,7 +202,7 @@ def _part(cell: Any, where: str) -> str:
 
 
 class RowValues:
-    """The values of one column so far. A value is numbered when it is first met."""
+    """The values of one column so far. Each distinct value gets a number."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -182,24 +210,25 @@ class RowValues:
         self.numbers = array("q")
 
     def add(self, value: str, where: str) -> None:
-        """The value of the next row; DataError where it is missing."""
+        """Add the value of the next row; DataError if it is missing."""
         if value in MISSING:
             raise DataError(f"{where}: the column {self.name!r}, which parts rows, has no value: fill it in")
         self.numbers.append(self.number.setdefault(value, len(self.number)))
 
     def codes(self) -> NDArray[np.int64]:
-        """A number for each row, which rows of equal values share."""
+        """Return a number for each row; rows with equal values share it."""
         return np.array(self.numbers, dtype=np.int64)
 
     def times(self) -> NDArray[np.int64]:
-        """The same, the later the larger; DataError where the values are neither numbers nor ISO 8601."""
+        """Return a number for each row, larger for later times; DataError for values that are neither numbers nor ISO
+        8601."""
         seconds = _read_times(self.name, list(self.number))
         _, place = np.unique(seconds, return_inverse=True)
         return np.asarray(place)[self.codes()]
 
 
 def _read_times(column: str, values: Sequence[str]) -> list[float]:
-    """Times as numbers that can be compared: numbers unchanged, dates and times in seconds."""
+    """Return times as comparable numbers: numbers unchanged, dates and times in seconds."""
     for read in (float, _seconds):
         try:
             return list(map(read, values))

@@ -1,4 +1,4 @@
-"""Rows of id:value pairs in text: svmlight / LIBSVM files and those of the Extreme Classification Repository."""
+"""Rows of id:value pairs in text: svmlight / LIBSVM files, and files of the Extreme Classification Repository."""
 
 from __future__ import annotations
 
@@ -15,32 +15,66 @@ from harness.errors import DataError
 from harness.sdk.reading.raw import open_raw
 from harness.sdk.reading.sparse_text import SparseText, drop_unused_columns, read_svmlight, read_xmc
 from harness_files.labels import LabelRows, check_missing, present, without_label
-from harness_files.places import find_parts, option, split_of, tell_splits
+from harness_files.places import describe_splits, find_parts, option, split_of
 from harness_files.taxonomy import from_file
 
 
 def load_svmlight(
     *, path: str, test: str | None = None, taxonomy: str | None = None, missing: str = "error"
 ) -> Dataset:
-    """`label[,label...] id:value ...`; the columns are the ids that occur, in order."""
+    """Load lines of `label[,label...] id:value ...`.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with one training file and one test file.
+    test : str or None, default=None
+        File with the test rows.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+
+    Returns
+    -------
+    Dataset
+        The rows. Columns are the ids that occur, in order.
+    """
     return _load(read_svmlight, path, test, taxonomy, missing)
 
 
 def load_xmc(*, path: str, test: str | None = None, taxonomy: str | None = None, missing: str = "error") -> Dataset:
-    """A line of three counts, then `label[,label...] id:value ...`; the columns are the ids that occur, in order."""
+    """Load a line of three counts, followed by lines of `label[,label...] id:value ...`.
+
+    Parameters
+    ----------
+    path : str
+        The file, or a folder with one training file and one test file.
+    test : str or None, default=None
+        File with the test rows.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    missing : {"error", "drop"}, default="error"
+        Treatment of rows without a label: "error", or "drop" to skip them.
+
+    Returns
+    -------
+    Dataset
+        The rows. Columns are the ids that occur, in order.
+    """
     return _load(read_xmc, path, test, taxonomy, missing)
 
 
 def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy: str | None, missing: str) -> Dataset:
     check_missing(missing)
     files = find_parts(path, test)
-    parts, told = [], []
+    parts, sources = [], []
     for file in files:
         with open_raw(file) as stream:
             part, dropped = _without_missing(_only_present(read(stream, name=str(file))), missing)
         parts.append(part)
         drops = f" ({dropped:,} without a label dropped)" if dropped else ""
-        told.append(f"{part.X.shape[0]:,} rows of {file.name}{drops}")
+        sources.append(f"{part.X.shape[0]:,} rows of {file.name}{drops}")
     several = any(map(_has_several, parts))
     labels = _label_rows(files, parts, several, path)
     X = drop_unused_columns(_stacked([part.X for part in parts]))
@@ -50,7 +84,7 @@ def _load(read: Callable[..., SparseText], path: str, test: str | None, taxonomy
     tree = from_file(taxonomy, labels.met_at, names) if taxonomy is not None else None
     splits = split_of([part.X.shape[0] for part in parts])
     kind = "several labels a row" if several else "one label a row"
-    found = f"{' and '.join(told)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{tell_splits(splits)}"
+    found = f"{' and '.join(sources)}, {kind}, {len(names):,} classes, {X.shape[1]:,} features{describe_splits(splits)}"
     return Dataset(X, labels.positions(), names, tree, splits, found)
 
 
@@ -59,7 +93,7 @@ def _has_several(part: SparseText) -> bool:
 
 
 def _label_rows(files: list[Path], parts: list[SparseText], several: bool, path: str) -> LabelRows:
-    """The labels of all rows; where no row has several, each must have one."""
+    """Return the labels of all rows; if no row has several, each must have one."""
     labels = LabelRows()
     for file, part in zip(files, parts, strict=True):
         for number, row in enumerate(part.labels, 1):
@@ -71,12 +105,12 @@ def _label_rows(files: list[Path], parts: list[SparseText], several: bool, path:
 
 
 def _only_present(part: SparseText) -> SparseText:
-    """The same rows, where `nan` and the like are no labels."""
+    """Return the same rows without labels such as `nan`."""
     return replace(part, labels=tuple(tuple(present(row)) for row in part.labels))
 
 
 def _without_missing(part: SparseText, missing: str) -> tuple[SparseText, int]:
-    """The rows that have a label, where the others are to be dropped, and how many were."""
+    """Return the rows and the number of dropped ones, which have no label."""
     labels = tuple(filter(None, part.labels))
     dropped = len(part.labels) - len(labels)
     if missing == "error" or not dropped:

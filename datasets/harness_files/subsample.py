@@ -1,4 +1,4 @@
-"""Some classes and examples of any dataset, drawn by a seed. A smaller draw is a part of every larger one."""
+"""A random subset of the classes and rows of any dataset. A smaller subset is a part of every larger one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,25 @@ Labels = Any
 def load_subsample(
     *, dataset: Dataset, classes: int | None = None, examples: int | None = None, seed: int = 0
 ) -> Dataset:
-    """`classes` classes, and of their rows `examples`, at least one of each class; columns do not change.
+    """Draw classes and rows of a dataset; columns do not change.
 
-    The class tree is pruned to what is above the classes drawn; fixed splits keep the rows drawn.
+    The class tree is pruned to the nodes above the drawn classes. Fixed splits keep the drawn rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset.
+    classes : int or None, default=None
+        Number of classes. None means all.
+    examples : int or None, default=None
+        Number of rows of these classes, at least one for each class. None means all.
+    seed : int, default=0
+        Seed of the draws.
+
+    Returns
+    -------
+    Dataset
+        The subset, in the order of the rows.
     """
     known = len(dataset.class_names)
     chosen = _drawn("classes", classes, known, 2, seed)
@@ -66,12 +82,12 @@ def load_subsample(
 
 
 def _order(count: int, seed: int) -> Positions:
-    """A shuffle that is the same everywhere: numpy has promised never to change this stream."""
+    """Return a shuffle that is the same on all machines: numpy guarantees this stream."""
     return np.random.RandomState(seed).permutation(count)
 
 
 def _drawn(what: str, wanted: int | None, known: int, least: int, seed: int) -> Positions:
-    """So many of the positions, in their order; all of them where no number is given."""
+    """Return `wanted` of the positions, in their order; all of them if it is None."""
     if wanted is None:
         return np.arange(known)
     if not isinstance(wanted, int) or isinstance(wanted, bool) or not least <= wanted <= known:
@@ -80,7 +96,7 @@ def _drawn(what: str, wanted: int | None, known: int, least: int, seed: int) -> 
 
 
 def _some_rows(rows: Positions, y: Labels, examples: int | None, seed: int) -> Positions:
-    """So many rows: first one of each class, then whatever comes, in a shuffled order."""
+    """Return `examples` rows in a shuffled order: first one of each class, then the next ones."""
     if examples is None:
         return rows
     order = rows[_order(len(rows), seed)]
@@ -95,7 +111,7 @@ def _some_rows(rows: Positions, y: Labels, examples: int | None, seed: int) -> P
 
 
 def _first_met(labels: Labels) -> Positions:
-    """The places of the rows in which a class is met first."""
+    """Return the place of the first row of each class."""
     if not issparse(labels):
         _, first = np.unique(labels, return_index=True)
         return first
@@ -104,12 +120,12 @@ def _first_met(labels: Labels) -> Positions:
 
 
 def among(rows: Positions, part: Positions) -> Positions:
-    """Return the positions of a part's rows among those kept; the others are left out."""
+    """Return the positions of a part's rows among the kept rows, without dropped ones."""
     return np.searchsorted(rows, part[np.isin(part, rows)])
 
 
 def _pruned(taxonomy: Taxonomy | None, chosen: Positions) -> Taxonomy | None:
-    """The nodes on the way from the root to the classes drawn."""
+    """Return the nodes on the paths from the root to the drawn classes."""
     if taxonomy is None:
         return None
     above, class_node = np.asarray(taxonomy.parent), np.asarray(taxonomy.class_node)[chosen]

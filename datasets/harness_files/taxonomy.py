@@ -1,4 +1,4 @@
-"""Class trees: from labels that are paths, or from a file of parents and children, of paths, or of JSON."""
+"""Class trees from labels that are paths, or from a file of parents and children, of paths, or of JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,29 @@ from harness.sdk.reading.raw import open_raw
 from harness_files.places import find_file, option_of
 
 ROOT = ""
-"""The name of the root where the file has none, or several nodes that have no parent."""
+"""Name of the root if the file does not name one, or has several nodes without a parent."""
 
 Edges = Iterator[tuple[str, str, str]]
 """Place, parent, child."""
 
 
 def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]) -> Taxonomy:
-    """The tree of classes whose names are paths: every beginning of a name is a node; a class may be an inner one."""
+    """Return the tree of classes whose names are paths. Every prefix of a name is a node; classes may be inner nodes.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The classes.
+    separator : str
+        Mark between the levels of a name.
+    met_at : mapping of str to str
+        Place of each class in the data, for error messages.
+
+    Raises
+    ------
+    DataError
+        If a name is no path.
+    """
     parent: dict[str, str] = {}
     node_of = {}
     for name in names:
@@ -39,7 +54,24 @@ def from_paths(names: tuple[str, ...], separator: str, met_at: Mapping[str, str]
 
 
 def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], encoding: str | None = None) -> Taxonomy:
-    """The tree in a file, with every class at the node of its name."""
+    """Return the tree in a file, with every class at the node of its name.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    met_at : mapping of str to str
+        Place of each class in the data, for error messages.
+    names : tuple of str
+        The classes.
+    encoding : str or None, default=None
+        Encoding of the file. None detects it.
+
+    Raises
+    ------
+    DataError
+        If the file is no tree, or a class is not in it.
+    """
     parent, where = _parents(path, encoding)
     nodes = {*parent, *parent.values()}
     for name in names:
@@ -54,7 +86,7 @@ def from_file(path: str, met_at: Mapping[str, str], names: tuple[str, ...], enco
 
 
 def _parents(path: str, encoding: str | None) -> tuple[dict[str, str], dict[str, str]]:
-    """The parent of each node, and where that stands; a node with two parents is refused."""
+    """Return the parent of each node, and its place in the file; DataError for a node with two parents."""
     parent: dict[str, str] = {}
     where: dict[str, str] = {}
     for place, above, below in _edges(path, encoding):
@@ -82,7 +114,7 @@ def _edges(path: str, encoding: str | None) -> Edges:
 
 
 def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
-    """Lines of parent and child; a header may name them in the other order."""
+    """Yield the edges of lines with parent and child; a header may name them in the other order."""
     reader, first, second = csv.reader(lines, delimiter=separator, strict=True), 0, 1
     try:
         for row in reader:
@@ -102,7 +134,7 @@ def _pair_edges(path: str, lines: Iterable[str], separator: str) -> Edges:
 
 
 def _path_edges(path: str, lines: Iterable[str]) -> Edges:
-    """Lines of nodes from the top down, with spaces between, as in the LSHTC challenges; two nodes are an edge."""
+    """Yield the edges of lines with nodes from the top down, separated by spaces, as in the LSHTC challenges."""
     for number, line in enumerate(lines, 1):
         nodes = line.split()
         if len(nodes) == 1:
@@ -122,7 +154,7 @@ def _json_edges(path: str, text: str) -> Edges:
 
 
 def _child_edges(path: str, parents: Mapping[str, Any]) -> Edges:
-    """{"child": "parent"}; null where a child has none."""
+    """Yield the edges of {"child": "parent"}; null if a child has no parent."""
     for child, parent in parents.items():
         above = ROOT if parent is None else str(parent)
         yield f"{path}, {child!r}", above, child
@@ -138,7 +170,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _nested_edges(path: str, above: str, tree: Any) -> Edges:
-    """{"a": {"b": {}}}, {"a": ["b", "c"]}, or {"name": "a", "children": [...]}, one in the other at will."""
+    """Yield the edges of {"a": {"b": {}}}, {"a": ["b", "c"]} or {"name": "a", "children": [...]}, possibly mixed."""
     if isinstance(tree, list):
         for item in tree:
             yield from _nested_edges(path, above, item)
@@ -170,7 +202,7 @@ def _check_cycles(path: str, parent: Mapping[str, str], where: Mapping[str, str]
 
 
 def _tree(parent: Mapping[str, str], class_nodes: list[str]) -> Taxonomy:
-    """The tree, its root first: the one node without a parent; ROOT where there are several, or that one is a class."""
+    """Return the tree, root first: the only node without a parent, or ROOT if there are several or it is a class."""
     nodes = dict.fromkeys([*parent.values(), *parent])
     nodes.pop(ROOT, None)
     tops = [name for name in nodes if parent.get(name, ROOT) == ROOT]

@@ -1,4 +1,4 @@
-"""Folders of texts: a folder for each class, a file for each text, as scikit-learn's load_files reads them."""
+"""Folders of texts: a folder for each class with a file for each text, as in scikit-learn's load_files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.sdk import Texts
 from harness.sdk.reading.lines import read_text
 from harness.sdk.reading.raw import open_raw
 from harness_files.labels import LabelRows
-from harness_files.places import PARTS, files_below, find_file, has_word, option_of, tell_splits
+from harness_files.places import PARTS, describe_splits, files_below, find_file, has_word, option_of
 from harness_files.table import count_words
 from harness_files.taxonomy import from_file, from_paths
 
@@ -22,7 +22,26 @@ Folders = tuple[str, ...]
 
 
 def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None = None, min_df: int = 1) -> Dataset:
-    """The texts; the class is the folder. Folders in folders make a class tree; train and test make a split."""
+    """Load a folder of texts; the class of a text is its folder.
+
+    Folders in folders make a class tree. Folders named train and test make a fixed split.
+
+    Parameters
+    ----------
+    path : str
+        The folder.
+    taxonomy : str or None, default=None
+        File with the class tree.
+    encoding : str or None, default=None
+        Encoding of the files. None detects it.
+    min_df : int, default=1
+        Minimum number of texts with a word.
+
+    Returns
+    -------
+    Dataset
+        The texts, in the order of their paths.
+    """
     folder = find_file(path)
     if not folder.is_dir():
         raise DataError(f"{path} is a file: expected a folder that holds a folder for each class")
@@ -36,12 +55,12 @@ def load_texts(*, path: str, taxonomy: str | None = None, encoding: str | None =
     tree = from_file(taxonomy, labels.met_at, names, encoding) if taxonomy is not None else None
     if tree is None and max(map(len, places)) > 1:
         tree = from_paths(names, "/", labels.met_at)
-    found = f"{len(files):,} texts, {len(names):,} classes{tell_splits(splits)}"
+    found = f"{len(files):,} texts, {len(names):,} classes{describe_splits(splits)}"
     return Dataset(None, labels.positions(), names, tree, splits, found, texts, count_words(min_df))
 
 
 def _laid_out(path: str, folders: list[Folders]) -> tuple[list[Folders], dict[str, tuple[Any, Any]]]:
-    """The class of each file as the folders that lead to it, and the split where train and test stand above these."""
+    """Return the class of each file as the folders above it, and the split if train and test are the top folders."""
     if not folders:
         raise DataError(f"{path} holds no texts: expected a folder for each class, a file for each text")
     if not all(folders):
@@ -56,7 +75,7 @@ def _laid_out(path: str, folders: list[Folders]) -> tuple[list[Folders], dict[st
 
 
 def _are_parts(tops: set[str]) -> bool:
-    """Return whether two folders are a train and a test folder, by their names."""
+    """Return whether two folders are a training and a test folder, by their names."""
     names = " ".join(tops)
     return len(tops) == 2 and all(has_word(names, word) for word in PARTS)
 

@@ -1,1 +1,1 @@
-"""Datasets made on the spot from a seed: quick, without a download, the same on every machine."""
+"""Synthetic datasets made from a seed: quick, without a download, identical on all machines."""

@@ -1,12 +1,12 @@
-"""Made-up pages of a web directory, about as hard as a real one: a class tree, shared words, confused siblings.
+"""Synthetic pages of a web directory, about as difficult as real ones: a class tree, shared words, confused siblings.
 
-This is harder than `zipf`. The words of a class are words that others use too, frequent ones first; a page may have few
-words of its class and many of the groups above it; and on some pages the words are those of a sibling, as where an
-editor filed a page one drawer beside its own. Every class has two rows at least, and the most frequent ones about a
-hundred times as many as the rarest.
+It is harder than `zipf`. The words of a class are shared with other classes, frequent ones more so. A page may have few
+words of its class and many of the groups above it. Some pages have the words of a sibling class, as if an editor had
+misfiled them. Every class has at least two rows. The most frequent classes have about a hundred times as many as the
+rarest.
 
-Made block by block, and a node's words come from a hash, as in `zipf`. The same parameters give the same data on any
-machine; see `draws` and `normals`.
+Rows are made block by block, and the words of a node come from a hash, as in `zipf`. The same parameters give the same
+data on all machines; see `draws` and `normals`.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ from harness_synthetic.normals import Reals, normals
 
 NAME = "directory"
 BLOCK_TOKENS = 4_000_000
-"""About how many words are drawn at a time; it decides which bits make which word, so another number is other data."""
+"""Approximate number of words drawn at a time. It determines which bits make which word, so it must not change."""
 CHUNK_TOKENS = 2**16
-"""Words made at a time: few enough for the processor's cache."""
+"""Number of words made at a time, few enough for the processor's cache."""
 OWN_WORDS = 40
-"""Own words of a class; a group has twice as many as each child."""
+"""Number of words of a class; a group has twice as many as each child."""
 BACKGROUND_SQUARES = 8
-"""Squared normals that make the share of the background; with more of them, pages differ less in it."""
+"""Number of squared normals that make the share of the background; with more, this share varies less between pages."""
 SPREAD = 0.866
 """Standard deviation of the binary logarithm of a page's length."""
 LONGEST = 8
-"""Pages are at most this many times as long as `words`, and at least a `LONGEST`th of it."""
+"""Pages have at most this many times `words` words, and at least `words` divided by this."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Which words there are: by how frequent they are, and by the nodes of the class tree that use them."""
+    """All words by frequency, and by the nodes of the class tree that use them."""
 
     names: NDArray[np.int32]
-    """Features by rank: the number of a feature does not depend on its frequency."""
+    """Features by rank: the number of a feature is independent of its frequency."""
     background: Guide
     level_sizes: list[int]
 
@@ -69,14 +69,14 @@ class Vocabulary:
         return len(self.level_sizes)
 
     def of_background(self, chance: Whole) -> NDArray[np.int32]:
-        """Words that all pages share, by Zipf's law."""
+        """Return words that all pages share, by Zipf's law."""
         return self.names[self.background.pick(chance)]
 
     def of_nodes(self, nodes: Whole, level: int, chance: Whole) -> NDArray[np.int32]:
-        """A word of each of these nodes of a level, where 0 is the first below the root.
+        """Return a word of each of these nodes of a level; level 0 is the first below the root.
 
-        The rank of a word is that of u^2, u from 0 to 1: a word ten times as frequent has about three times as many
-        nodes that use it.
+        The rank of a word is that of u^2, u from 0 to 1: a word that is ten times as frequent is used by about three
+        times as many nodes.
         """
         n_own = OWN_WORDS << (self.depth - 1 - level)
         first = sum(self.level_sizes[:level]) * (OWN_WORDS << self.depth)
@@ -98,11 +98,32 @@ def make_directory(
     depth: int = 3,
     seed: int = 0,
 ) -> Dataset:
-    """Pages of about `words` words; their lengths, and their shares of class and group words, vary widely.
+    """Make pages of a synthetic web directory.
 
-    A share of about `noise` of the words comes from a background that all pages share, the rest from the page's class
-    and the groups that it is in; `depth` is that of the class tree. For a share `confused` of the pages the words of
-    the class are those of any class of the same group.
+    Parameters
+    ----------
+    rows : int, default=40000
+        Number of pages, at least two for each class.
+    classes : int, default=1000
+        Number of classes.
+    features : int, default=100000
+        Number of distinct words.
+    words : int, default=200
+        Approximate number of words of a page. Lengths, and shares of class and group words, vary widely.
+    noise : float, default=0.65
+        Approximate share of words from a background that all pages share. The others come from the class of the page
+        and the groups above it.
+    confused : float, default=0.1
+        Share of pages whose class words are those of a random class of the same group.
+    depth : int, default=3
+        Depth of the class tree.
+    seed : int, default=0
+        Seed of all random numbers.
+
+    Returns
+    -------
+    Dataset
+        The pages, with a class tree.
     """
     _check(rows=rows, classes=classes, features=features, words=words, depth=depth, seed=seed)
     check_number(NAME, {"noise": noise, "confused": confused}, {"noise": (0, 1), "confused": (0, 1)})
@@ -128,11 +149,11 @@ def _check(**given: int) -> None:
         raise not_allowed(NAME, f"rows={given['rows']}", allowed)
 
 
-# -- the draws, in the order in which they use up the random bits ----------------------------------------------------
+# -- draws, in the order in which they use the random bits ------------------------------------------------------------
 
 
 def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> Whole:
-    """Each class twice, then by Zipf's law begun at a three-hundredth, so no class is a large share."""
+    """Draw each class twice, then by Zipf's law from the 300th rank on, so no class has a large share."""
     every = np.arange(classes, dtype=np.uint64)
     sizes = np.cumsum(np.uint64(LARGEST) // (every + np.uint64(classes // 300 + 1)), dtype=np.uint64)
     drawn = np.concatenate([every, every, pick(raw(bits, rows - 2 * classes), sizes)])
@@ -140,7 +161,7 @@ def _draw_classes(bits: np.random.PCG64, rows: int, classes: int) -> Whole:
 
 
 def _siblings(bits: np.random.PCG64, y: Whole, sizes: list[int]) -> Whole:
-    """For each class one of the same group, itself among them: those with the same remainder."""
+    """Return a class of the same group for each class, possibly itself: those with the same remainder."""
     groups, classes = np.uint64(sizes[-2]), np.uint64(sizes[-1])
     group = y % groups
     n_members = (classes - group + groups - np.uint64(1)) // groups
@@ -148,7 +169,8 @@ def _siblings(bits: np.random.PCG64, y: Whole, sizes: list[int]) -> Whole:
 
 
 def _draw_lengths(bits: np.random.PCG64, rows: int, words: int) -> NDArray[np.int64]:
-    """Nearly log-normal: 2^x with straight lines between the whole x, which are the same on any machine."""
+    """Draw nearly log-normal lengths: 2^x, interpolated linearly between integers, which is the same on all
+    machines."""
     exponent = SPREAD * normals(bits, rows)
     whole = np.floor(exponent)
     times = np.ldexp(1.0 + (exponent - whole), whole.astype(np.int64))
@@ -181,7 +203,7 @@ def _draw_rows(
 def _draw_bounds(bits: np.random.PCG64, rows: int, depth: int, noise: float) -> list[Whole]:
     """Return the bounds, out of 2^53, between words of the background and of each level, by row.
 
-    Shares of squared normals are Dirichlet's distribution: some pages hardly speak of their class, some of little else.
+    Shares of squared normals have a Dirichlet distribution: some pages have few words of their class, some little else.
     """
     squares = np.square(normals(bits, rows * (BACKGROUND_SQUARES + depth))).reshape(rows, -1)
     background = _sums(squares[:, :BACKGROUND_SQUARES])[-1] * (noise / BACKGROUND_SQUARES)
@@ -194,7 +216,7 @@ def _draw_bounds(bits: np.random.PCG64, rows: int, depth: int, noise: float) -> 
 
 
 def _sums(columns: Reals) -> list[Reals]:
-    """Running sums over the columns, added up in a fixed order."""
+    """Return running sums over the columns, added in a fixed order."""
     sums = [columns[:, 0]]
     for column in columns.T[1:]:
         sums.append(sums[-1] + column)
@@ -202,7 +224,7 @@ def _sums(columns: Reals) -> list[Reals]:
 
 
 def _paths(classes: Whole, sizes: list[int]) -> list[Whole]:
-    """For each level, the node of each class; node i of a level is in group i modulo the size of the level above."""
+    """Return, for each level, the node of each class; node i is in group i modulo the size of the level above."""
     paths = [classes]
     for size in sizes[-2::-1]:
         paths.append(paths[-1] % np.uint64(size))
@@ -210,7 +232,7 @@ def _paths(classes: Whole, sizes: list[int]) -> list[Whole]:
 
 
 def _levels_passed(source: Whole, bounds: list[Whole], row: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Return the number of bounds that each word has passed: 0 for the background, then levels from the top."""
+    """Return the number of bounds below each word: 0 for the background, then levels from the top."""
     chance = source >> np.uint64(11)
     passed = np.zeros(chance.size, dtype=np.int8)
     for bound in bounds:

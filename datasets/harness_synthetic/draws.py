@@ -1,7 +1,7 @@
-"""Chance that is the same on any machine: raw bits and integer arithmetic, nothing rounded.
+"""Random numbers that are identical on all machines: raw bits and integer arithmetic, without rounding.
 
-All chance is the raw 64-bit output of PCG64, whose stream numpy promises to keep (it does not promise that for the
-methods of a `Generator`); all weights are integers, and picking by weight is a search in integer sums.
+All randomness is the raw 64-bit output of PCG64, whose stream numpy guarantees (unlike the methods of a `Generator`).
+All weights are integers, and drawing by weight is a search in integer sums.
 """
 
 from __future__ import annotations
@@ -16,29 +16,35 @@ from scipy.sparse import csr_array
 from harness import Dataset, Taxonomy
 from harness.errors import DataError
 
-Whole = NDArray[np.uint64]  # one type throughout: numpy makes float64 of uint64 beside int64
+Whole = NDArray[np.uint64]  # one type throughout: numpy converts uint64 combined with int64 to float64
 
 LARGEST = 2**26
-"""The largest count allowed: the Zipf weights LARGEST // rank are then positive, and their sum is below 2**32."""
+"""Largest allowed count: the Zipf weights LARGEST // rank are then positive, and their sum is below 2**32."""
 
 
 def raw(bits: np.random.PCG64, *shape: int) -> Whole:
-    """Raw bits in this shape."""
+    """Return raw bits in this shape."""
     return bits.random_raw(shape)
 
 
 def below(bits: Whole, bound: int | Whole | np.uint64) -> Whole:
-    """Whole numbers from 0 up to but not including `bound` (at most 2**32): the upper half of a 32-bit product."""
+    """Return integers from 0 to `bound` - 1 (bound at most 2**32): the upper half of a 32-bit product.
+
+    Examples
+    --------
+    >>> below(raw(np.random.PCG64(0), 5), 10).tolist()
+    [6, 2, 0, 0, 8]
+    """
     return (bits >> np.uint64(32)) * np.asarray(bound, dtype=np.uint64) >> np.uint64(32)
 
 
 def share(bits: Whole, part: float) -> NDArray[np.bool_]:
-    """True for this part of the draws; multiplying by a power of two is exact, so no rounding decides."""
+    """Return True for this share of the draws; multiplying by a power of two is exact, so rounding has no effect."""
     return bits >> np.uint64(11) < np.uint64(part * 2**53)
 
 
 def hashed(value: Whole, bound: int) -> Whole:
-    """A whole number below `bound` for each value: the mixing of splitmix64, in wrapping integer arithmetic."""
+    """Return an integer below `bound` for each value, by the mixing of splitmix64 in wrapping integer arithmetic."""
     z = value * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -46,26 +52,28 @@ def hashed(value: Whole, bound: int) -> Whole:
 
 
 def zipf_sums(n: int) -> Whole:
-    """Running sums of the weights LARGEST // 1, LARGEST // 2, ... LARGEST // n."""
+    """Return running sums of the weights LARGEST // 1, LARGEST // 2, ... LARGEST // n."""
     return np.cumsum(np.uint64(LARGEST) // np.arange(1, n + 1, dtype=np.uint64), dtype=np.uint64)
 
 
 def pick(bits: Whole, sums: Whole) -> Whole:
-    """Positions, each as likely as its share of the weights whose running sums are given."""
+    """Draw positions by weight, given the running sums of the weights."""
     return np.searchsorted(sums, below(bits, sums[-1]), side="right").astype(np.uint64)
 
 
 @dataclass(frozen=True)
 class Guide:
-    """The answers of `pick` by the leading bits of what it searches for, -1 where these do not decide: for many picks
-    one look-up then takes the place of most searches."""
+    """Results of `pick` by the leading bits of its argument, -1 if these do not determine it.
+
+    For many picks, one look-up replaces most searches.
+    """
 
     sums: Whole
     shift: np.uint64
     known: NDArray[np.int32]
 
     def pick(self, bits: Whole) -> NDArray[np.int32]:
-        """What `pick` gives."""
+        """Return the same as `pick`."""
         value = below(bits, self.sums[-1])
         picked: NDArray[np.int32] = self.known[value >> self.shift]
         open_ = np.flatnonzero(picked < 0)
@@ -74,7 +82,7 @@ class Guide:
 
 
 def guide(sums: Whole) -> Guide:
-    """A guide with at most 2**20 cells."""
+    """Return a guide with at most 2**20 cells."""
     shift = np.uint64(max(0, int(sums[-1]).bit_length() - 20))
     edges = np.arange((int(sums[-1]) >> int(shift)) + 2, dtype=np.uint64) << shift
     first = np.searchsorted(sums, edges, side="right")
@@ -82,7 +90,7 @@ def guide(sums: Whole) -> Guide:
 
 
 def tally(items: Whole | NDArray[np.int32], lengths: NDArray[np.int64], width: int) -> csr_array:
-    """Return how often each item occurs in each row, where `items` holds the rows' items one after the other."""
+    """Return how often each item occurs in each row; `items` holds the items of all rows one after the other."""
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     ones = np.ones(items.size, dtype=np.int32)
     counts = csr_array((ones, items.ravel().astype(np.int32), ends), shape=(len(lengths), width))
@@ -91,7 +99,17 @@ def tally(items: Whole | NDArray[np.int32], lengths: NDArray[np.int64], width: i
 
 
 def stacked(blocks: Iterable[csr_array], shape: tuple[int, int], most: int) -> csr_array:
-    """The blocks below each other, each let go once copied; room for `most` non-zeros costs nothing unless used."""
+    """Return the blocks stacked vertically, releasing each one after its copy.
+
+    Parameters
+    ----------
+    blocks : iterable of csr_array
+        The blocks.
+    shape : tuple of int
+        Shape of the result.
+    most : int
+        Upper bound on the number of non-zeros. Unused room takes no memory.
+    """
     data: NDArray[np.float32] = np.empty(most, dtype=np.float32)
     indices: NDArray[np.int32] = np.empty(most, dtype=np.int32)
     indptr: NDArray[np.int64] = np.zeros(shape[0] + 1, dtype=np.int64)
@@ -100,7 +118,7 @@ def stacked(blocks: Iterable[csr_array], shape: tuple[int, int], most: int) -> c
         data[end : end + block.nnz], indices[end : end + block.nnz] = block.data, block.indices
         indptr[row + 1 : row + 1 + block.shape[0]] = end + block.indptr[1:]
         row, end = row + block.shape[0], end + block.nnz
-    narrow = np.int32 if end < 2**31 else np.int64  # a wide indptr would make scipy widen the indices too
+    narrow = np.int32 if end < 2**31 else np.int64  # with a wide indptr, scipy would widen the indices too
     return csr_array((data[:end], indices[:end], indptr.astype(narrow)), shape=shape)
 
 
@@ -110,7 +128,7 @@ def level_sizes(classes: int, depth: int) -> list[int]:
 
 
 def _root(n: int, k: int) -> int:
-    """The largest whole number whose k-th power is at most n, whatever the rounding of the first guess."""
+    """Return the largest integer whose k-th power is at most n, independent of the rounding of the first guess."""
     root: int = round(n ** (1 / k))
     while root**k > n:
         root -= 1
@@ -120,7 +138,8 @@ def _root(n: int, k: int) -> int:
 
 
 def class_tree(sizes: list[int]) -> Taxonomy:
-    """The root, then the levels, the last one the classes; a group has large and small ones, as they take turns."""
+    """Return a tree of the root and these levels; the last level is the classes. Each group has large and small
+    classes."""
     names, parents, start = ["all"], [np.array([-1])], 0
     for level, size in enumerate(sizes, start=1):
         kind = "class" if level == len(sizes) else "group" if level == 1 else f"group-{level}"
@@ -136,12 +155,22 @@ def class_tree(sizes: list[int]) -> Taxonomy:
 
 
 def not_allowed(name: str, found: str, allowed: str) -> DataError:
-    """The error for parameters that a dataset cannot be made with."""
+    """Return the error for invalid parameters of a dataset."""
     return DataError(f"{found}; allowed: {allowed}", culprit=f"dataset {name!r}")
 
 
 def check_whole(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[int, int]]) -> None:
-    """Names the first parameter that is not a whole number within its limits, its value and what is allowed."""
+    """Raise DataError for the first parameter that is not an integer within its limits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the dataset.
+    given : mapping of str to float
+        Values of the parameters.
+    limits : mapping of str to tuple of int
+        Minimum and maximum of each parameter.
+    """
     for parameter, (low, high) in limits.items():
         value = given[parameter]
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
@@ -149,7 +178,7 @@ def check_whole(name: str, given: Mapping[str, float], limits: Mapping[str, tupl
 
 
 def check_number(name: str, given: Mapping[str, float], limits: Mapping[str, tuple[float, float]]) -> None:
-    """The same for numbers of any kind."""
+    """Raise DataError for the first parameter that is not a number within its limits."""
     for parameter, (low, high) in limits.items():
         value = given[parameter]
         if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
@@ -157,7 +186,7 @@ def check_number(name: str, given: Mapping[str, float], limits: Mapping[str, tup
 
 
 def as_dataset(X: csr_array, y: Whole, classes: int, taxonomy: Taxonomy | None, seed: int) -> Dataset:
-    """Return made-up rows as a dataset, with a line about their size."""
+    """Return synthetic rows as a dataset, with a line about their size."""
     rows, features = X.shape
     mean = X.nnz / rows
     return Dataset(

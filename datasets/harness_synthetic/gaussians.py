@@ -1,9 +1,9 @@
-"""Dense rows in the likeness of Aloi: many Gaussian classes of equal size in a few non-negative dimensions.
+"""Synthetic dense rows similar to Aloi: many Gaussian classes of equal size in a few non-negative dimensions.
 
-Class means are drawn from a standard normal distribution, rows around them with standard deviation `noise`; what falls
-below zero becomes zero, which leaves about half of the values. With the default noise a linear learner makes next to no
-error, while a tree that splits the classes at random fails on most rows. The same parameters give the same data on any
-machine; see `normals`.
+Class means are drawn from a standard normal distribution, rows around them with the standard deviation `noise`.
+Negative values become 0, which leaves about half of the values. With the default noise a linear learner makes almost no
+error, while a tree that splits the classes at random fails on most rows. The same parameters give the same data on all
+machines; see `normals`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,26 @@ BLOCK_VALUES = 2**22
 def make_gaussians(
     *, rows: int = 108_000, classes: int = 1_000, features: int = 128, noise: float = 0.5, seed: int = 0
 ) -> Dataset:
-    """Rows in random order; class sizes differ by one at most."""
+    """Make Gaussian classes in random order.
+
+    Parameters
+    ----------
+    rows : int, default=108000
+        Number of rows, at least one for each class. Class sizes differ by at most one.
+    classes : int, default=1000
+        Number of classes.
+    features : int, default=128
+        Number of dimensions.
+    noise : float, default=0.5
+        Standard deviation of the rows around their class mean.
+    seed : int, default=0
+        Seed of all random numbers.
+
+    Returns
+    -------
+    Dataset
+        The rows, without a class tree.
+    """
     given = {"rows": rows, "classes": classes, "features": features, "seed": seed}
     limits = {"rows": (2, 2**26), "classes": (2, 2**20), "features": (1, 2**16), "seed": (0, 2**32 - 1)}
     check_whole("gaussians", given, limits)

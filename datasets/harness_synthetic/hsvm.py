@@ -1,12 +1,12 @@
-"""The synthetic task of Cai and Hofmann: a complete class tree, a random weight vector at each node.
+"""The synthetic task of Cai and Hofmann: a complete class tree with a random weight vector at each node.
 
-A row x is a random direction; its class is the leaf whose path from the root has the largest sum of <w_z, x>. Rows
-whose best class leads the second best by no more than `rho` are drawn again. The sources do not define the generator:
-here the weights of level 1 have variance scale^2 / features, each further level has `decay` times that of the one
-above, and a thousand rows train. This was chosen because it comes near the published table, so agreement with the table
-is a fit and no confirmation.
+A row x is a random direction. Its class is the leaf whose path from the root has the largest sum of <w_z, x>. Rows
+whose best class leads the second best by at most `rho` are drawn again. The sources do not define the generator: here
+the weights of level 1 have the variance scale^2 / features, each further level `decay` times the variance of the one
+above, and there are a thousand training rows. This was chosen because it comes near the published table, so agreement
+with the table is a fit and no confirmation.
 
-The same parameters give the same data on any machine; see `draws` and `normals`.
+The same parameters give the same data on all machines; see `draws` and `normals`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME = "hsvm-synthetic"
 MOST_CLASSES = 100_000
 BLOCK_SCORES = 2**22
 MOST_TRIES = 1000
-"""Rows drawn for each row kept, before a margin counts as out of reach."""
+"""Number of rows drawn for each row kept, before a margin counts as unreachable."""
 
 
 def make_hsvm_synthetic(
@@ -41,7 +41,34 @@ def make_hsvm_synthetic(
     decay: float = 0.5,
     seed: int = 0,
 ) -> Dataset:
-    """children**depth classes; "made" is the given split: the first `n_train` rows train, the others test."""
+    """Make the rows of the task.
+
+    Parameters
+    ----------
+    children : int, default=3
+        Number of children of a node. There are children**depth classes.
+    depth : int, default=3
+        Depth of the class tree.
+    rho : float, default=0.001
+        Minimum margin of a row.
+    n_train : int, default=1000
+        Number of training rows in the fixed split "made".
+    n_test : int, default=1000
+        Number of test rows.
+    features : int, default=20
+        Number of dimensions.
+    scale : float, default=1.6
+        Scale of the weights.
+    decay : float, default=0.5
+        Factor of the variance from one level to the next.
+    seed : int, default=0
+        Seed of all random numbers.
+
+    Returns
+    -------
+    Dataset
+        The rows, training rows first, with the class tree.
+    """
     _check(dict(locals()))
     bits = np.random.PCG64(seed)
     weights = leaf_weights(bits, children, depth, features, scale, decay)
@@ -59,7 +86,8 @@ def make_hsvm_synthetic(
 
 
 def leaf_weights(bits: np.random.PCG64, children: int, depth: int, features: int, scale: float, decay: float) -> Reals:
-    """For each leaf, from left to right, the sum of the weight vectors on its path; exact, as all are on the grid."""
+    """Return, for each leaf from left to right, the exact sum of the weight vectors on its path, which are on the
+    grid."""
     leaves: Reals = np.zeros((1, features))
     variance = scale * scale / features
     for level in range(1, depth + 1):
@@ -70,7 +98,7 @@ def leaf_weights(bits: np.random.PCG64, children: int, depth: int, features: int
 
 
 def _draw_rows(bits: np.random.PCG64, weights: Reals, rho: float, rows: int) -> tuple[Reals, NDArray[np.intp]]:
-    """Rows on the grid, so they fit float32 and their scores are exact, and the class of each."""
+    """Draw rows on the grid, so they fit float32 and their scores are exact, and return the class of each."""
     block = max(1, min(rows, BLOCK_SCORES // len(weights)))
     kept: list[tuple[Reals, NDArray[np.intp]]] = []
     n_kept = n_drawn = 0
@@ -92,7 +120,7 @@ def _draw_rows(bits: np.random.PCG64, weights: Reals, rho: float, rows: int) -> 
 
 
 def directions(bits: np.random.PCG64, rows: int, features: int) -> Reals:
-    """Random vectors of length 1, but for the grid; the squares are added up in a fixed order."""
+    """Return random vectors of length 1, rounded to the grid; the squares are added in a fixed order."""
     X = normals(bits, rows * features).reshape(rows, features)
     squares = np.zeros(rows)
     for column in X.T:
@@ -101,7 +129,7 @@ def directions(bits: np.random.PCG64, rows: int, features: int) -> Reals:
 
 
 def complete_tree(children: int, depth: int) -> Taxonomy:
-    """The root, then level after level; the leaves, last, are the classes from left to right."""
+    """Return a tree of the root, then level after level; the leaves, last, are the classes from left to right."""
     sizes = [children**level for level in range(depth + 1)]
     starts = np.cumsum([0, *sizes])
     parents = [starts[i] + np.arange(sizes[i + 1]) // children for i in range(depth)]
@@ -114,7 +142,7 @@ def complete_tree(children: int, depth: int) -> Taxonomy:
 
 
 def _paths(children: int, level: int) -> tuple[str, ...]:
-    """The nodes of a level by the turns that lead there: "2.0.1"."""
+    """Return the nodes of a level by the branches that lead to them, such as "2.0.1"."""
     names = [""]
     for _ in range(level):
         names = [f"{name}.{turn}" if name else str(turn) for name in names for turn in range(children)]

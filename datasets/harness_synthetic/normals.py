@@ -1,9 +1,9 @@
-"""Normal draws that are the same on any machine.
+"""Normal random numbers that are identical on all machines.
 
-The logarithm of a maths library, or of numpy's own vector code, may differ in its last bit from one processor to the
-next. Addition, subtraction, multiplication, division and square root do not: IEEE 754 defines the rounding of each. So
-nothing else is used here, one numpy operation after the other, which no compiler fuses. Sums that a library may take in
-any order (dot products) are kept exact by `on_grid`.
+The logarithm of a maths library, or of numpy's own vector code, may differ in its last bit between processors.
+Addition, subtraction, multiplication, division and square root do not: IEEE 754 defines the rounding of each. So
+nothing else is used here, in separate numpy operations that no compiler fuses. Sums that a library may add in any order
+(dot products) are kept exact by `on_grid`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,25 @@ from harness_synthetic.draws import raw
 Reals = NDArray[np.float64]
 
 GRID = 2.0**-20
-"""Numbers on this grid have products on GRID**2, which float64 adds up without rounding while sums stay below 2**13;
-float32 holds the numbers themselves up to 2**4."""
+"""Numbers on this grid have products on GRID**2, which float64 adds without rounding while sums stay below 2**13.
+float32 represents the numbers themselves up to 2**4."""
 LN2 = 0.6931471805599453
 SERIES = 12
-"""Terms of the series for the logarithm: the first one left out is below 2**-60 of the first."""
+"""Number of terms of the series for the logarithm: the first omitted term is below 2**-60 of the first."""
 BLOCK_PAIRS = 2**18
 
 
 def normals(bits: np.random.PCG64, n: int) -> Reals:
-    """Draws from the standard normal distribution, by Marsaglia's polar method.
+    """Draw from the standard normal distribution, by Marsaglia's polar method.
 
     A point (u, v) within the unit circle, s = u^2 + v^2, gives u * f and v * f with f = sqrt(-2 ln(s) / s).
+
+    Parameters
+    ----------
+    bits : PCG64
+        Source of random bits.
+    n : int
+        Number of draws.
     """
     blocks: list[Reals] = [np.empty(0)]
     missing = n
@@ -44,7 +51,8 @@ def normals(bits: np.random.PCG64, n: int) -> Reals:
 
 
 def logarithm(x: Reals) -> Reals:
-    """ln(x) of positive numbers: x = m * 2^e with m near 1, and ln(m) = 2 artanh(t) with t = (m - 1) / (m + 1)."""
+    """Return ln(x) of positive numbers: x = m * 2^e with m near 1, and ln(m) = 2 artanh(t) with t = (m - 1) / (m +
+    1)."""
     m, e = np.frexp(x)
     low = m < 0.7071067811865476
     m, e = np.where(low, 2.0 * m, m), np.where(low, e - 1, e)
@@ -57,5 +65,5 @@ def logarithm(x: Reals) -> Reals:
 
 
 def on_grid(x: Reals) -> Reals:
-    """The nearest numbers on the grid; both scalings are by a power of two and so exact."""
+    """Return the nearest numbers on the grid; both scalings are by a power of two and so exact."""
     return np.rint(x / GRID) * GRID

@@ -1,4 +1,4 @@
-"""Registers the synthetic datasets, and an experiment on them, by name; makes nothing."""
+"""Registers the synthetic datasets, and an experiment on them, by name, without making them."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from harness import DatasetSpec, ExperimentSpec, hookimpl
 
 @hookimpl
 def harness_datasets() -> Iterable[DatasetSpec]:
-    """The synthetic datasets."""
+    """Return the synthetic datasets."""
     return [
         DatasetSpec(
             name="topics",
@@ -60,7 +60,7 @@ def harness_datasets() -> Iterable[DatasetSpec]:
 
 @hookimpl
 def harness_experiments() -> Iterable[ExperimentSpec]:
-    """Datasets of any size."""
+    """Return the experiment on datasets of growing size."""
     return [
         ExperimentSpec(
             name="scaling",

@@ -1,6 +1,6 @@
-"""Made-up texts for quick runs and tests: Zipf class sizes, Zipf words, classes in groups, one label a row or several.
+"""Synthetic texts for quick runs and tests: Zipf class sizes, Zipf words, classes in groups, one or several labels.
 
-The same parameters give the same data on any machine; see `draws`.
+The same parameters give the same data on all machines; see `draws`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness_synthetic.draws import (
 )
 
 TOPIC_WORDS = 64
-"""Own words of a class, or of a group of classes; topics share words by chance."""
+"""Number of words of a class, or of a group of classes; topics share words by chance."""
 
 
 def make_topics(
@@ -40,9 +40,30 @@ def make_topics(
     labels: int = 1,
     seed: int = 0,
 ) -> Dataset:
-    """Rows of `words` words each: a share `noise` from a background that all share, of the rest a quarter from a
-    class of the row and three quarters from that class's group, so telling a class from its siblings is harder
-    than telling groups apart. With `labels` above 1 a row has 1 to `labels` classes and `y` is an indicator.
+    """Make texts of classes in groups.
+
+    Parameters
+    ----------
+    rows : int, default=2000
+        Number of texts.
+    classes : int, default=50
+        Number of classes.
+    features : int, default=1000
+        Number of distinct words.
+    words : int, default=20
+        Number of words of a text.
+    noise : float, default=0.3
+        Share of words from a background that all texts share. Of the others, a quarter come from a class of the text
+        and three quarters from the group of this class, so classes of a group are harder to distinguish than groups.
+    labels : int, default=1
+        Maximum number of classes of a text. Above 1, `y` is an indicator matrix.
+    seed : int, default=0
+        Seed of all random numbers.
+
+    Returns
+    -------
+    Dataset
+        The texts as word counts.
     """
     _check(rows=rows, classes=classes, features=features, words=words, noise=noise, labels=labels, seed=seed)
     bits = np.random.PCG64(seed)
@@ -70,11 +91,11 @@ def _check(**given: float) -> None:
         raise not_allowed("topics", f"rows={given['rows']}", allowed)
 
 
-# -- the draws, in the order in which they use up the random bits ----------------------------------------------------
+# -- draws, in the order in which they use the random bits ------------------------------------------------------------
 
 
 def _draw_classes(bits: np.random.PCG64, rows: int, classes: int, labels: int) -> tuple[Whole, Whole]:
-    """For each row `labels` classes, and how many of them, from the left, count. Each class comes first twice."""
+    """Draw `labels` classes for each row, and how many of them, from the left, count. Each class comes first twice."""
     sizes = zipf_sums(classes)
     twice = np.repeat(np.arange(classes, dtype=np.uint64), 2)
     first = np.concatenate([twice, pick(raw(bits, rows - 2 * classes), sizes)])
@@ -85,7 +106,7 @@ def _draw_classes(bits: np.random.PCG64, rows: int, classes: int, labels: int) -
 
 
 def _draw_topics(bits: np.random.PCG64, chosen: Whole, n_chosen: Whole, groups: int, words: int) -> Whole:
-    """For each word to come the topic it is from: one of the row's classes, or the group of that class.
+    """Draw the topic of each word: one of the row's classes, or the group of that class.
 
     The groups are the topics 0 to groups - 1; class c is topic groups + c and belongs to group c modulo groups.
     """
@@ -97,17 +118,17 @@ def _draw_topics(bits: np.random.PCG64, chosen: Whole, n_chosen: Whole, groups: 
 
 
 def _draw_words(bits: np.random.PCG64, topics: Whole, n_topics: int, features: int, noise: float) -> Whole:
-    """For each topic given one of its words, or, for a share `noise` of them, a word of the background."""
+    """Draw a word of each given topic or, for a share `noise` of them, a word of the background."""
     topic_words = below(raw(bits, n_topics, TOPIC_WORDS), features)
     own = topic_words[topics, pick(raw(bits, *topics.shape), zipf_sums(TOPIC_WORDS))]
     background = pick(raw(bits, *topics.shape), zipf_sums(features))
     return np.where(share(raw(bits, *topics.shape), noise), background, own)
 
 
-# -- what is handed over ---------------------------------------------------------------------------------------------
+# -- result -----------------------------------------------------------------------------------------------------------
 
 
 def _indicator(chosen: Whole, n_chosen: Whole, classes: int) -> csr_array:
-    """Rows x classes, 1 where a class counts for a row; drawn twice, it still counts once."""
+    """Return rows x classes, 1 if a class counts for a row; a class that is drawn twice counts once."""
     counts = np.arange(chosen.shape[1], dtype=np.uint64) < n_chosen[:, np.newaxis]
     return tally(chosen[counts], n_chosen.astype(np.int64), classes).astype(np.bool_).astype(np.int8)

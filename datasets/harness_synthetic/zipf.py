@@ -1,7 +1,7 @@
-"""Made-up texts of any size, for speed and scaling: Zipf classes, Zipf words, long rows, classes in a tree.
+"""Synthetic texts of any size, for speed and scaling: Zipf classes, Zipf words, long rows, classes in a tree.
 
-Made block by block, so a million rows fit in memory; a class's words come from a hash and need no table, so
-a hundred thousand classes do. The same parameters give the same data on any machine; see `draws`.
+Rows are made block by block, so a million rows fit into memory. The words of a class come from a hash and need no
+table, so a hundred thousand classes do too. The same parameters give the same data on all machines; see `draws`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from harness import Dataset
 from harness_synthetic import draws
 
 BLOCK_TOKENS = 4_000_000
-"""Words drawn at a time; it decides which bits make which word, so another number is other data."""
+"""Number of words drawn at a time. It determines which bits make which word, so it must not change."""
 CHUNK_TOKENS = 2**16
-"""Words made at a time: few enough for the processor's cache."""
+"""Number of words made at a time, few enough for the processor's cache."""
 OWN_WORDS = 512
-"""Own words of a class, or of a group of classes, by their hash; some are shared by chance."""
+"""Number of words of a class, or of a group of classes, by their hash; some are shared by chance."""
 
 
 def make_zipf(
@@ -30,11 +30,30 @@ def make_zipf(
     depth: int = 2,
     seed: int = 0,
 ) -> Dataset:
-    """Rows of `words` words each, a fifth more or less; some occur twice, so a row has fewer non-zeros than words.
+    """Make long rows of words.
 
-    A share `noise` of the words comes from a background that all rows share; the rest in equal shares from the row's
-    class and from each group that it is in: `depth` is that of the class tree, 1 means no groups and no tree. Class
-    sizes and word frequencies follow Zipf's law, and every class has a row.
+    Parameters
+    ----------
+    rows : int, default=40000
+        Number of rows, at least one for each class.
+    classes : int, default=1000
+        Number of classes. Class sizes and word frequencies follow Zipf's law.
+    features : int, default=60000
+        Number of distinct words.
+    words : int, default=170
+        Number of words of a row, plus or minus a fifth. Some words occur twice, so there are fewer non-zeros.
+    noise : float, default=0.9
+        Share of words from a background that all rows share. The others come in equal shares from the class of the row
+        and from each group above it.
+    depth : int, default=2
+        Depth of the class tree. 1 means no groups and no tree.
+    seed : int, default=0
+        Seed of all random numbers.
+
+    Returns
+    -------
+    Dataset
+        The rows as word counts.
     """
     given = {"rows": rows, "classes": classes, "features": features, "words": words, "depth": depth, "seed": seed}
     counts = dict.fromkeys(("rows", "features", "words"), (1, draws.LARGEST))
@@ -74,10 +93,10 @@ def _draw_rows(
         part = slice(start, start + CHUNK_TOKENS)
         common = draws.share(chance[part], noise)
         tokens[part][common] = common_words.pick(background[part][common])
-        told = ~common
-        topic = _topics(token_class[part][told].astype(np.uint64), chance[part][told], sizes)
-        tokens[part][told] = draws.hashed(
-            topic * np.uint64(OWN_WORDS) + draws.pick(own[part][told], own_sums), features
+        specific = ~common
+        topic = _topics(token_class[part][specific].astype(np.uint64), chance[part][specific], sizes)
+        tokens[part][specific] = draws.hashed(
+            topic * np.uint64(OWN_WORDS) + draws.pick(own[part][specific], own_sums), features
         )
     return draws.tally(tokens, lengths, features)
 

@@ -1,1 +1,1 @@
-"""Datasets of text, as term counts: diagnoses, newsgroups, newswire, novels, web pages, patents, laws, requests."""
+"""Datasets of texts as term counts: diagnoses, newsgroups, newswire, novels, web pages, patents, laws, requests."""

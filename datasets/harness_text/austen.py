@@ -1,17 +1,17 @@
 """Jane Austen's six novels: every word is an instance, its class the word itself, its features the words around it.
 
 Words are lower-cased runs of letters, with at most one apostrophe inside. The features of a word are the three words
-before and the three after it, each with its position, and the nine conjunctions of two or three of them that stand next
-to each other, the word itself passed over: five pairs and four triples. They do not reach across the ends of a novel.
-Features that occur once in the training rows carry no information; each trial leaves them out unless `singletons` is
-set.
+before and the three words after it, each with its position, and the nine conjunctions of two or three neighbouring
+context words: five pairs and four triples, which skip the word itself. Contexts end with the novel. Features that occur
+once in the training rows carry no information; each trial drops them unless `singletons` is set.
 
-Texts come by file, packed or not, or from Project Gutenberg, whose words before and after a text are left out. The
-counts change as the texts are revised; the figures of this project are of 724,859 words, 14,072 different ones, the
-paper has 749 thousand and 17.4 thousand.
+Texts come from files, optionally compressed, or from Project Gutenberg, whose words before and after a text are
+removed. The counts change as the texts are revised. The figures of this project are for 724,859 words, 14,072 different
+ones; the paper has 749 thousand and 17.4 thousand.
 
-The paper has "their conjunctions", about 15 features in all. Of the readings that give 15, this one leaves 11.2 a word
-without singletons, as a reference implementation that meets the published accuracy has; pairs across leave 12.0.
+The paper has "their conjunctions", about 15 features in all. Of the readings that give 15, this one has 11.2 features
+per word without singletons, like a reference implementation that reaches the published accuracy; including pairs across
+the word gives 12.0.
 """
 
 from __future__ import annotations
@@ -33,14 +33,27 @@ RAW = RawFiles(
     wanted=re.compile(r"(?:^|/)([^/]+)\.txt$"),
 )
 REACH = 3
-"""Words of context on either side."""
+"""Number of context words on either side."""
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _BEGIN = re.compile(r"\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK.*?\*\*\*", re.DOTALL)
 _END = re.compile(r"\*\*\*\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK")
 
 
 def load_austen(*, source: str | None = None, singletons: bool = False) -> Dataset:
-    """The words in the order of the novels, the novels in the order of their file names."""
+    """Load every word of the novels as an instance.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the texts. None uses imported or downloaded files.
+    singletons : bool, default=False
+        If True, trials keep features that occur once in the training rows.
+
+    Returns
+    -------
+    Dataset
+        The words in the order of the novels, which are ordered by file name.
+    """
     files = RAW.read(source)
     titles: set[str] = set()
     for match, _ in files:
@@ -61,7 +74,7 @@ def load_austen(*, source: str | None = None, singletons: bool = False) -> Datas
 
 
 def words_of(content: bytes) -> list[str]:
-    """The words of a text, without what Project Gutenberg puts before and after it."""
+    """Return the words of a text, without Project Gutenberg's text before and after it."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -76,7 +89,7 @@ def words_of(content: bytes) -> list[str]:
 
 
 def context(words: NDArray[np.int64], lengths: NDArray[np.int64]) -> csr_array:
-    """Boolean features of every word, a block of columns for each position and each run of positions."""
+    """Return Boolean features of every word: a block of columns for each position and each run of positions."""
     n_types = int(words.max(initial=-1)) + 1
     offsets = [*range(-REACH, 0), *range(1, REACH + 1)]
     near = [neighbours(words, lengths, offset) for offset in offsets]
@@ -96,7 +109,7 @@ def context(words: NDArray[np.int64], lengths: NDArray[np.int64]) -> csr_array:
 
 
 def neighbours(words: NDArray[np.int64], lengths: NDArray[np.int64], offset: int) -> NDArray[np.int64]:
-    """For each word the one that stands `offset` further on in the same novel; -1 where there is none."""
+    """Return, for each word, the word `offset` places further on in the same novel; -1 if there is none."""
     novel = np.repeat(np.arange(len(lengths)), lengths)
     there = np.arange(len(words)) + offset
     inside = (there >= 0) & (there < len(words))
@@ -105,7 +118,7 @@ def neighbours(words: NDArray[np.int64], lengths: NDArray[np.int64], offset: int
 
 
 def _joined(parts: list[NDArray[np.int64]], n_types: int) -> NDArray[np.int64]:
-    """One number for each combination of words; -1 where one of them is missing."""
+    """Return one number for each combination of words; -1 if one of them is missing."""
     joined, whole = np.zeros_like(parts[0]), np.ones(len(parts[0]), bool)
     for part in parts:
         joined, whole = joined * n_types + part, whole & (part >= 0)
@@ -113,7 +126,7 @@ def _joined(parts: list[NDArray[np.int64]], n_types: int) -> NDArray[np.int64]:
 
 
 def _numbered(values: NDArray[np.int64], first: int) -> tuple[NDArray[np.int64], int]:
-    """Columns from `first` on for the values, -1 for those that are missing; and how many columns."""
+    """Return columns from `first` on for the values, -1 for missing values; and the number of columns."""
     distinct, inverse = np.unique(values, return_inverse=True)
     kept = distinct >= 0
     column = np.where(kept, first + np.cumsum(kept) - 1, -1)

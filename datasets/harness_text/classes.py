@@ -1,4 +1,4 @@
-"""Helpers of the loaders: class trees, labels, fixed splits, and the names of word counts."""
+"""Helpers of the loaders: class trees, labels, fixed splits, and names of word counts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,26 @@ from harness.sdk.outcomes import tree_from_parents
 PARTS = ("train", "validation", "test")
 Label = TypeVar("Label")
 ClassPath = tuple[str, ...]
-"""The names from the top of a class tree down to a class, its root left out."""
+"""The names from the top of a class tree down to a class, without the root."""
 
 
 def tree_of_paths(root: str, paths: Sequence[ClassPath]) -> Taxonomy:
-    """The tree in which class i lies at the end of path i. Nodes come level by level, those of a level by name.
+    """Return the tree in which class i is at the end of path i.
 
-    A node is known by its whole path: the same name below two parents is two nodes. A class may be an inner node.
+    Nodes are ordered by level, then by name. A node is identified by its complete path: the same name below two parents
+    is two nodes. A class may be an inner node.
+
+    Parameters
+    ----------
+    root : str
+        Name of the root.
+    paths : sequence of tuple of str
+        Path of each class.
+
+    Examples
+    --------
+    >>> tree_of_paths("all", [("food", "bread"), ("food", "milk")]).node_names
+    ('all', 'food', 'bread', 'milk')
     """
     below_root: set[ClassPath] = set()
     for path in paths:
@@ -38,7 +51,24 @@ def _level_and_name(path: ClassPath) -> tuple[int, ClassPath]:
 
 
 def path_to(node: str, parent: Mapping[str, str], *, root: str, dataset: str, file: str) -> ClassPath:
-    """The path from below the root to a node; DataError, naming the file, when it never reaches the root."""
+    """Return the path from below the root to a node.
+
+    Parameters
+    ----------
+    node : str
+        The node.
+    parent : mapping of str to str
+        Parent of each node.
+    root : str
+        Name of the root.
+    dataset, file : str
+        Names for the error message.
+
+    Raises
+    ------
+    DataError
+        If the path never reaches the root.
+    """
     path = [node]
     above = parent.get(node)
     while above != root:
@@ -54,7 +84,7 @@ def path_to(node: str, parent: Mapping[str, str], *, root: str, dataset: str, fi
 
 
 def indicator(labels: Sequence[Collection[str]], classes: Sequence[str]) -> csr_array:
-    """Multi-label rows as a matrix of ones; labels that are no class are left out."""
+    """Return multi-label rows as a matrix of ones; labels that are not classes are dropped."""
     position = {name: i for i, name in enumerate(classes)}
     columns: list[int] = []
     ends = [0]
@@ -66,16 +96,16 @@ def indicator(labels: Sequence[Collection[str]], classes: Sequence[str]) -> csr_
 
 
 def positions(labels: Iterable[str], classes: Sequence[str]) -> NDArray[np.int64]:
-    """Single labels as class positions."""
+    """Return single labels as class positions."""
     position = {name: i for i, name in enumerate(classes)}
     return np.array([position[label] for label in labels], dtype=np.int64)
 
 
 def part_splits(parts: Sequence[str]) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Splits out of the part that each row came in: train, validation or test.
+    """Return splits from the part of each row: train, validation or test.
 
-    "A-B" trains on part A and tests on part B, for every two parts there are, an earlier one training; where all three
-    are there, "train+validation" is written "trainvalidation-test".
+    "A-B" trains on part A and tests on part B, for every two parts that are present, the earlier one in training. If
+    all three are present, "train+validation" is written "trainvalidation-test".
     """
     names = np.asarray(parts)
     rows = {}
@@ -91,7 +121,7 @@ def part_splits(parts: Sequence[str]) -> dict[str, tuple[NDArray[np.int64], NDAr
 
 
 def laid_end_to_end(labels: Mapping[str, Sequence[Label]]) -> tuple[list[Label], list[str]]:
-    """The labels of all parts one after the other, and the part that each row came in."""
+    """Return the labels of all parts one after the other, and the part of each row."""
     row_labels: list[Label] = []
     row_parts: list[str] = []
     for part, part_labels in labels.items():
@@ -101,7 +131,7 @@ def laid_end_to_end(labels: Mapping[str, Sequence[Label]]) -> tuple[list[Label],
 
 
 def check_choice(dataset: str, name: str, value: object, allowed: Sequence[object]) -> None:
-    """DataError for a parameter that has none of the values it may have."""
+    """Raise DataError unless the value of a parameter is allowed."""
     if value not in allowed:
         expected = ", ".join(map(str, allowed))
         raise DataError(f"{name} is {value!r}, expected one of {expected}", culprit=f"dataset {dataset!r}")
@@ -115,9 +145,16 @@ def beside(found: int, described: int) -> str:
 
 
 def counted_words(tokens: str, *, english: bool = True, min_df: int = 1) -> str:
-    """The representation that counts words of a kind, with or without English stop words and rare words.
+    """Return the representation that counts words of a kind.
 
-    `tokens` is a kind that `words` knows, or a regular expression.
+    Parameters
+    ----------
+    tokens : str
+        A kind that `words` knows, or a regular expression.
+    english : bool, default=True
+        If True, English stop words are dropped.
+    min_df : int, default=1
+        Minimum number of texts with a word.
     """
     params = {"tokens": tokens}
     if english:

@@ -1,7 +1,7 @@
 """CLINC150: requests to a voice assistant by intent, with the ten domains above the 150 intents.
 
-Tokens are lower-cased runs of letters and digits; nothing is left out, since requests are short. Requests that are out
-of scope ("oos_...") belong to no intent and stay out. Format: data_full.json maps "train", "val" and "test" to lists of
+Tokens are lower-cased runs of letters and digits; stop words are kept, since requests are short. Requests out of scope
+("oos_...") belong to no intent and are dropped. Format: data_full.json maps "train", "val" and "test" to lists of
 [request, intent]; domains.json maps each domain to its intents.
 """
 
@@ -26,7 +26,18 @@ PUBLISHED = {"train": 15_000, "val": 3_000, "test": 4_500}
 
 
 def load_clinc150(*, source: str | None = None) -> Dataset:
-    """The three parts one after the other; the splits are "train-test", "train-validation" and so on."""
+    """Load the requests of all three parts.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the two files. None uses imported or downloaded files.
+
+    Returns
+    -------
+    Dataset
+        The parts one after the other, with the splits "train-test", "train-validation" and so on.
+    """
     files = {match[1]: _parsed(match.string, content) for match, content in RAW.read(source)}
     for name in ("data_full", "domains"):
         if name not in files:
@@ -66,7 +77,7 @@ def _parsed(name: str, content: bytes) -> dict[str, Any]:
 
 
 def _domains(domains: dict[str, Any]) -> dict[str, str]:
-    """The domain of each intent."""
+    """Return the domain of each intent."""
     domain: dict[str, str] = {}
     for name, intents in domains.items():
         for intent in _listed("domains.json", name, intents):
@@ -77,7 +88,7 @@ def _domains(domains: dict[str, Any]) -> dict[str, str]:
 
 
 def _requests(data: dict[str, Any], part: str, domain: dict[str, str]) -> list[tuple[str, str]]:
-    """The requests of a part and their intents."""
+    """Return the requests of a part and their intents."""
     rows = _listed("data_full.json", part, data.get(part))
     for number, row in enumerate(rows):
         if not _is_request(row):

@@ -1,7 +1,7 @@
-"""EUR-Lex with 4k labels: laws of the European Union to EuroVoc descriptors, several a law.
+"""EUR-Lex with 4k labels: laws of the European Union by EuroVoc descriptor, several per law.
 
-The features are the 5,000 of the Extreme Classification Repository, already weighted by tf-idf there, so the values are
-not changed. Format: a line "rows features labels", then a line a law, "label,label,... feature:value ...".
+The features are the 5,000 of the Extreme Classification Repository. Their values are already weighted by tf-idf and are
+not changed. Format: a line "rows features labels", then a line per law, "label,label,... feature:value ...".
 """
 
 from __future__ import annotations
@@ -27,7 +27,18 @@ PUBLISHED = {"train": 15_539, "test": 3_809}
 
 
 def load_eurlex4k(*, source: str | None = None) -> Dataset:
-    """The training part, then the test part; "train-test" is the split of the repository."""
+    """Load both parts.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported or downloaded files.
+
+    Returns
+    -------
+    Dataset
+        The training part, then the test part, with the repository's split "train-test".
+    """
     read = {match[1]: read_xmc(stream, name=match.string) for match, stream in RAW.open_each(source)}
     if read.keys() != PUBLISHED.keys():
         raise RAW.error(f"only the {next(iter(read))} part is there, expected train and test")

@@ -1,8 +1,8 @@
 """ICD-10-CM: diagnosis terms, their three-character categories, and the tree of chapters and sections above them.
 
-The terms come from the tabular list that the distribution `simple-icd-10-cm` contains. That package's own module is not
-imported: doing so builds an object for every code and takes seconds. Other releases contain other terms, so the parsed
-data is checked against the fingerprint of one release: numbers do not depend on the day of installation.
+The terms come from the tabular list in the distribution `simple-icd-10-cm`. The module of that package is not imported,
+because it builds an object for every code, which takes seconds. Other releases contain other terms, so the parsed data
+is checked against the fingerprint of one release: numbers do not depend on the day of installation.
 """
 
 from __future__ import annotations
@@ -25,15 +25,28 @@ from harness_text.classes import counted_words
 DISTRIBUTION = "simple-icd-10-cm"
 PACKAGE = "simple_icd_10_cm"
 CULPRIT = "dataset 'icd10cm'"
-"""The dataset that errors name."""
+"""Name of the dataset in errors."""
 RELEASE = "1.5.0"
-"""The release of the distribution whose data all published numbers are measured on."""
+"""The release of the distribution on which all published numbers are measured."""
 FINGERPRINT = "0ccb50bfd4596b38"
 """`fingerprint_of` the tabular list of that release."""
 
 
 def load_icd10cm() -> Dataset:
-    """Every term of the tabular list as a row, in the order of the file; the classes are the categories."""
+    """Load every term of the tabular list as a row.
+
+    Returns
+    -------
+    Dataset
+        The terms in the order of the file, with the categories as classes, in the tree of chapters and sections.
+
+    Raises
+    ------
+    MissingData
+        If the distribution is not installed.
+    DataError
+        If another release is installed, or the file has an unknown format.
+    """
     path = locate()
     listed = read_tabular_list(path)
     if fingerprint_of(listed) != FINGERPRINT:
@@ -54,13 +67,13 @@ def load_icd10cm() -> Dataset:
 
 
 def stamp_icd10cm() -> str:
-    """Names the file without reading it: release, file name, size."""
+    """Return release, name and size of the file, which identify it without reading it."""
     path = locate()
     return f"{DISTRIBUTION} {_version()} {path.name} {path.stat().st_size}"
 
 
 def locate() -> Path:
-    """The tabular list in the installed package; its name changes with the releases."""
+    """Return the tabular list in the installed package; its name changes with the releases."""
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise _not_installed()
@@ -84,7 +97,7 @@ def _version() -> str:
 
 @dataclass
 class TabularList:
-    """Content of the file: terms, categories, and the tree, whose parents come before their children."""
+    """Content of the file: terms, categories, and the tree, in which parents precede their children."""
 
     terms: list[str] = field(default_factory=list)
     term_class: list[int] = field(default_factory=list)
@@ -110,7 +123,7 @@ class TabularList:
 
 
 def read_tabular_list(path: Path) -> TabularList:
-    """Reads a tabular list. Sections without a category (they only span others) stay out of the tree."""
+    """Read a tabular list. Sections without a category, which only span other sections, are not in the tree."""
     listed = TabularList()
     root = listed.add_node("ICD-10-CM", parent=-1)
     try:
@@ -159,7 +172,7 @@ def _read_category(category: ElementTree.Element, section_node: int, listed: Tab
 
 
 def _terms(diagnosis: ElementTree.Element) -> Iterator[str]:
-    """Return the terms of one diagnosis: its description, then its inclusion terms."""
+    """Yield the terms of a diagnosis: its description, then its inclusion terms."""
     yield _text(diagnosis, "desc")
     for note in diagnosis.iterfind("inclusionTerm/note"):
         yield _text(note, ".")
@@ -177,7 +190,7 @@ def _text(element: ElementTree.Element, tag: str) -> str:
     return found
 
 
-# -- what to say when it is not there --------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------------------------------
 
 
 def _not_installed() -> MissingData:

@@ -1,11 +1,11 @@
-"""Industry sector: web pages of companies to the branch of industry that they are in, with the tree of sectors.
+"""Industry sector: web pages of companies by branch of industry, with the tree of sectors.
 
-Read from the archive of Carnegie Mellon's text learning group: a folder "sector", in it folders for sectors and, below
-them, for branches ("...industry"), in these a file a page. A page's text is what is left of its HTML: headers that the
-server sent, scripts, comments and tags are left out. Tokens are lower-cased runs of at least two letters, without
-scikit-learn's English stop words and without tokens of fewer than `min_df` pages (2: tokens of one page tell nothing).
+Read from the archive of Carnegie Mellon's text learning group: a folder "sector" with folders of sectors, these with
+folders of branches ("...industry"), and these with a file per page. The text of a page is its HTML without the server's
+headers, scripts, comments and tags. Tokens are lower-cased runs of at least two letters, without scikit-learn's English
+stop words and without tokens of fewer than `min_df` pages (2: tokens of a single page carry no information).
 
-The same pages in LIBSVM's form, with its own terms and no names, are the dataset `sector`.
+The same pages in LIBSVM's format, with its own terms and without names, are the dataset `sector`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MARK_UP = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOT
 
 @dataclass(frozen=True, order=True)
 class Page:
-    """A page and where it lay; pages sort as the rows do."""
+    """A page and its folder; pages sort like the rows."""
 
     branch: str
     name: str
@@ -40,7 +40,20 @@ class Page:
 
 
 def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
-    """Pages by branch and name; a class is named by its path below sector/."""
+    """Load the pages.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the pages. None uses imported or downloaded files.
+    min_df : int, default=2
+        Minimum number of pages with a word.
+
+    Returns
+    -------
+    Dataset
+        Pages by branch and name. The name of a class is its path below sector/.
+    """
     pages = []
     for match, content in RAW.read(source):
         pages.append(Page(branch_of(match[1]), match[2], content))
@@ -62,7 +75,7 @@ def load_industry(*, source: str | None = None, min_df: int = 2) -> Dataset:
 
 
 def branch_of(folder: str) -> str:
-    """The path of a branch below sector/, wherever that lies; the whole where the path begins below it."""
+    """Return the path of a branch below sector/, or the complete path if it does not contain sector/."""
     return folder.removeprefix("sector/").rpartition("/sector/")[2]
 
 

@@ -1,17 +1,18 @@
 """LSHTC1, the first PASCAL challenge of large-scale hierarchical text classification: web pages of the Open Directory.
 
-Two releases, each a dataset: `lshtc1-dryrun` (1,139 classes) and `lshtc1` (the large one, 12,294 classes). Each comes
-with the class tree, cat_hier.txt, a line a class with the path from a top of the directory down to it, and with folders
-whose names begin with Task1 (pages as crawled) and Task2 (train and validate on the directory's short descriptions,
-test on crawled pages), in these train.txt, validation.txt and test.txt: lines "class feature:count ...".
+There are two releases, each a dataset: `lshtc1-dryrun` (1,139 classes) and `lshtc1` (the large one, 12,294 classes).
+Each has the class tree in cat_hier.txt, a line per class with the path from a top of the directory down to it. It also
+has folders whose names begin with Task1 (pages as crawled) and Task2 (training and validation on the short descriptions
+of the directory, test on crawled pages). These contain train.txt, validation.txt and test.txt with lines
+"class feature:count ...".
 
-Feature 0 is not a term and is dropped; features are stemmed terms without their names, numbered far apart, so those
-that never occur are dropped as well. Splits are named by the parts there are: "train-test", "train-validation",
+Feature 0 is not a term and is dropped. Features are stemmed terms without their names, with gaps in their numbers, so
+numbers that never occur are dropped as well. Splits are named by the available parts: "train-test", "train-validation",
 "validation-test" and, with all three, "trainvalidation-test". If the training part of task 1 is missing,
-"validation-test" trains on the validation part. A part with the class 0 throughout, as the challenge gave out its test
-pages, has no labels to test against and is left out.
+"validation-test" trains on the validation part. The challenge published its test pages with class 0 throughout; such a
+part has no labels and is dropped.
 
-The directory has several tops; a root is put above them. A node that lies below two others is two nodes of the tree.
+The directory has several tops; a root is added above them. A node below two others is two nodes of the tree.
 """
 
 from __future__ import annotations
@@ -63,20 +64,46 @@ LARGE = Release(_raw("lshtc1", "large"), 12_294, {"train": 93_805, "validation":
 
 
 def load_large(*, source: str | None = None, task: int = 1) -> Dataset:
-    """The large release."""
+    """Load the large release.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the release. None uses imported files.
+    task : {1, 2}, default=1
+        Task of the challenge.
+
+    Returns
+    -------
+    Dataset
+        The labelled parts one after the other, with the class tree.
+    """
     return _load(LARGE, source, task)
 
 
 def load_dry_run(*, source: str | None = None, task: int = 1) -> Dataset:
-    """The dry run."""
+    """Load the dry run.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the release. None uses imported files.
+    task : {1, 2}, default=1
+        Task of the challenge.
+
+    Returns
+    -------
+    Dataset
+        The labelled parts one after the other, with the class tree.
+    """
     return _load(DRY_RUN, source, task)
 
 
 def _load(release: Release, source: str | None, task: int) -> Dataset:
-    """The parts one after the other, rows in the order of the files, classes in the order of the tree's file."""
+    """Load the parts one after the other, rows in the order of the files, classes in the order of the tree's file."""
     check_choice(release.raw.dataset, "task", task, TASKS)
     paths, parts = _read(release, source, task)
-    labels, told = _labelled(release, parts, paths)
+    labels, note = _labelled(release, parts, paths)
     if not labels:
         raise release.raw.error(f"task {task} has no labelled part; it is made from {release.raw.needed}")
     row_labels, row_parts = laid_end_to_end(labels)
@@ -88,7 +115,7 @@ def _load(release: Release, source: str | None, task: int) -> Dataset:
         class_names=tuple(paths),
         taxonomy=tree_of_paths("directory", list(paths.values())),
         splits=part_splits(row_parts),
-        found=f"task {task}: {told}; {beside(len(paths), release.n_classes)} classes, "
+        found=f"task {task}: {note}; {beside(len(paths), release.n_classes)} classes, "
         f"{len(nodes):,} nodes in the tree, {X.shape[1]:,} terms",
     )
 
@@ -96,7 +123,7 @@ def _load(release: Release, source: str | None, task: int) -> Dataset:
 def _labelled(
     release: Release, parts: dict[str, SparseText], paths: dict[str, ClassPath]
 ) -> tuple[dict[str, list[str]], str]:
-    """The labels of the parts that have any, in the order of the release, and a note on all parts."""
+    """Return the labels of the labelled parts, in the order of the release, and a note on all parts."""
     labels: dict[str, list[str]] = {}
     sizes, absent, unlabelled = [], [], []
     for part, described in release.sizes.items():
@@ -114,7 +141,7 @@ def _labelled(
 
 
 def _read(release: Release, source: str | None, task: int) -> tuple[dict[str, ClassPath], dict[str, SparseText]]:
-    """The path of each class, and the parts of the task."""
+    """Return the path of each class, and the parts of the task."""
     paths: dict[str, ClassPath] = {}
     parts: dict[str, SparseText] = {}
     for match, stream in release.raw.open_each(source):
@@ -131,7 +158,7 @@ def _read(release: Release, source: str | None, task: int) -> tuple[dict[str, Cl
 
 
 def _check_release(release: Release, n_classes: int) -> None:
-    """The two releases are in the same form: an error names the other one."""
+    """Raise DataError for the other release, which has the same format."""
     for other in (DRY_RUN, LARGE):
         if other is not release and other.n_classes == n_classes:
             raise release.raw.error(
@@ -141,7 +168,7 @@ def _check_release(release: Release, n_classes: int) -> None:
 
 
 def read_paths(raw: RawFiles, name: str, stream: IO[bytes]) -> dict[str, ClassPath]:
-    """The path to each class, by the class, which is its last node."""
+    """Return the path to each class, by the class, which is its last node."""
     paths: dict[str, ClassPath] = {}
     for number, line in enumerate(stream, 1):
         path = tuple(line.decode("latin-1").split())

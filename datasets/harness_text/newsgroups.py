@@ -1,18 +1,18 @@
-"""20 Newsgroups, sorted by date: messages to the groups they were posted to.
+"""20 Newsgroups, sorted by date: messages by the group to which they were posted.
 
-Read from the by-date archive, from the folders it unpacks to, or from the copy that scikit-learn's fetcher keeps
-(`source="scikit-learn"`, or its file 20news-bydate_py3.pkz); all give the same rows in the same order.
+Read from the by-date archive, from its folders, or from the copy in the cache of scikit-learn's fetcher
+(`source="scikit-learn"`, or its file 20news-bydate_py3.pkz). All give the same rows in the same order.
 
-Tokens are lower-cased runs of at least two letters, or of letters and digits (`tokens="alphanumeric"`), or what
-scikit-learn's vectorizers take by default, of at least two letters, digits or underscores (`tokens="scikit-learn"`).
-Its English stop words are left out unless `stop_words` is false, and so are tokens of fewer than `min_df` messages,
-counted over both parts of the split. Headers, footers (signatures) and quoted lines can be kept or stripped, by the
-rules of scikit-learn's `remove`; the default strips headers and keeps the rest.
+Tokens are lower-cased runs of at least two letters, or of letters and digits (`tokens="alphanumeric"`), or the default
+of scikit-learn's vectorizers: at least two letters, digits or underscores (`tokens="scikit-learn"`). Its English stop
+words are dropped unless `stop_words` is false, and so are tokens of fewer than `min_df` messages, counted over both
+parts of the split. Headers, footers (signatures) and quoted lines can be kept or stripped, by the rules of
+scikit-learn's `remove`. The default strips only headers.
 
-The tree has two levels. `taxonomy="first-word"`: the first word of a group's name (alt, comp, misc, rec, sci, soc,
-talk). `taxonomy="subject"`: the six groups by subject of the collection's home page (computers, recreation, science,
-for sale, politics, religion), which has alt.atheism, soc.religion.christian and talk.religion.misc under one top. A
-tree with five tops, met in reports, is defined nowhere that we know, so it is not offered.
+The tree has two levels. `taxonomy="first-word"` uses the first word of a group's name (alt, comp, misc, rec, sci, soc,
+talk). `taxonomy="subject"` uses the six groups by subject of the collection's home page (computers, recreation,
+science, for sale, politics, religion), with alt.atheism, soc.religion.christian and talk.religion.misc in one group.
+Some reports mention a tree with five tops; it is not offered, since no definition of it is known.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ RAW = RawFiles(
     archive="20news-bydate.tar.gz",
 )
 SCIKIT_LEARN = "scikit-learn"
-"""The `source` that means scikit-learn's own cache."""
+"""The value of `source` for scikit-learn's own cache."""
 CACHE_FILE = "20news-bydate_py3.pkz"
 STRIP_OR_KEEP = ("strip", "keep")
 TOKENS = {"words": "letters", "alphanumeric": "alphanumeric", "scikit-learn": r"\w\w+"}
 TAXONOMIES = ("first-word", "subject")
 PUBLISHED = {"train": 11_314, "test": 7_532}
-"""Messages in the parts of the archive as its supervisor describes it."""
+"""Number of messages in each part, according to the description of the archive."""
 _SUBJECTS = {
     "misc.forsale": "forsale",
     "talk.politics.guns": "politics",
@@ -60,13 +60,13 @@ _SUBJECTS = {
     "soc.religion.christian": "religion",
     "talk.religion.misc": "religion",
 }
-"""Groups whose subject is not the first word of their name."""
+"""Groups whose subject differs from the first word of their name."""
 _QUOTED = re.compile(r"writes in|writes:|wrote:|says:|said:|^In article|^Quoted from|^\||^>")
 
 
 @dataclass(frozen=True, order=True)
 class Message:
-    """A message and where it lay; messages sort as the rows do, the training part first."""
+    """A message and its place; messages sort like the rows, the training part first."""
 
     tested: bool
     group: str
@@ -85,7 +85,32 @@ def load_newsgroups(
     taxonomy: str = "first-word",
     min_df: int = 2,
 ) -> Dataset:
-    """All messages, the training part first, each part by group; "bydate" is the split that the archive brings."""
+    """Load the messages.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Archive or folder, or "scikit-learn" for its cache. None uses imported or downloaded files.
+    headers : {"strip", "keep"}, default="strip"
+        "strip" removes headers, "keep" keeps them.
+    footers : {"strip", "keep"}, default="keep"
+        "strip" removes signatures, "keep" keeps them.
+    quotes : {"strip", "keep"}, default="keep"
+        "strip" removes quoted lines, "keep" keeps them.
+    tokens : {"words", "alphanumeric", "scikit-learn"}, default="words"
+        Definition of a token: at least two letters, or letters and digits, or the default of scikit-learn.
+    stop_words : bool, default=True
+        If True, English stop words are dropped.
+    taxonomy : {"first-word", "subject"}, default="first-word"
+        Groups above the newsgroups: by "first-word" of their names, or by "subject".
+    min_df : int, default=2
+        Minimum number of messages with a token.
+
+    Returns
+    -------
+    Dataset
+        The training part, then the test part, each by group, with the archive's split "bydate".
+    """
     for name, value in (("headers", headers), ("footers", footers), ("quotes", quotes)):
         check_choice("newsgroups", name, value, STRIP_OR_KEEP)
     check_choice("newsgroups", "tokens", tokens, tuple(TOKENS))
@@ -110,12 +135,12 @@ def load_newsgroups(
 
 
 def stamp_newsgroups(*, source: str | None = None, **_: Any) -> str:
-    """Names the archive or folder without reading it."""
+    """Return a stamp of the archive or folder without reading it."""
     return RAW.stamp(_settled(source))
 
 
 def read_messages(source: str | None) -> list[Message]:
-    """Every message, in the order of the rows, whatever they were read from."""
+    """Return every message, in the same order for all sources."""
     messages: list[Message] = []
     for match, content in RAW.read(_settled(source)):
         part, group, name = match.groups()
@@ -130,14 +155,14 @@ def read_messages(source: str | None) -> list[Message]:
 
 
 def _settled(source: str | None) -> str | None:
-    """A path; scikit-learn's own function for its folder is not asked, since it makes the folder."""
+    """Return the source as a path. scikit-learn's own function is not called, since it creates its folder."""
     if source != SCIKIT_LEARN:
         return source
     return str(Path(os.environ.get("SCIKIT_LEARN_DATA", "~/scikit_learn_data")) / CACHE_FILE)
 
 
 def text_of_message(text: str, headers: str, footers: str, quotes: str) -> str:
-    """A message without its headers (up to the first empty line), its signature and what it quotes, as asked."""
+    """Return a message with headers (up to the first empty line), signature and quotes stripped or kept."""
     text = text.replace("\r\n", "\n")
     if headers == "strip":
         text = text.partition("\n\n")[2]
@@ -158,16 +183,16 @@ def _without_footer(text: str) -> str:
 
 
 def tree_of(groups: list[str], taxonomy: str = "first-word") -> Taxonomy:
-    """Root, the first words of the names or the subjects, the groups."""
+    """Return the tree: a root, the first words of the names or the subjects, and the groups."""
     subjects = _SUBJECTS if taxonomy == "subject" else {}
     tops = [subjects.get(group, group.partition(".")[0]) for group in groups]
     return tree_of_paths("newsgroups", list(zip(tops, groups, strict=True)))
 
 
-# -- scikit-learn's copy: a zlib-packed pickle -----------------------------------------------------------------------
+# -- scikit-learn's copy: a zlib-compressed pickle --------------------------------------------------------------------
 #
-# A pickle can run anything when it is read, and this one may come from anywhere. Only the few names that scikit-learn's
-# own file holds are let through. None of them does more than build an array or a mapping.
+# Reading a pickle can run any code, and this one may come from anywhere. Only the few names in scikit-learn's own file
+# are allowed. They only build arrays and mappings.
 
 MOST_BYTES = 2**29
 _ALLOWED = {
@@ -180,7 +205,7 @@ _ALLOWED = {
 
 
 class _Careful(pickle.Unpickler):
-    """Refuses every name but those of scikit-learn's own file."""
+    """Rejects every name that is not in scikit-learn's own file."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
@@ -189,7 +214,7 @@ class _Careful(pickle.Unpickler):
 
 
 def read_cache(content: bytes, *, name: str) -> Iterator[tuple[bool, str, str, str]]:
-    """Of each message: whether it is of the test part, its group, its file name, its text."""
+    """Yield, for each message: whether it is in the test part, its group, its file name, its text."""
     try:
         unpacker = zlib.decompressobj()
         pickled = unpacker.decompress(content, MOST_BYTES)
@@ -200,7 +225,7 @@ def read_cache(content: bytes, *, name: str) -> Iterator[tuple[bool, str, str, s
             bunch = kept[part]
             for text, label, file in zip(bunch["data"], bunch["target"], bunch["filenames"], strict=True):
                 yield part == "test", str(bunch["target_names"][label]), PurePath(str(file)).name, str(text)
-    except Exception as error:  # a pickle that is none can fail in every way there is
+    except Exception as error:  # an invalid pickle can fail in any way
         raise DataError(
             f"{name} cannot be read ({type(error).__name__}: {error})",
             culprit="dataset 'newsgroups'",

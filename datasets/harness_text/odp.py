@@ -1,11 +1,12 @@
-"""ODP: pages of the Open Directory to their categories, 105 thousand of them, as the LOMtree paper uses it.
+"""ODP: pages of the Open Directory by category, 105 thousand categories, as used in the LOMtree paper.
 
-Takes odp_train and odp_test, packed or not, in one of two forms:
-- odp_train.vw, odp_test.vw: Vowpal Wabbit's, "category | feature:value ...", as the paper's authors pass it on;
-  a feature without a value counts 1, a namespace after the bar and whatever stands between category and bar is ignored;
+Reads odp_train and odp_test, optionally compressed, in one of two formats:
+- odp_train.vw, odp_test.vw: Vowpal Wabbit's, "category | feature:value ...", as distributed by the authors of the
+paper;
+  a feature without a value counts 1; a namespace after the bar, and anything between category and bar, is ignored;
 - odp_train.txt, odp_test.txt: LIBSVM's, "category feature:value ...".
-Features are whole numbers. With a file cat_hier.txt, as LSHTC1 has one (a line a category with the numbers of the path
-down to it), there is a class tree, which must hold every category that occurs.
+Features are integers. With a file cat_hier.txt, as in LSHTC1 (a line per category with the numbers of the path down to
+it), there is a class tree, which must contain every category that occurs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,18 @@ PARTS = ("train", "test")
 
 
 def load_odp(*, source: str | None = None) -> Dataset:
-    """The training part, then the test part; "train-test" is their split."""
+    """Load both parts.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported files.
+
+    Returns
+    -------
+    Dataset
+        The training part, then the test part, with the split "train-test".
+    """
     read, paths = _read(source)
     labels: dict[str, list[str]] = {}
     sizes = []
@@ -52,7 +64,7 @@ def load_odp(*, source: str | None = None) -> Dataset:
 
 
 def _tree(classes: list[str], paths: dict[str, ClassPath]) -> Taxonomy | None:
-    """The tree above the categories that occur; None where no file has one."""
+    """Return the tree above the categories that occur; None without a file of the tree."""
     if not paths:
         return None
     lost = [label for label in classes if label not in paths]
@@ -62,7 +74,7 @@ def _tree(classes: list[str], paths: dict[str, ClassPath]) -> Taxonomy | None:
 
 
 def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPath]]:
-    """The parts that are there, at least one, and the path of each category, if there is a tree."""
+    """Return the available parts, at least one, and the path of each category if there is a tree."""
     read: dict[str, SparseText] = {}
     paths: dict[str, ClassPath] = {}
     for match, stream in RAW.open_each(source):
@@ -72,7 +84,7 @@ def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPat
         if match[1] in read:
             raise RAW.error(f"the {match[1]} part is there twice", "remove one file")
         if match[2] == "vw":
-            stream = cast(IO[bytes], _FromVowpalWabbit(stream))  # noqa: PLW2901 (the same lines in another form)
+            stream = cast(IO[bytes], _FromVowpalWabbit(stream))  # noqa: PLW2901 (the same lines in another format)
         read[match[1]] = read_svmlight(stream, name=match.string)
     if not read:
         raise RAW.error(f"there is a tree, but no page; it is made from {RAW.needed}")
@@ -80,7 +92,7 @@ def _read(source: str | None) -> tuple[dict[str, SparseText], dict[str, ClassPat
 
 
 class _FromVowpalWabbit:
-    """A stream of Vowpal Wabbit's lines, given out as LIBSVM's, line by line, so errors keep their numbers."""
+    """A stream that converts Vowpal Wabbit's lines to LIBSVM's, line by line, so errors keep their line numbers."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
@@ -92,7 +104,7 @@ class _FromVowpalWabbit:
         head, bar, features = line.partition(b"|")
         if not bar:
             return line
-        if features[:1].strip():  # a namespace: it stands right after the bar
+        if features[:1].strip():  # a namespace directly follows the bar
             features = features.partition(b" ")[2]
         words = features.split()
         if features.count(b":") < len(words):

@@ -1,7 +1,7 @@
 """Registers the text datasets by name; reads nothing.
 
-Facts are counts of the data with default parameters: those of the papers or of the data's
-keepers, or measured on the data itself. Hashes are those that scikit-learn vouches for, or that two parties agree on.
+Facts are counts of the data with default parameters: from the papers, from the distributors of the data, or measured.
+Hashes are those that scikit-learn checks, or on which two parties agree.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from harness import DatasetSpec, RawFile, hookimpl
 
 _FIGSHARE = "https://ndownloader.figshare.com/files"
-"""Folder of scikit-learn's copies."""
+"""Folder with scikit-learn's copies."""
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass/sector"
 _CLINC = "https://raw.githubusercontent.com/clinc/oos-eval/master/data"
 _LEWIS = "http://www.ai.mit.edu/projects/jmlr/papers/volume5/lewis04a"
@@ -27,7 +27,7 @@ _KDD_2008 = "O. Madani and J. Huang: On updates that constrain the features' con
 
 @hookimpl
 def harness_datasets() -> Iterable[DatasetSpec]:
-    """The text datasets."""
+    """Return the text datasets."""
     return [*_texts(), *_newswire(), *_web_pages(), *_dictionaries()]
 
 
@@ -67,7 +67,7 @@ def _texts() -> Iterable[DatasetSpec]:
             for novel, number in _NOVELS.items()
         ),
         obtain="the plain texts of numbers 105, 121, 141, 158, 161 and 1342 from https://www.gutenberg.org",
-        # No facts: Project Gutenberg revises its texts, so the number of words depends on when they were got.
+        # No facts: Project Gutenberg revises its texts, so the number of words depends on the day of the download.
     )
     yield DatasetSpec(
         name="clinc150",
@@ -251,7 +251,7 @@ def _dictionaries() -> Iterable[DatasetSpec]:
         "the package that carries it: MIT",
         citation="National Center for Health Statistics: ICD-10-CM Tabular List of Diseases and Injuries; "
         "as carried by S. Travasci's simple-icd-10-cm, https://github.com/StefanoTrv/simple_icd_10_CM",
-        facts={"taxonomy_depth": 3},  # the other counts change with the release of the package that carries it
+        facts={"taxonomy_depth": 3},  # other counts change with the release of the package
     )
     yield DatasetSpec(
         name="wordnet",

@@ -1,10 +1,10 @@
-"""RCV1-v2: newswire stories of Reuters (1996 and 1997) to topics, several a story, with the tree of topics.
+"""RCV1-v2: newswire stories of Reuters (1996 and 1997) by topic, several per story, with the tree of topics.
 
-The vectors are those of LYRL2004: stemmed terms, weighted by tf-idf with weights of the training part, scaled to length
-one; they are not changed. `part="train"` (the default, what KDD 2008 draws its ten splits from) is the 23,149
-stories of the chronological training part, `part="all"` adds the 781,265 of the test part and brings the split
-"lyrl2004". `labels="lowest"` keeps of a story's topics only those with none of its other topics below them, which is
-KDD 2008's rule; "all" keeps the topics as assigned, with those above them.
+The vectors are those of LYRL2004 and are not changed: stemmed terms, weighted by tf-idf with weights of the training
+part, scaled to length 1. `part="train"` (the default, from which KDD 2008 draws its ten splits) is the 23,149 stories
+of the chronological training part. `part="all"` adds the 781,265 stories of the test part and the split "lyrl2004".
+`labels="lowest"` keeps only those topics of a story that have none of its other topics below them, as in KDD 2008.
+"all" keeps the topics as assigned, including ancestors.
 """
 
 from __future__ import annotations
@@ -41,7 +41,22 @@ Topics = dict[str, list[str]]
 
 
 def load_rcv1(*, source: str | None = None, part: str = "train", labels: str = "all") -> Dataset:
-    """Stories in the order of the files, the training part first."""
+    """Load the stories.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported or downloaded files.
+    part : {"train", "all"}, default="train"
+        Stories to load.
+    labels : {"all", "lowest"}, default="all"
+        Topics to keep.
+
+    Returns
+    -------
+    Dataset
+        Stories in the order of the files, the training part first.
+    """
     check_choice("rcv1", "part", part, PARTS)
     check_choice("rcv1", "labels", labels, LABELS)
     vectors, topics, parent = _read(source, part)
@@ -84,7 +99,7 @@ def _topics_of(story: str, topics: Topics) -> list[str]:
 
 
 def lowest(topics: list[str], paths: dict[str, ClassPath]) -> list[str]:
-    """The topics that have none of the others below them."""
+    """Return the topics that have none of the others below them."""
     above: set[str] = set()
     for topic in topics:
         above.update(paths[topic][:-1])
@@ -92,7 +107,7 @@ def lowest(topics: list[str], paths: dict[str, ClassPath]) -> list[str]:
 
 
 def _read(source: str | None, part: str) -> tuple[dict[str, SparseText], Topics, dict[str, str]]:
-    """The vectors by file, the topics of each story, and what is above each topic."""
+    """Return the vectors by file, the topics of each story, and the parent of each topic."""
     vectors: dict[str, SparseText] = {}
     topics: Topics = {}
     parent: dict[str, str] = {}
@@ -115,7 +130,7 @@ def _read(source: str | None, part: str) -> tuple[dict[str, SparseText], Topics,
 
 
 def _read_topics(name: str, stream: IO[bytes]) -> Topics:
-    """Lines "topic story 1"."""
+    """Read lines of "topic story 1"."""
     topics: Topics = defaultdict(list)
     for number, line in enumerate(stream, 1):
         fields = line.split()
@@ -126,7 +141,7 @@ def _read_topics(name: str, stream: IO[bytes]) -> Topics:
 
 
 def _read_tree(name: str, stream: IO[bytes]) -> dict[str, str]:
-    """Lines "parent: CCAT child: C15 child-description: PERFORMANCE"; the root's parent is None."""
+    """Read lines of "parent: CCAT child: C15 child-description: PERFORMANCE"; the parent of the root is None."""
     parent: dict[str, str] = {}
     for number, line in enumerate(stream, 1):
         text = line.decode("latin-1").strip()

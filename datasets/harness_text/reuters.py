@@ -1,12 +1,12 @@
-"""Reuters-21578: newswire stories of 1987 to the topics that were assigned to them.
+"""Reuters-21578: newswire stories of 1987 by their assigned topics.
 
-A story's text is its title and body; where the supervisor's mark-up found neither (UNPROC), all of its text. Tokens are
+The text of a story is its title and body; stories without such mark-up (UNPROC) are used completely. Tokens are
 lower-cased runs of at least two letters, without scikit-learn's English stop words unless `stop_words` is false, and
-without tokens of fewer than `min_df` stories of the subset (1: without a cut, which comes nearest to the number of
+without tokens of fewer than `min_df` stories of the subset (1 drops nothing, which comes nearest to the number of
 features in the papers).
 
-Subsets: `top10`, stories with one of the ten largest topics, the rarest one kept (9,400 stories, as in KDD 2008);
-`modapte90`, the modified Apte split with all labels of the 90 topics that occur in both of its parts; `r52`, stories of
+Subsets: `top10`, stories with one of the ten largest topics, of which the rarest is kept (9,400 stories, as in KDD
+2008); `modapte90`, the modified Apte split with all labels of the 90 topics that occur in both parts; `r52`, stories of
 that split with exactly one topic, of the 52 topics that then still occur in both parts.
 """
 
@@ -39,13 +39,13 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)
 _TOPIC = re.compile(r"<D>(.*?)</D>", re.DOTALL)
 _TEXT = re.compile(r"<TEXT[^>]*>(.*?)</TEXT>", re.DOTALL)
-_TOLD = re.compile(r"<(TITLE|BODY)>(.*?)</\1>", re.DOTALL)
+_PASSAGE = re.compile(r"<(TITLE|BODY)>(.*?)</\1>", re.DOTALL)
 _CONTROL = re.compile(r"&#\d+;")
 
 
 @dataclass(frozen=True)
 class Story:
-    """The parts of a document that are used."""
+    """The relevant parts of a document."""
 
     topics: frozenset[str]
     part: str | None
@@ -56,7 +56,24 @@ class Story:
 def load_reuters21578(
     *, source: str | None = None, subset: str = "top10", stop_words: bool = True, min_df: int = 1
 ) -> Dataset:
-    """A subset of the stories, in the order of the files; but for `top10`, "modapte" is the split."""
+    """Load a subset of the stories.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported or downloaded files.
+    subset : {"top10", "modapte90", "r52"}, default="top10"
+        Stories and topics to load.
+    stop_words : bool, default=True
+        If True, English stop words are dropped.
+    min_df : int, default=1
+        Minimum number of stories with a token.
+
+    Returns
+    -------
+    Dataset
+        The stories in the order of the files, with the split "modapte" except for `top10`.
+    """
     check_choice("reuters21578", "subset", subset, tuple(SUBSETS))
     stories: list[Story] = []
     for match, content in RAW.read(source):
@@ -85,15 +102,15 @@ def load_reuters21578(
 
 
 Subset = tuple[list[Story], list[str], Any]
-"""The stories chosen, their topics, and the labels of each."""
+"""The selected stories, their topics, and the labels of each."""
 
 
 def top10(stories: list[Story]) -> Subset:
-    """Single labels: of several among the ten, a story keeps the one that the fewest stories of the collection have."""
+    """Return stories with a single label: of several of the ten topics, the one with the fewest stories."""
     size: Counter[str] = Counter()
     for story in stories:
         size.update(story.topics)
-    by_name = sorted(size)  # of topics of one size the first by name counts as the larger, and as the rarer
+    by_name = sorted(size)  # of topics of equal size, the first by name counts as larger, and as rarer
     largest = sorted(by_name, key=size.__getitem__, reverse=True)[:10]
     topics = sorted(largest)
     chosen = _with_any(stories, topics)
@@ -105,14 +122,14 @@ def top10(stories: list[Story]) -> Subset:
 
 
 def modapte90(stories: list[Story]) -> Subset:
-    """Multi-label: stories of the split that have a topic which occurs in both of its parts."""
+    """Return stories with several labels: those of the split with a topic that occurs in both parts."""
     topics = _in_both_parts(stories)
     chosen = _with_any([story for story in stories if story.part], topics)
     return chosen, topics, indicator([story.topics for story in chosen], topics)
 
 
 def r52(stories: list[Story]) -> Subset:
-    """Single labels: stories of the split with exactly one topic, which occurs in both parts among such stories."""
+    """Return stories with a single label: those of the split with exactly one topic, which occurs in both parts."""
     single = [story for story in stories if story.part and len(story.topics) == 1]
     topics = _in_both_parts(single)
     chosen = _with_any(single, topics)
@@ -123,12 +140,12 @@ SUBSETS = {"top10": top10, "modapte90": modapte90, "r52": r52}
 
 
 def _with_any(stories: list[Story], topics: list[str]) -> list[Story]:
-    """The stories that have one of these topics."""
+    """Return the stories with one of these topics."""
     return [story for story in stories if not story.topics.isdisjoint(topics)]
 
 
 def _in_both_parts(stories: list[Story]) -> list[str]:
-    """The topics that occur both in the training part and in the test part of the split."""
+    """Return the topics that occur both in the training part and in the test part of the split."""
     met: dict[str | None, set[str]] = defaultdict(set)
     for story in stories:
         met[story.part].update(story.topics)
@@ -139,7 +156,8 @@ def _in_both_parts(stories: list[Story]) -> list[str]:
 
 
 def read_stories(name: str, text: str) -> Iterator[Story]:
-    """The stories of one file. It is SGML of a fixed shape, not XML: control characters and no root element."""
+    """Yield the stories of a file. It is SGML of a fixed shape, not XML: it has control characters and no root
+    element."""
     start = text.find(_OPENING)
     while start >= 0:
         following = text.find(_OPENING, start + 1)
@@ -153,7 +171,7 @@ def read_stories(name: str, text: str) -> Iterator[Story]:
 
 
 class _Broken(Exception):
-    """Return the missing parts of a document."""
+    """A document with missing parts, which the message names."""
 
 
 def _story(document: str) -> Story:
@@ -169,10 +187,10 @@ def _story(document: str) -> Story:
         raise _Broken("has no TOPICS element")
     if text is None:
         raise _Broken("has no TEXT element")
-    told = [part for _, part in _TOLD.findall(text[1])] or [text[1]]
+    passages = [part for _, part in _PASSAGE.findall(text[1])] or [text[1]]
     parts = {("TRAIN", "YES"): "train", ("TEST", "YES"): "test"}
     return Story(
         topics=frozenset(_TOPIC.findall(topics[1])),
         part=parts.get((attributes["LEWISSPLIT"], attributes["TOPICS"])),
-        text=html.unescape(_CONTROL.sub(" ", "\n".join(told))),
+        text=html.unescape(_CONTROL.sub(" ", "\n".join(passages))),
     )

@@ -1,8 +1,8 @@
-"""Industry sector in LIBSVM's form: 9,619 web pages to 105 classes, as the LOMtree paper uses it.
+"""Industry sector in LIBSVM's format: 9,619 web pages in 105 classes, as used in the LOMtree paper.
 
-Terms and their weights are those of Rennie and Rifkin's preparation as LIBSVM's page passes it on; they are not changed
-(the `.scale` files, where given instead, have rows of length one). Classes have numbers only, so there is no tree;
-`industry` reads the pages themselves, with names and tree.
+Terms and weights are those of Rennie and Rifkin as distributed by LIBSVM, without changes (the rows of the `.scale`
+files, if used instead, have length 1). Classes have only numbers, so there is no tree. `industry` reads the original
+pages, with names and tree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,18 @@ PUBLISHED = {"train": 6_412, "test": 3_207}
 
 
 def load_sector(*, source: str | None = None) -> Dataset:
-    """The training part, then the test part; "train-test" is LIBSVM's split."""
+    """Load both parts.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported or downloaded files.
+
+    Returns
+    -------
+    Dataset
+        The training part, then the test part, with LIBSVM's split "train-test".
+    """
     read: dict[str, SparseText] = {}
     labels: dict[str, list[str]] = {}
     for match, stream in RAW.open_each(source):

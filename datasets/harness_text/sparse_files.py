@@ -1,4 +1,4 @@
-"""Files of sparse rows, one a part of the data: put one below the other, with single labels checked."""
+"""Files of sparse rows, one per part of the data: stacked, with a check of single labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from harness.sdk.reading.sparse_text import SparseText
 
 
 def stacked(parts: Sequence[SparseText], *, first_feature: int = 0, least_width: int = 0) -> csr_array:
-    """All rows as one matrix, as wide as the widest part, without the columns before the first feature."""
+    """Return all rows as one matrix.
+
+    Parameters
+    ----------
+    parts : sequence of SparseText
+        Rows of each part.
+    first_feature : int, default=0
+        Number of the feature in the first column. Lower ones are dropped.
+    least_width : int, default=0
+        Minimum number of columns. Otherwise the widest part determines it.
+    """
     width = least_width
     for part in parts:
         width = max(width, part.X.shape[1])
@@ -23,7 +33,7 @@ def stacked(parts: Sequence[SparseText], *, first_feature: int = 0, least_width:
 
 
 def single_labels(dataset: str, file: str, read: SparseText) -> list[str]:
-    """The label of each row; DataError, naming file and row, where there is not exactly one."""
+    """Return the label of each row; DataError, with file and row, unless each row has exactly one."""
     for number, row in enumerate(read.labels, 1):
         if len(row) != 1:
             raise DataError(f"{file}, row {number} has {len(row)} labels, expected one", culprit=f"dataset {dataset!r}")
@@ -31,7 +41,7 @@ def single_labels(dataset: str, file: str, read: SparseText) -> list[str]:
 
 
 def by_number(labels: Sequence[str]) -> list[str]:
-    """Distinct labels in the order of their numbers; those that are none come last, by name."""
+    """Return distinct labels in the order of their numbers; labels that are no numbers follow, by name."""
     distinct = set(labels)
     numbers = set(filter(str.isdigit, distinct))
     return [*sorted(numbers, key=_value_and_name), *sorted(distinct - numbers)]

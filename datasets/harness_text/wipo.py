@@ -1,7 +1,7 @@
-"""WIPO-alpha: English patent applications to main groups of the International Patent Classification (IPC).
+"""WIPO-alpha: English patent applications by main group of the International Patent Classification (IPC).
 
-Reads the collection of the World Intellectual Property Organization: folders "train" and "test", below
-them an XML file an application (archives of these are read as they are):
+Reads the collection of the World Intellectual Property Organization: folders "train" and "test" with an XML file per
+application (archives of these are read directly):
 
     <record ...>
       <ipcs ed="7" mc="D21B00106"> <ipc ic="..."/> ... </ipcs>     mc: the main code, subclass, main group, subgroup
@@ -13,8 +13,8 @@ them an XML file an application (archives of these are read as they are):
 
 The class is the main group of the main code; the tree above it is section, class, subclass. `section` is one letter,
 A to H, each a separate problem as in Cai and Hofmann (2004), or "all". `text` names the parts to read, any of title,
-abstract, claims, description, separated by commas; title and claims are what that paper indexes. Tokens are lower-cased
-runs of at least two letters without scikit-learn's English stop words; the paper's own tokens are not known in detail.
+abstract, claims, description, separated by commas; that paper indexes title and claims. Tokens are lower-cased runs of
+at least two letters without scikit-learn's English stop words; the tokens of the paper are not known in detail.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ SECTIONS = (*"ABCDEFGH", "all")
 ELEMENTS = {"title": "ti", "abstract": "ab", "claims": "cl", "description": "txt"}
 _BY_SECTION = ((694, 10_962), (1_172, 14_690), (852, 16_245), (160, 1_710), (230, 3_027), (675, 6_685), (470, 10_302))
 PUBLISHED = dict(zip(SECTIONS, (*_BY_SECTION, (403, 11_629), (4_656, 75_250)), strict=True))
-"""Categories and documents of each section in Cai and Hofmann (2004), and their sums."""
+"""Number of categories and documents of each section in Cai and Hofmann (2004), and their sums."""
 _CODE = re.compile(r"([A-H])(\d\d)([A-Z])(?:(\d{3})\d{2,6}|\s*(\d{1,4})\s*/\s*\d+)")
 
 
 @dataclass(frozen=True, order=True)
 class Application:
-    """The parts of a patent application that are used; applications sort as the rows do, the training part first."""
+    """The relevant parts of a patent application. Applications sort like the rows, the training part first."""
 
     tested: bool
     file: str
@@ -62,7 +62,22 @@ class Application:
 
 
 def load_wipo_alpha(*, source: str | None = None, section: str = "all", text: str = "title,claims") -> Dataset:
-    """Applications by part and file; "train-test" is the split of the collection."""
+    """Load the applications.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the collection. None uses imported files.
+    section : str, default="all"
+        Section of the IPC, A to H, or "all".
+    text : str, default="title,claims"
+        Parts to read, separated by commas: title, abstract, claims, description.
+
+    Returns
+    -------
+    Dataset
+        Applications by part and file, with the collection's split "train-test".
+    """
     check_choice("wipo-alpha", "section", section, SECTIONS)
     elements = []
     for name in map(str.strip, text.split(",")):
@@ -89,21 +104,21 @@ def load_wipo_alpha(*, source: str | None = None, section: str = "all", text: st
 
 
 def read_applications(source: str | None, section: str, elements: list[str]) -> Iterator[Application]:
-    """The applications of a section, one at a time: the collection is larger than memory should hold."""
+    """Yield the applications of a section, one at a time, since the collection may be larger than memory."""
     for match, stream in RAW.open_each(source):
         root = _parsed(match.string, stream)
         path = _path(match.string, root)
         if section not in ("all", path[0]):
             continue
-        said = []
+        texts = []
         for element in elements:
-            said += ["".join(part.itertext()) for part in root.iter(element)]
-        yield Application(match[1].lower() == "test", match[2], path, "\n".join(said))
+            texts += ["".join(part.itertext()) for part in root.iter(element)]
+        yield Application(match[1].lower() == "test", match[2], path, "\n".join(texts))
 
 
 def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
     parser = ElementTree.XMLParser()
-    parser.entity.update(entitydefs)  # the collection's DTD, which is not read, names them
+    parser.entity.update(entitydefs)  # entities of the collection's DTD, which is not read
     try:
         return ElementTree.parse(stream, parser).getroot()
     except ElementTree.ParseError as error:
@@ -112,9 +127,9 @@ def _parsed(name: str, stream: IO[bytes]) -> ElementTree.Element:
 
 def _path(name: str, root: ElementTree.Element) -> ClassPath:
     codes = root.find("ipcs")
-    said = codes.get("mc", "") if codes is not None else ""
-    code = _CODE.fullmatch(said.strip())
+    main_code = codes.get("mc", "") if codes is not None else ""
+    code = _CODE.fullmatch(main_code.strip())
     if code is None:
-        raise RAW.error(f'{name}: expected <ipcs mc="..."> with a main code such as D21B00106, found {said!r}')
+        raise RAW.error(f'{name}: expected <ipcs mc="..."> with a main code such as D21B00106, found {main_code!r}')
     section, class_, subclass = code[1], code[1] + code[2], code[1] + code[2] + code[3]
     return section, class_, subclass, f"{subclass} {int(code[4] or code[5])}"

@@ -1,11 +1,11 @@
-"""WordNet's noun glosses: each gloss to the hypernym of the synset that it explains, in the tree of hypernyms.
+"""WordNet's noun glosses: each gloss by the hypernym of its synset, in the tree of hypernyms.
 
-A synset's class is its first hypernym, for an instance (a person, a place) what it is an instance of. Classes with
-fewer than `min_class_size` glosses are left out with their glosses. The tree holds the classes and all that is above
-them, along first hypernyms, so classes are inner nodes as often as leaves. Glosses are taken whole, examples included;
-tokens are lower-cased runs of at least two letters without scikit-learn's English stop words.
+The class of a synset is its first hypernym or, for an instance (a person, a place), the concept of which it is an
+instance. Classes with fewer than `min_class_size` glosses are dropped with their glosses. The tree contains the classes
+and all nodes above them, along first hypernyms, so many classes are inner nodes. Glosses are complete, including
+examples; tokens are lower-cased runs of at least two letters without scikit-learn's English stop words.
 
-Read from data.noun (the database of release 3.0), from the folder or archive that holds it, or from the Debian package
+Read from data.noun (the database of release 3.0), from a folder or archive with this file, or from the Debian package
 wordnet-base.
 """
 
@@ -39,17 +39,30 @@ _AR_MAGIC = b"!<arch>\n"
 
 @dataclass(frozen=True)
 class Synset:
-    """The parts of a line of data.noun that are used."""
+    """The relevant parts of a line of data.noun."""
 
     number: str
     word: str
     above: str
-    """The first hypernym's number; empty at the root."""
+    """Number of the first hypernym; empty at the root."""
     gloss: str
 
 
 def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Dataset:
-    """Glosses in the order of the file, classes by name; a name is the synset's first word and number."""
+    """Load the glosses.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        File, folder, archive or Debian package. None uses imported or downloaded files.
+    min_class_size : int, default=10
+        Minimum number of glosses of a class.
+
+    Returns
+    -------
+    Dataset
+        Glosses in the order of the file, classes by name. A name is the synset's first word and number.
+    """
     synsets = {synset.number: synset for synset in read_synsets(source)}
     chosen = _in_large_classes(synsets, min_class_size)
     row_classes = [synset.above for synset in chosen]
@@ -73,7 +86,7 @@ def load_wordnet(*, source: str | None = None, min_class_size: int = 10) -> Data
 
 
 def _in_large_classes(synsets: Mapping[str, Synset], least: int) -> list[Synset]:
-    """The synsets whose first hypernym is that of so many."""
+    """Return the synsets whose first hypernym is that of at least `least` synsets."""
     size = Counter(synset.above for synset in synsets.values() if synset.above)
     missing = sorted(size.keys() - synsets.keys())
     if missing:
@@ -82,7 +95,7 @@ def _in_large_classes(synsets: Mapping[str, Synset], least: int) -> list[Synset]
 
 
 def _rooted(synsets: Iterable[Synset]) -> tuple[str, dict[str, str]]:
-    """The one synset without a hypernym, and what is above each, with "" above that one."""
+    """Return the only synset without a hypernym, and the parent of each synset; the parent of this one is ""."""
     parent = {synset.number: synset.above for synset in synsets}
     roots = [number for number, above in parent.items() if not above]
     if len(roots) != 1:
@@ -94,7 +107,7 @@ def _rooted(synsets: Iterable[Synset]) -> tuple[str, dict[str, str]]:
 
 
 def read_synsets(source: str | None) -> list[Synset]:
-    """The synsets of data.noun, wherever it lies."""
+    """Return the synsets of data.noun from any kind of source."""
     for match, stream in RAW.open_each(source):
         if match[1] == "data.noun":
             return list(_synsets(match.string, stream))
@@ -106,7 +119,7 @@ def read_synsets(source: str | None) -> list[Synset]:
 
 
 def _of_package(name: str, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-    """The files that a Debian package installs: members of the tar archive `data.tar.*` in an ar archive."""
+    """Yield the files that a Debian package installs: members of the tar archive `data.tar.*` in an ar archive."""
     if stream.read(len(_AR_MAGIC)) != _AR_MAGIC:
         raise RAW.error(f"{name} is no Debian package: expected an ar archive")
     for member, content in _ar_members(name, stream):
@@ -119,7 +132,7 @@ def _of_package(name: str, stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]
 
 
 def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
-    """The members of an ar archive after its first line: 60 bytes that name each, its content, a byte to fill."""
+    """Yield the members of an ar archive: after the first line, 60 bytes with a name, the content, a padding byte."""
     while len(header := stream.read(60)) == 60:
         member = header[:16].decode("latin-1").strip(" /")
         size = header[48:58].strip()
@@ -132,7 +145,7 @@ def _ar_members(name: str, stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def _synsets(name: str, stream: IO[bytes]) -> Iterator[Synset]:
-    """Line by line; the licence at the top is set in by blanks."""
+    """Yield the synset of each line; the indented lines of the licence at the top are skipped."""
     for number, line in enumerate(stream, 1):
         text = line.decode("latin-1")
         if text.strip() and not text.startswith(" "):
@@ -145,7 +158,7 @@ def _synsets(name: str, stream: IO[bytes]) -> Iterator[Synset]:
 
 
 def _synset(line: str) -> Synset:
-    """offset file type n_words(hex) [word id]... n_pointers [symbol offset type source/target]... | gloss."""
+    """Parse "offset file type n_words(hex) [word id]... n_pointers [symbol offset type source/target]... | gloss"."""
     head, bar, gloss = line.partition("|")
     fields = head.split()
     after_words = 4 + 2 * int(fields[3], 16)

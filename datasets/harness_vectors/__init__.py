@@ -1,1 +1,1 @@
-"""Datasets of plain feature vectors: digits, spoken and printed letters, pictures."""
+"""Datasets of feature vectors: digits, spoken and printed letters, pictures."""

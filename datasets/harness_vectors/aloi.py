@@ -1,6 +1,6 @@
-"""Aloi: pictures of a thousand small objects, 108 views of each, in LIBSVM form.
+"""Aloi: pictures of a thousand small objects, 108 views of each, in LIBSVM format.
 
-LIBSVM brings no split: the papers hold out a tenth at random.
+LIBSVM provides no split: the papers hold out a random tenth.
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ FEATURES = 128
 
 
 def load_aloi(*, source: str | None = None) -> Dataset:
-    """Every picture with its 128 features as the file has them, scaled by LIBSVM's supervisors or not."""
+    """Load the pictures.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        File, scaled by LIBSVM or not. None uses imported or downloaded files.
+
+    Returns
+    -------
+    Dataset
+        Every picture with its 128 features, unchanged.
+    """
     files, parts = [], []
     for match, stream in RAW.open_each(source):
         files.append(match[1])

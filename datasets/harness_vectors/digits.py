@@ -1,4 +1,4 @@
-"""The handwritten digits that scikit-learn carries: 8 x 8 pixels of 0 to 16, ten classes, no download."""
+"""The handwritten digits of scikit-learn: 8 x 8 pixels of 0 to 16, ten classes, without a download."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness import Dataset
 
 
 def load_digit_images() -> Dataset:
-    """Every image as a row of raw pixel values."""
+    """Load every image as a row of raw pixel values."""
     pixels, digits = load_digits(return_X_y=True)
     X = csr_array(pixels.astype(np.float32))
     return Dataset(

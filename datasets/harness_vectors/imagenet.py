@@ -1,9 +1,9 @@
-"""Pictures as the features that a network gave them, in LIBSVM form: whatever the user made from ImageNet.
+"""Pictures as features computed by a network, in LIBSVM format, such as the user's features of ImageNet.
 
-Files whose names begin with `train` train, those that begin with `test` test; there may be any number of each
-(train.txt, train-00.bz2, test.libsvm.zst ...), put one after the other in the order of their names. Without a test file
-there is no given split. A non-zero takes eight bytes of memory, twice that while the files are read, which bounds what
-can be loaded: the 14.2 million rows of 6,144 features in the LOMtree paper's table would take 700 GB.
+Files whose names begin with `train` are training files, `test` means test files. There may be any number of each
+(train.txt, train-00.bz2, test.libsvm.zst ...), joined in the order of their names. Without a test file there is no
+fixed split. A non-zero takes eight bytes of memory, and twice that while the files are read, which limits the size of
+the data: the 14.2 million rows of 6,144 features in the LOMtree paper's table would take 700 GB.
 """
 
 from __future__ import annotations
@@ -25,7 +25,18 @@ RAW = RawFiles(
 
 
 def load_imagenet(*, source: str | None = None) -> Dataset:
-    """All rows, training files first; "files" is the split that the names of the files give."""
+    """Load all files.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported files.
+
+    Returns
+    -------
+    Dataset
+        All rows, training files first, with the split "files".
+    """
     files: dict[str, dict[str, Part]] = {"train": {}, "test": {}}
     for match, stream in RAW.open_each(source):
         files[match[1]][match.string] = read_part(RAW, match.string, stream)

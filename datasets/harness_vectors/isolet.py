@@ -1,8 +1,8 @@
-"""Isolet: spoken letters of the alphabet, 617 measurements each; five groups of thirty speakers.
+"""Isolet: spoken letters of the alphabet with 617 measurements each, in five groups of thirty speakers.
 
-Read from the comma-separated files of the UCI repository (also as its archive holds them, packed by the old Unix
-`compress`), or from MATLAB files with the same measurements, one for each group. The groups 1 to 4 are sorted by
-letter in the MATLAB files: a learner must never meet them in that order, and the host shuffles.
+Read from the comma-separated files of the UCI repository (optionally in its archive, compressed by the old Unix
+`compress`), or from MATLAB files with the same measurements, one for each group. In the MATLAB files the groups 1 to 4
+are sorted by letter: learners must not train in that order, so trials shuffle the rows.
 """
 
 from __future__ import annotations
@@ -35,11 +35,22 @@ RAW = RawFiles(
 FEATURES = 617
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MOST_BYTES = 2**28
-"""More than ten times what the larger of the two packed files holds."""
+"""More than ten times the content of the larger compressed file."""
 
 
 def load_isolet(*, source: str | None = None) -> Dataset:
-    """All utterances, group after group; "speakers" is the given split: groups 1 to 4 train, group 5 tests."""
+    """Load all utterances.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported or downloaded files.
+
+    Returns
+    -------
+    Dataset
+        The groups one after the other. The fixed split "speakers" trains on groups 1 to 4 and tests on group 5.
+    """
     files = sorted((match[1], match.string, content) for match, content in RAW.read(source))
     groups = "+".join(groups for groups, _, _ in files)
     if groups != "1+2+3+4+5":
@@ -58,7 +69,7 @@ def load_isolet(*, source: str | None = None) -> Dataset:
 
 
 def rows_of(name: str, content: bytes) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Measurements and class positions of one file."""
+    """Return measurements and class positions of a file."""
     try:
         if name.endswith(".mat"):
             X, letters = _matlab(content)
@@ -66,7 +77,7 @@ def rows_of(name: str, content: bytes) -> tuple[NDArray[np.float32], NDArray[np.
             X, letters = _text(_plain(name, content))
     except DataError:
         raise
-    except Exception as error:  # malformed files make the readers raise errors of many kinds
+    except Exception as error:  # malformed files cause many types of errors in the readers
         raise RAW.error(f"{name} cannot be read ({type(error).__name__}: {error})") from error
     if X.ndim != 2 or X.shape[1] != FEATURES or letters.shape != X.shape[:1] or not len(letters):
         raise RAW.error(
@@ -91,7 +102,7 @@ def _text(content: bytes) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _plain(name: str, content: bytes) -> bytes:
-    """Undoes `compress`, which Python cannot but gzip can."""
+    """Decompress a file of `compress`, by gzip since Python has no module for it."""
     if not name.endswith(".Z"):
         return content
     with tempfile.TemporaryFile() as packed:

@@ -1,7 +1,7 @@
-"""Letter: printed capital letters in 16 measurements, in LIBSVM's scaled form or as the UCI repository has them.
+"""Letter: printed capital letters with 16 measurements, in LIBSVM's scaled format or as in the UCI repository.
 
-LIBSVM's form gives the split "libsvm" (letter.scale trains, letter.scale.t tests). For UCI's the donor's own test gives
-"uci": the first 16,000 rows train, the rest test. LIBSVM's class numbers are kept.
+LIBSVM's format gives the split "libsvm" (letter.scale trains, letter.scale.t tests). UCI's gives the donor's split
+"uci": the first 16,000 rows train, the others test. LIBSVM's class numbers are kept.
 """
 
 from __future__ import annotations
@@ -29,11 +29,22 @@ RAW = RawFiles(
 )
 FEATURES = 16
 UCI_TRAIN = 16_000
-"""Training rows of the donor."""
+"""Number of training rows in the donor's split."""
 
 
 def load_letter(*, source: str | None = None) -> Dataset:
-    """All letters, the training rows of the given split first."""
+    """Load all letters.
+
+    Parameters
+    ----------
+    source : str or None, default=None
+        Folder or archive with the files. None uses imported or downloaded files.
+
+    Returns
+    -------
+    Dataset
+        The letters, the training rows of the fixed split first.
+    """
     parts = {match[1]: _part(match, stream) for match, stream in RAW.open_each(source)}
     if sorted(parts) == ["letter-recognition.data"]:
         split, n_train = "uci", UCI_TRAIN
@@ -61,7 +72,7 @@ def _part(match: re.Match[str], stream: IO[bytes]) -> Part:
 
 
 def _uci(name: str, stream: IO[bytes]) -> Part:
-    """Rows of `LETTER,m1,...,m16`."""
+    """Return the rows of lines `LETTER,m1,...,m16`."""
     lines = stream.read().decode("ascii", errors="replace").split()
     values: NDArray[np.float32] = np.empty((len(lines), FEATURES), dtype=np.float32)
     for i, line in enumerate(lines):

@@ -1,4 +1,4 @@
-"""Helpers of the datasets in LIBSVM form: rows of `class feature:value ...`, features numbered from 1."""
+"""Helpers of the datasets in LIBSVM format: rows of `class feature:value ...`, features numbered from 1."""
 
 from __future__ import annotations
 
@@ -19,7 +19,17 @@ Part = tuple[csr_array, NDArray[np.str_]]
 
 
 def read_part(raw: RawFiles, name: str, stream: IO[bytes]) -> Part:
-    """The rows of a file; exactly one class a row, no feature 0."""
+    """Read the rows of a file; DataError unless each row has exactly one class and no feature 0.
+
+    Parameters
+    ----------
+    raw : RawFiles
+        The files of the dataset, for error messages.
+    name : str
+        Name of the file.
+    stream : binary file
+        Content of the file.
+    """
     try:
         text = read_svmlight(stream, name=name)
     except DataError as error:
@@ -36,7 +46,17 @@ def read_part(raw: RawFiles, name: str, stream: IO[bytes]) -> Part:
 
 
 def joined(raw: RawFiles, parts: Iterable[Part], features: int | None = None) -> Part:
-    """All rows one after the other, feature 1 in column 0; as wide as given, or as the largest feature."""
+    """Return all rows one after the other, with feature 1 in column 0.
+
+    Parameters
+    ----------
+    raw : RawFiles
+        The files of the dataset, for error messages.
+    parts : iterable of Part
+        Rows and classes of each file.
+    features : int or None, default=None
+        Number of columns. None means the largest feature.
+    """
     rows, classes = zip(*parts, strict=True)
     width = max(1, *(X.shape[1] for X in rows)) - 1
     if features is not None and width > features:
@@ -49,7 +69,7 @@ def joined(raw: RawFiles, parts: Iterable[Part], features: int | None = None) ->
 
 
 def numbered(classes: NDArray[np.str_]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """The names of the classes, numbers in their order, and the position of each row's class among them."""
+    """Return the names of the classes, numbers in their order, and the position of each row's class."""
     written: list[str] = classes.tolist()
     names = sorted(set(written), key=_value_and_name)
     place = {name: position for position, name in enumerate(names)}

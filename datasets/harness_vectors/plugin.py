@@ -10,7 +10,7 @@ _UCI = "https://archive.ics.uci.edu/static/public"
 
 @hookimpl
 def harness_datasets() -> Iterable[DatasetSpec]:
-    """The datasets of feature vectors."""
+    """Return the datasets of feature vectors."""
     return [
         DatasetSpec(
             name="digits",

@@ -32,6 +32,8 @@ FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
 _UNDERLINE = re.compile(r"-{3,}$")
 _PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
 """A parameter, or several parameters with one description, such as `text, label : str`."""
+_TYPE = re.compile(r".*\bdefault=.*|\w+(?: (?:of|or) \w+)*")
+"""A type, with a default or, for a required parameter, without one: `list of str`."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ def parse_docstring(text: str) -> Docstring:
         found = _PARAMETER.match(line)
         if found:
             together = [name for name in found[1].split(", ") if name not in meanings]
-            is_type = "default=" in found[2]  # the line has the type, and the description is on the lines below
+            is_type = _TYPE.fullmatch(found[2])  # the description is on the lines below
             meanings |= dict.fromkeys(together, "" if is_type else found[2].strip())
         elif line.strip():
             for name in together:

@@ -1,4 +1,5 @@
-"""Learners built round any other: committees, sparsified ones, trained in batches, with rare classes seen more often.
+"""Learners that wrap another learner: committees, pruning of weights, training in batches, oversampling of rare
+classes.
 
 A class is imported when its name is first used. This keeps listing fast.
 """

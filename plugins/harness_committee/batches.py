@@ -1,4 +1,4 @@
-"""Batches: train a learner on some rows at a time, for data that does not fit into memory."""
+"""Batches: train a learner on a limited number of rows at a time, for data that does not fit into memory."""
 
 from __future__ import annotations
 
@@ -15,25 +15,34 @@ from harness_committee.wrapper import OneInside, learns_in_batches, seeded
 
 
 class Batches(OneInside):
-    """A learner that trains by its `partial_fit`, so many rows at a time, in the order that they come in.
+    """Train a learner by its `partial_fit`, on a fixed number of rows at a time.
 
-    Only a batch is ever copied. If the rows are memory-mapped, as those of the host are, only one batch has to be in
-    memory.
+    Batches are taken in the order of the rows, and only one batch is copied at a time. If the rows are memory-mapped,
+    as in `harness run`, only one batch has to be in memory.
 
     When to use
     -----------
-    More rows than memory holds.
+    Training sets that are larger than memory.
 
     Parameters
     ----------
     learner : estimator, default=None
         Any learner with `partial_fit`. None means scikit-learn's Perceptron.
     rows : int, default=100000
-        Number of rows of a batch. The last batch may have fewer.
+        Number of rows of a batch, at least 1. The last batch may have fewer.
     passes : int, default=1
-        Number of passes over all batches, in the same order.
+        Number of passes over all batches, in the same order, at least 1.
     random_state : int, RandomState instance or None, default=None
-        Seed of the learner inside, unless it has a seed already.
+        Seed of the inner learner, unless it already has a seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    models_ : list of estimators
+        The fitted inner learner, as the only element.
+    index_size_ : int
+        Number of non-zero weights; present if the inner learner has it.
 
     Examples
     --------
@@ -60,7 +69,27 @@ class Batches(OneInside):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train the learner inside batch by batch; `after_pass(n)` is called after each pass."""
+        """Train the inner learner batch by batch.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            Training rows.
+        y : array of shape (n_rows,)
+            Class of each row.
+        after_pass : callable or None, default=None
+            Called with the number of each finished pass.
+
+        Returns
+        -------
+        self : Batches
+            The fitted learner.
+
+        Raises
+        ------
+        ValueError
+            If the inner learner has no `partial_fit`.
+        """
         X, labels = self._start_over(X, y)
         if not learns_in_batches(self):
             raise ValueError(f"{type(self.learner).__name__} has no partial_fit: it cannot be trained in batches")

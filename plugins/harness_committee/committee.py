@@ -1,4 +1,4 @@
-"""Committee: several members of one kind, with other seeds and after other passes, vote on the class."""
+"""Committee: members of one kind, with different seeds and after different passes, vote on the class."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def _members_learn_in_batches(committee: Committee) -> bool:
 
 
 class Committee(SearchScores, Wrapper):
-    """Each model votes for the class it ranks first; one that ranks none does not vote.
+    """Committee of learners that differ by their seeds and numbers of passes, and vote on the class.
 
-    Ranks behind the first follow the number of votes, then the sum of 1/rank over the models.
+    Each model votes for the class that it ranks first. A model that ranks no class does not vote. Further classes are
+    ranked by the number of votes, then by the sum of 1/rank over the models.
 
     When to use
     -----------
-    A little more accuracy from any learner for several times its cost.
+    A little more accuracy from any learner, for several times its cost.
 
     References
     ----------
@@ -39,12 +40,14 @@ class Committee(SearchScores, Wrapper):
 
     Parameters
     ----------
+    learner : estimator, default=None
+        The learner whose copies are the members. None means scikit-learn's Perceptron.
     members : int, default=4
-        Number of members, each with another seed.
+        Number of members, at least 1, each with its own seed.
     passes : int, str, list of int or None, default=None
-        Passes after which a copy of a member becomes a model: 7, "5:7" for 5, 6 and 7, or a list. None takes the
-        trained member only. The learner inside must call `after_pass` and have a parameter `passes`, which is set to
-        the last one.
+        Passes after which a copy of a member becomes a model: 7, "5:7" for 5, 6 and 7, or a list. None takes only the
+        trained member. Otherwise, the inner learner must call `after_pass` and have a parameter `passes`, which is set
+        to the last of these numbers.
     vote : {"majority", "minfreq"}, default="majority"
         "majority" chooses the class with the most votes, the lowest position on ties. "minfreq" chooses among the
         classes with a vote the one with the fewest training rows, then the most votes, then the lowest position.
@@ -54,13 +57,14 @@ class Committee(SearchScores, Wrapper):
     Attributes
     ----------
     classes_, class_counts_ : ndarray of shape (n_classes,)
-        The classes, in the order of their positions, and how many rows of each were met.
-    seeds_, batches_ : ndarray, int
-        The members' seeds, and how many batches they have learned.
-    models_ : list of estimators
-        The members, fitted, those of one seed side by side.
+        The classes in the order of their positions, and the number of training rows of each.
+    seeds_ : ndarray of shape (members,)
+        Seed of each member.
+    batches_ : int
+        Number of batches learned by `partial_fit`.
+        The fitted models. Models of the same seed are neighbours.
     index_size_ : int
-        The non-zero weights of all of them; present if each model has it.
+        Number of non-zero weights of all models; present if each model has it.
 
     Examples
     --------
@@ -107,9 +111,10 @@ class Committee(SearchScores, Wrapper):
 
     @available_if(_members_learn_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Let each member go once through a batch. Each uses another order, since members differ by nothing else.
+        """Train each member on a batch, in one pass.
 
-        Not there where models are taken after passes: a batch has only one.
+        Each member uses a different order of the rows, since the members differ by nothing else. This method is not
+        available if `passes` is set, because a batch is a single pass.
         """
         self._check_parameters()
         first = not self.__sklearn_is_fitted__()
@@ -140,13 +145,13 @@ class Committee(SearchScores, Wrapper):
         self.seeds_, self.batches_ = np.array(seeds(self.random_state, self.members)), 0
 
     def _count(self, labels: NDArray[Any]) -> None:
-        """Add the labels to the rows met of each class; new classes stand behind the known ones."""
+        """Add the labels to the class counts; new classes follow the known ones."""
         positions = as_labels(np.arange(labels.size + 1), labels, self.classes_).indices
         found = np.bincount(positions, minlength=self.classes_.size)
         found[: self.class_counts_.size] += self.class_counts_
         self.class_counts_ = found
 
-    # -- asking
+    # -- ranking
 
     def _known(self, X: Matrix) -> Matrix:
         """Return X without conversion, since members may need dense or sparse rows."""
@@ -157,13 +162,13 @@ class Committee(SearchScores, Wrapper):
         return rank_scores(self._tally(X, k), k)
 
     def _score_pairs(self, rows: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the votes for each class, and for those without a vote how high the members rank them."""
+        """Return the number of votes of each class plus its standing: the ranks by all models, as a fraction."""
         tally = self._tally(rows, ranks.shape[1])
         numbers = np.broadcast_to(np.arange(ranks.shape[0])[:, np.newaxis], ranks.shape)
         return np.asarray(tally[numbers.ravel(), np.maximum(ranks, 0).ravel()]).reshape(ranks.shape).astype(np.float64)
 
     def _tally(self, X: Matrix, k: int) -> Any:
-        """Return what each class has of votes and standing, rows x classes."""
+        """Return votes plus standing of each class, rows x classes."""
         ranks = np.stack([positions_by(model, X, k) for model in self.models_])
         votes, standing = count_votes(ranks, len(self.classes_))
         rarity = self.class_counts_ if self.vote == "minfreq" else np.zeros_like(self.class_counts_)
@@ -181,7 +186,7 @@ class Committee(SearchScores, Wrapper):
 
 
 def taken_passes(passes: Any) -> list[int]:
-    """The passes after which a member becomes a model, in order; empty for the trained member alone."""
+    """Return the passes after which a member becomes a model, in order; empty for the trained member alone."""
     if passes is None:
         return []
     named = _passes_named(passes)
@@ -222,7 +227,10 @@ def train_member(learner: Any, taken: list[int], X: Matrix, y: NDArray[Any]) -> 
 
 
 def count_votes(ranks: NDArray[np.int32], n_classes: int) -> tuple[csr_array, csr_array]:
-    """Rows x classes: how many models rank a class first; and the same with the sum of 1/rank as a fraction behind."""
+    """Return the number of models that rank a class first, and this number plus the sum of 1/rank as a fraction.
+
+    Both matrices are rows x classes.
+    """
     models, n_rows, _ = ranks.shape
     model, row, place = np.nonzero(ranks >= 0)
     classes = ranks[model, row, place]
@@ -234,7 +242,7 @@ def count_votes(ranks: NDArray[np.int32], n_classes: int) -> tuple[csr_array, cs
 
 
 def lift_winner(votes: csr_array, standing: csr_array, rarity: NDArray[np.int64]) -> csr_array:
-    """The standing with the winner of each row ahead: lowest `rarity`, then most votes, then lowest position."""
+    """Return the standing with the winner of each row ahead: lowest `rarity`, then most votes, then lowest position."""
     cast = coo_array(votes)
     voted = cast.data > 0
     row, classes, number = cast.row[voted], cast.col[voted], cast.data[voted]

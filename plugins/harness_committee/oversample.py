@@ -1,4 +1,4 @@
-"""Oversample: rows of rare classes are drawn again, before training, until each class has enough."""
+"""Oversample: before training, draw copies of rows of rare classes until each class has enough rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness_committee.wrapper import OneInside, seeded
 
 
 class Oversample(OneInside):
-    """A learner that meets every class at least so many times.
+    """Train a learner with copies of the rows of rare classes, so every class has a minimum number of rows.
 
     When to use
     -----------
-    Rare classes matter, as for R5 or macro averages, and the learner inside forgets them.
+    Tasks where rare classes matter, as with R5 or macro averages, and the inner learner neglects them.
 
     References
     ----------
@@ -28,10 +28,22 @@ class Oversample(OneInside):
 
     Parameters
     ----------
+    learner : estimator, default=None
+        Any learner. None means scikit-learn's Perceptron.
     least : int, default=10
-        A class with fewer rows gets copies of them, drawn with replacement once before training.
+        Minimum number of rows of a class, at least 1. A class with fewer rows gets copies, drawn with replacement once
+        before training.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draws, and of the learner inside unless it has a seed already.
+        Seed of the draws, and of the inner learner unless it already has a seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    models_ : list of estimators
+        The fitted inner learner, as the only element.
+    index_size_ : int
+        Number of non-zero weights; present if the inner learner has it.
 
     Examples
     --------
@@ -52,7 +64,7 @@ class Oversample(OneInside):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Draw, then train the learner inside; `after_pass(n)` is called after each of its passes."""
+        """Draw copies of rows, then train the inner learner; `after_pass(n)` is called after each of its passes."""
         X, labels = self._start_over(X, y)
         seed, draws = seeds(self.random_state, 2)
         learner = seeded(self.learner, seed)
@@ -70,7 +82,23 @@ def _say_nothing(number: int) -> None:
 
 
 def drawn_rows(y: NDArray[Any], least: int, seed: int) -> NDArray[np.intp]:
-    """Every row once, in order, and behind them for each class that has fewer than `least` rows the missing ones."""
+    """Return the numbers of all rows in order, followed by copies for each class with fewer than `least` rows.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,)
+        Class of each row.
+    least : int
+        Minimum number of rows of a class.
+    seed : int
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> rows = drawn_rows(np.array(["a", "a", "b"]), 2, 0)
+    >>> rows.tolist()
+    [0, 1, 2, 2]
+    """
     random = check_random_state(seed)
     _, positions, counts = np.unique(y, return_inverse=True, return_counts=True)
     by_class = np.argsort(positions, kind="stable")

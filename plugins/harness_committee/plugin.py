@@ -7,7 +7,7 @@ from harness import LearnerSpec, hookimpl
 
 @hookimpl
 def harness_learners() -> Iterable[LearnerSpec]:
-    """Each is built round another learner, as in sparsify(pa, share=0.3)."""
+    """Return the wrappers. Each is used around another learner, as in sparsify(pa, share=0.3)."""
     return [
         LearnerSpec(
             name="committee",

@@ -1,4 +1,4 @@
-"""Sparsify: keep the largest weights of a learner and leave the others out, once or after each pass."""
+"""Sparsify: keep the largest weights of a learner and drop the others, once or after each pass."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WHEN = ("end", "pass")
 
 
 class Sparsify(OneInside):
-    """A learner of which only the largest share of the weights by size is kept.
+    """Keep only the largest weights of a learner, by absolute value.
 
     When to use
     -----------
-    To see how small the index of a learner may get before it loses accuracy.
+    Finding out how small the index of a learner can get before it loses accuracy.
 
     References
     ----------
@@ -31,15 +31,24 @@ class Sparsify(OneInside):
     Parameters
     ----------
     learner : estimator, default=None
-        Any learner with `coef_`, whose smallest coefficients become 0, or with a method `keep_largest(share)`, as the
-        online learners have. None means scikit-learn's Perceptron.
+        Any learner with `coef_`, whose smallest coefficients become 0, or with a method `keep_largest(share)`, like the
+        online learners. None means scikit-learn's Perceptron.
     share : float, default=0.3
-        Share of the weights that is kept, over the whole index.
+        Share of the weights to keep, over the whole index, from 0 to 1.
     when : {"end", "pass"}, default="end"
-        "end" drops weights once after training, "pass" after each pass, so later passes can make up for the loss.
-        Batches drop weights in both cases.
+        "end" drops weights once after training; "pass" does so after each pass, so later passes can make up for the
+        loss. With batches, weights are dropped after each batch in both cases.
     random_state : int, RandomState instance or None, default=None
-        Seed of the learner inside, unless it has a seed already.
+        Seed of the inner learner, unless it already has a seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    models_ : list of estimators
+        The fitted inner learner, as the only element.
+    index_size_ : int
+        Number of non-zero weights; present if the inner learner has it.
 
     Examples
     --------
@@ -66,7 +75,7 @@ class Sparsify(OneInside):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train the learner inside; `after_pass(n)` is called after each of its passes."""
+        """Train the inner learner; `after_pass(n)` is called after each of its passes."""
         self._check_parameters()
         self._forget()
         learner = self._seeded()
@@ -85,8 +94,10 @@ class Sparsify(OneInside):
 
     @available_if(learns_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Let the learner inside go once through a batch, then keep the share of its weights: each batch is a pass, and
-        any may be the last."""
+        """Train the inner learner on a batch, in one pass, then drop its smallest weights.
+
+        Each batch counts as a pass, and any batch may be the last.
+        """
         self._check_parameters()
         learner = self.learner_ if self.__sklearn_is_fitted__() else self._seeded()
         learner.partial_fit(X, y, classes)
@@ -103,7 +114,20 @@ class Sparsify(OneInside):
 
 
 def keep_largest_weights(learner: Any, share: float) -> None:
-    """Keep the floor(share * non-zeros) largest weights of a fitted learner, ties by feature, then class."""
+    """Keep the floor(share * non-zeros) largest weights of a fitted learner.
+
+    Parameters
+    ----------
+    learner : estimator
+        A fitted learner with `coef_` or `keep_largest`.
+    share : float
+        Share of the weights to keep. Ties are resolved by feature, then by class.
+
+    Raises
+    ------
+    ValueError
+        If the learner has neither of the two.
+    """
     weights = getattr(learner, "coef_", None)
     if isinstance(weights, np.ndarray):
         by_feature = weights.T.ravel()

@@ -1,4 +1,4 @@
-"""Base classes of the wrappers: they seed and fit the learners inside, and add up their sizes."""
+"""Base classes of the wrappers: they seed and fit the inner learners, and add up their sizes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from harness.sdk.wrappers import fresh, index_size, pack_models, positions_by, s
 
 
 def seeded(learner: Any, seed: int) -> Any:
-    """A copy of the learner inside, unfitted, with this seed; scikit-learn's perceptron where none was given."""
+    """Return an unfitted copy of the learner with this seed; scikit-learn's Perceptron if `learner` is None."""
     return fresh(Perceptron() if learner is None else learner, seed)
 
 
 def tells_passes(learner: Any) -> bool:
-    """Return whether its `fit` calls `after_pass`."""
+    """Return whether the learner's `fit` calls `after_pass`."""
     return "after_pass" in inspect.signature(learner.fit).parameters
 
 
 def tells_edges(wrapper: Wrapper) -> bool:
-    """Return whether the learner inside counts the edges it reads."""
+    """Return whether the inner learner counts the edges that it reads."""
     return hasattr(wrapper.learner, "edges_touched")
 
 
 def learns_in_batches(wrapper: Wrapper) -> bool:
-    """Return whether the learner inside has `partial_fit`."""
+    """Return whether the inner learner has `partial_fit`."""
     inside = Perceptron if wrapper.learner is None else wrapper.learner
     return hasattr(inside, "partial_fit")
 
@@ -47,18 +47,19 @@ def _inside_explains(wrapper: Wrapper) -> bool:
 
 
 class Wrapper(Classifier):
-    """A classifier that trains others, of one kind, in its own way.
+    """A classifier that trains other classifiers of one kind.
 
     Parameters
     ----------
-    learner : Any learner. None means scikit-learn's Perceptron.
+    learner : estimator, default=None
+        Any learner. None means scikit-learn's Perceptron.
 
     Attributes
     ----------
     models_ : list of estimators
-        The learners inside, fitted.
+        The fitted inner learners.
     index_size_ : int
-        The non-zero weights of all of them; present if each model has it.
+        Number of non-zero weights of all models; present if each model has it.
     """
 
     values: ClassVar[Any] = "numeric"  # the learner inside converts them
@@ -78,7 +79,7 @@ class Wrapper(Classifier):
 
     @available_if(tells_edges)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Edges read per active feature by all models together; present if the learner inside has it."""
+        """Return the edges read per active feature by all models together; present if the inner learner has it."""
         check_is_fitted(self)
         return float(sum(model.edges_touched(X, k) for model in self.models_))
 
@@ -99,17 +100,17 @@ class Wrapper(Classifier):
 
 
 class OneInside(Wrapper):
-    """A classifier that trains one learner in its own way and answers as that one does."""
+    """A classifier that trains a single inner learner and predicts like it."""
 
     @property
     def learner_(self) -> Any:
-        """The learner inside, fitted."""
+        """The fitted inner learner."""
         check_is_fitted(self)
         (learner,) = self.models_
         return learner
 
     def predict(self, X: Matrix) -> NDArray[Any]:
-        """Return the predictions of the learner inside."""
+        """Return the predictions of the inner learner."""
         return np.asarray(self.learner_.predict(X))
 
     def _known(self, X: Matrix) -> Matrix:
@@ -121,7 +122,7 @@ class OneInside(Wrapper):
 
     @available_if(_inside_tells_scores)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the scores that the learner inside gives to the classes in `ranks`; 0 beside pads."""
+        """Return the scores of the inner learner for the classes in `ranks`; 0 for pads."""
         return scores_by(self.learner_, X, ranks)
 
     @available_if(_inside_explains)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
@@ -131,7 +132,7 @@ class OneInside(Wrapper):
         return found
 
     def _fit_inside(self, learner: Any, X: Matrix, y: Any, after_pass: AfterPass) -> None:
-        """Train the learner inside; without `after_pass`, the whole training counts as one pass."""
+        """Train the inner learner; if it does not report passes, its training counts as one pass."""
         if tells_passes(learner):
             learner.fit(X, y, after_pass=after_pass)
         else:
@@ -139,7 +140,7 @@ class OneInside(Wrapper):
             after_pass(1)
 
     def _take_over(self, learner: Any) -> None:
-        """Set the fitted attributes from those of the learner inside."""
+        """Set the fitted attributes from those of the inner learner."""
         self.models_ = [learner]
         self.classes_ = learner.classes_
         self.n_features_in_ = learner.n_features_in_

@@ -1,4 +1,4 @@
-"""EMA: exponential moving averages. Each feature predicts its classes, and corrects itself where a margin is missed."""
+"""EMA: exponential moving averages. Each feature predicts its classes and is corrected where the margin is missed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class EMA(IndexLearner):
     """Exponential moving averages over a sparse index (Madani and Huang, KDD 2008).
 
     If the lead of the true class y over the best other class is below the margin, each feature of the instance
-    weakens all its edges, W[f, c] *= 1 - beta x_f^2, and strengthens the one to y, W[f, y] += beta x_f: a gradient step
-    of (T_c - x_f W[f, c])^2. Features with x_f <= 0 are ignored. Only classes that a feature of the row knows are
-    ranked. With an indicator matrix for y, the edges are weakened once, and those true classes gain that still lack the
-    margin.
+    weakens all its edges, W[f, c] *= 1 - beta x_f^2, and strengthens its edge to y, W[f, y] += beta x_f. This is a
+    gradient step of (T_c - x_f W[f, c])^2. Features with x_f <= 0 are ignored. Only classes that a feature of the row
+    has an edge to are ranked. With an indicator matrix for y, the edges are weakened once, and each true class that
+    misses the margin gains.
 
     The defaults are chosen on validation sets (results/defaults). KDD 2008 has beta=0.6, delta=7, passes=30 for 20
     newsgroups, 0.1, 1, 5 for Reuters-21578 and 0.1, 0.1, 20 for Austen.
 
     When to use
     -----------
-    As `ooz`, for a stream that drifts: what is not seen any more fades.
+    The same tasks as `ooz`, if the data is a stream that drifts: classes that no longer occur fade.
 
     References
     ----------
@@ -38,9 +38,27 @@ class EMA(IndexLearner):
     beta : float, default=0.05
         Learning rate, above 0 and at most 1.
     delta : float, default=0.1
-        Margin: a row with a smaller lead causes an update. inf means always.
+        Margin, above 0: a row with a smaller lead causes an update. With inf, every row does.
+    passes : int, default=5
+        Number of passes over the training rows, at least 1, each in a new random order.
+    d : int or None, default=25
+        Degree limit, at least 1: only the d heaviest edges of a feature are scored, also in training. None means all.
+    keep : {"all", "scored"}, default="all"
+        Edges of a feature kept after an update: all, or only the d heaviest ones that are scored. The weight of the
+        others is lost.
     w_min : float or None, default=None
-        Smaller weights are dropped. None means min(0.005, beta / 5).
+        Minimum weight, at least 0: lighter edges are dropped. None means min(0.005, beta / 5).
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
+    index_size_, index_bytes_ : int
+        Number of weights above 0, and bytes of the index.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""FF: feature focus. Each feature counts the classes it is seen with, where they need it, and votes by their shares."""
+"""FF: feature focus. Each feature counts its classes where the margin is missed, and votes by their shares."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class FF(IndexLearner):
 
     If the lead of the true class y over the best other class is at most the margin, each feature of the instance
     counts: n[f, y] += x_f, N[f] += x_f. It votes for each class with n[f, c] / N[f]. Features with x_f <= 0 are
-    ignored. Only classes that a feature of the row knows are ranked. With an indicator matrix for y, each true class
-    counts that leads the best false one by at most the margin.
+    ignored. Only classes that a feature of the row has an edge to are ranked. With an indicator matrix for y, each true
+    class counts whose lead over the best false class is at most the margin.
 
-    The defaults are chosen on validation sets (results/defaults). KDD 2008 has delta=0.5 and one pass for its small
+    The defaults are chosen on validation sets (results/defaults). KDD 2008 uses delta=0.5 and one pass for its small
     sets, delta=0.1 for RCV1 and 0 for Austen, and no warm-up.
 
     When to use
     -----------
-    The quickest index, one pass and weights that read as frequencies; scores are lower than those of `ooz`.
+    The fastest training of an index, with weights that read as frequencies; `ooz` is more accurate.
 
     References
     ----------
@@ -40,26 +40,34 @@ class FF(IndexLearner):
     Parameters
     ----------
     delta : float, default=0.05
-        Margin: a row with at most this lead causes an update. inf means always.
+        Margin, at least 0: a row with at most this lead causes an update. With inf, every row does.
+    passes : int, default=2
+        Number of passes over the training rows, at least 1, each in a new random order.
+    d : int or None, default=25
+        Degree limit, at least 1: only the d heaviest edges of a feature are scored, also in training. None means all.
     keep : {"all", "scored"}, default="all"
         Edges of a feature kept after an update: all, or only the d heaviest ones that are scored. The total keeps the
         counts of dropped edges.
     w_min : float, default=0.01
-        Smaller shares are dropped. The total keeps their counts.
+        Minimum share of a class, from 0 to 1: edges with smaller shares are dropped. The total keeps their counts.
     warm : int, default=10
-        A feature that occurred fewer times, in the first pass and in batches, votes with occurrences / warm of its
-        weight.
+        Number of occurrences, at least 0, from which a feature votes with its full weight. Before that, its weight is
+        multiplied by occurrences / warm. Occurrences are counted in the first pass and in batches.
     counts : {"value", "boolean"}, default="value"
         "value" counts x_f, "boolean" counts 1.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
     rows_ : Rows
         The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the counts n.
     totals_ : ndarray of shape (n_features,)
-        N, by feature.
+        N, the total count of each feature.
     met_ : ndarray of shape (n_features,)
-        Number of instances with each feature.
+        Number of instances in which each feature occurred.
     index_size_, index_bytes_ : int
         Number of counts above 0, and bytes of the index.
 

@@ -1,4 +1,4 @@
-"""Base of the index learners: input, and the limit on the edges of a feature."""
+"""Base of the index learners: checks of the input, and the limit on the edges of a feature."""
 
 from __future__ import annotations
 
@@ -9,22 +9,18 @@ from harness.sdk.kernels.rows import MOST_EDGES
 
 Keep = Literal["all", "scored"]
 KEPT = ("all", "scored")
-"""Edges of a row that an update keeps."""
+"""Allowed values of `keep`."""
 
 
 class IndexLearner(OnlineClassifier):
     """An online classifier with weights above 0. It ranks only classes that a feature of the row has an edge to.
 
-    Parameters
-    ----------
-    passes : Number of passes over the training rows, each in a new random order.
-    d : Degree limit: only the d heaviest edges of a feature are scored, also in training. None means all.
-    keep : Edges of a feature kept after an update: all, or only the d heaviest ones that are scored. The weight of the
-        others is lost.
-    random_state : Seed of the order of rows. Equal seeds give equal bits.
+    Learners have the parameters `passes`, `d`, `keep` and `random_state`, and their own.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
     rows_ : Rows
         The index: for each feature its edges to classes.
     index_size_, index_bytes_ : int
@@ -49,9 +45,9 @@ class IndexLearner(OnlineClassifier):
         return self.d or 0
 
     def _scored_edges(self) -> int:
-        """Return how many edges of a row are scored."""
+        """Return the number of edges of a row that are scored."""
         return self.d or MOST_EDGES
 
     def _stored_edges(self) -> int:
-        """Return how many edges of a row an update leaves."""
+        """Return the maximum number of edges of a row after an update."""
         return MOST_EDGES if self.keep == "all" else self._scored_edges()

@@ -22,11 +22,11 @@ READINGS = {"shared": SHARED, "level": LEVEL, "exact": EXACT}
 class OOZ(IndexLearner):
     """Online weight shifting over a sparse index (Madani and Huang, KDD 2008, and for LSHTC, 2010).
 
-    An instance x of class y whose lead over the best other class lacks z > 0 to the margin moves weight in each of its
-    features: up to x_f b to y, taken from the rivals that come closest and from the feature's free source, where
-    b = min(beta, z / 2). Features with x_f <= 0 are ignored; weights never get below 0, and those of a feature never
-    exceed its budget. Only classes that a feature of the row knows are ranked. With an indicator matrix for y, the best
-    scoring of the true classes gains; all of them alike where none has a score.
+    An instance x of class y has a lead over the best other class. If the lead is below the margin by z > 0, each
+    feature of x moves weight: up to x_f b to y, taken from the closest rivals and from the free source of the feature,
+    where b = min(beta, z / 2). Features with x_f <= 0 are ignored. Weights never get below 0, and the weights of a
+    feature never exceed its budget. Only classes that a feature of the row has an edge to are ranked. With an indicator
+    matrix for y, the best scoring true class gains; if none has a score, all true classes gain alike.
 
     The defaults are chosen on validation sets (results/defaults). The 2010 reports have beta=0.1, delta=0.5, d=25,
     passes=20 in their table 1, and beta=0.001, delta=0.005 for the challenge; KDD 2008 has, with variant="2008" and
@@ -34,7 +34,7 @@ class OOZ(IndexLearner):
 
     When to use
     -----------
-    Many classes, sparse rows of counts or weights, and a small, fast index wanted: the first one to try beside
+    Many classes, sparse rows of counts or weights, and a need for a small and fast index. Try it first, together with
     `pa`.
 
     References
@@ -45,41 +45,56 @@ class OOZ(IndexLearner):
     Parameters
     ----------
     beta : float, default=0.003
-        Learning rate: the maximum change of a score in one update.
+        Learning rate, above 0: the maximum change of a score in one update.
     delta : float, default=0.002
-        Margin: a row with a smaller lead causes an update.
+        Margin, above 0: a row with a smaller lead causes an update.
+    passes : int, default=5
+        Number of passes over the training rows, at least 1, each in a new random order.
+    d : int or None, default=100
+        Degree limit, at least 1: only the d heaviest edges of a feature are scored, also in training. None means all.
+    keep : {"all", "scored"}, default="all"
+        Edges of a feature kept after an update: all, or only the d heaviest ones that are scored. The weight of the
+        others is lost.
     w_min : float, default=0.0
-        Weights up to this value are dropped.
+        Weights up to this value, at least 0, are dropped.
     k : int, default=15
-        Maximum number of rivals that lose weight in one update.
+        Maximum number of rivals that lose weight in one update, at least 1.
     variant : {"2010", "2008"}, default="2010"
         "2010" takes weight from rivals first, then from the free source; "2008" the other way round.
     deduct : {"shared", "level", "exact"}, default="shared"
         Distribution of the loss over rivals: "shared" as printed, "level" as in the example of KDD 2008, "exact" makes
         their scores equal.
     lower_rate : bool, default=True
-        If True, an update is smaller when the margin is almost met.
+        If True, an update is smaller when the margin is almost reached.
     remove_after : int or None, default=None
-        Number of the pass after which free sources are emptied. None means never.
+        Number of the pass, at least 1, after which free sources are emptied. None means never.
     budget : float, default=1.0
-        Initial weight in the free source of a feature.
+        Initial weight in the free source of a feature, above 0.
     shift : bool, default=True
         If False, rivals lose nothing, and only the free source gives weight.
     third_source : bool, default=False
-        If True, other false classes of a feature give the rest in proportion to their weights, when rivals and free
+        If True, the other false classes of a feature give the rest in proportion to their weights, when rivals and free
         source give too little.
     sources : {"one", "labels"}, default="one"
-        "one" free source for each feature, or one for each of the "labels" of a row.
+        Free sources of a feature: "one", or one for each label of a row with "labels".
     dropped : {"lost", "given"}, default="lost"
         Weight of edges dropped by w_min: "lost", or "given" to the true class.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     free_ : ndarray of shape (n_features,)
-        Remaining weight in the free source of each feature. Below 0 is the weight taken from the sources of further
-        labels.
+        Remaining weight in the free source of each feature. A value below 0 is the weight taken from the sources of
+        further labels.
     source_ : float
-        Weight in the free sources of new features; 0 after `remove_after` has emptied them.
+        Weight in the free sources of new features; 0 after `remove_after` has emptied the sources.
+    index_size_, index_bytes_ : int
+        Number of weights above 0, and bytes of the index.
 
     Examples
     --------
@@ -161,7 +176,7 @@ class OOZ(IndexLearner):
         return update_ooz(self.rows_, self.free_, instances, labels, order, space, losses, chosen, self._step())
 
     def _source_of_a_label(self) -> float:
-        """Return the content of the free source of each further label of a row."""
+        """Return the weight in the free source of each further label of a row."""
         if self.sources == "one":
             return 0.0
         return getattr(self, "source_", float(self.budget))  # which is 0 once they are emptied

@@ -1,7 +1,7 @@
 """Metrics of confidence: the share of rows that can be decided automatically, and calibration.
 
-`automatic` and `aurc` need an order alone, and take the gap between the scores of the first two classes: nothing is
-fitted. `ece` needs a share, which the trial calibrates on training rows that it held out.
+`automatic` and `aurc` need only an order of the rows. They use the gap between the scores of the first two classes, and
+nothing is fitted. `ece` needs probabilities, which the trial calibrates on training rows held out for this purpose.
 """
 
 from __future__ import annotations
@@ -14,25 +14,37 @@ from harness_metrics.truth import compare
 
 
 def automatic(outcome: Outcome, *, accuracy: float = 0.95) -> float | None:
-    """The largest share of rows, the surest first, of which at least this share is right; None without scores.
+    """Return the largest share of rows, the most confident first, with at least this accuracy.
 
-    Rows that are equally sure go together: no threshold parts them.
+    Rows with equal confidence are kept together, since no threshold separates them.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    accuracy : float, default=0.95
+        Required share of correct rows.
+
+    Returns
+    -------
+    float or None
+        None without scores.
     """
     curve = _curve(outcome)
     if curve is None:
         return None
-    right_enough = 1 - curve.risk >= accuracy - 1e-12  # 19 of 20 are 0.95, despite rounding
+    right_enough = 1 - curve.risk >= accuracy - 1e-12  # 19 of 20 count as 0.95, despite rounding
     return float(curve.coverage[curve.is_threshold & right_enough].max(initial=0.0))
 
 
 def aurc(outcome: Outcome) -> float | None:
-    """The area under the curve of risk and coverage: the mean error of the surest n rows, over all n."""
+    """Return the area under the risk-coverage curve: the error of the most confident n rows, averaged over all n."""
     curve = _curve(outcome)
     return None if curve is None else float(curve.risk.mean())
 
 
 def _curve(outcome: Outcome) -> RiskCurve | None:
-    """The error among the surest rows. Rows without a true class do not count."""
+    """Return the error among the most confident rows. Rows without a true class do not count."""
     if outcome.scores is None:
         return None
     labelled, right = compare(outcome, outcome.ranks[:, :1])
@@ -43,7 +55,20 @@ def _curve(outcome: Outcome) -> RiskCurve | None:
 
 
 def ece(outcome: Outcome, *, bins: int = 15) -> float | None:
-    """The expected calibration error: over bins of equal width, how far the mean confidence is from the share right."""
+    """Return the expected calibration error: the distance of mean confidence and accuracy, over bins of equal width.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    bins : int, default=15
+        Number of bins.
+
+    Returns
+    -------
+    float or None
+        None without calibrated confidences.
+    """
     if outcome.confidence is None:
         return None
     labelled, right = compare(outcome, outcome.ranks[:, :1])

@@ -12,24 +12,36 @@ from harness_metrics.truth import best_ranks, first_ranked, true_pairs
 
 
 def r1(outcome: Outcome) -> float | None:
-    """R1; for a learner that decides hard, the accuracy."""
+    """Return R1; for a learner that predicts without scores, the accuracy."""
     return rk(outcome, k=1)
 
 
 def r5(outcome: Outcome) -> float | None:
-    """R5."""
+    """Return R5."""
     return rk(outcome, k=5)
 
 
 def r10(outcome: Outcome) -> float | None:
-    """R10."""
+    """Return R10."""
     return rk(outcome, k=10)
 
 
 def rk(outcome: Outcome, *, k: int = 1) -> float | None:
-    """The share of rows whose best-ranked true class is among the first k; None when no row has a true class.
+    """Return the share of rows with a true class among the first k.
 
     Rows without a true class do not count. Rankings may be shorter than k: a class that is not ranked is never a hit.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    k : int, default=1
+        Number of ranked classes to consider.
+
+    Returns
+    -------
+    float or None
+        None if no row has a true class.
     """
     labelled, ranks = best_ranks(outcome, k)
     n_labelled = np.count_nonzero(labelled)
@@ -37,41 +49,49 @@ def rk(outcome: Outcome, *, k: int = 1) -> float | None:
 
 
 def accuracy(outcome: Outcome) -> float | None:
-    """The share of rows whose first-ranked class is a true one; of classes that tie the first one is taken."""
+    """Return the share of rows whose first-ranked class is a true one; if classes tie, the first one counts."""
     return rk(replace(outcome, places=None), k=1)
 
 
 def error(outcome: Outcome) -> float | None:
-    """The share of rows whose first-ranked class is not a true one."""
+    """Return the share of rows whose first-ranked class is not a true one."""
     right = accuracy(outcome)
     return None if right is None else 1.0 - right
 
 
 def mrr(outcome: Outcome, *, depth: int = 1000) -> float | None:
-    """The mean of 1/rank of the best-ranked true class, 0 where none is among the first `depth`."""
+    """Return the mean of 1/rank of the best-ranked true class, 0 if none is among the first `depth`.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    depth : int, default=1000
+        Number of ranked classes to consider.
+    """
     labelled, ranks = best_ranks(outcome, depth)
     return float((1.0 / ranks[labelled]).mean()) if labelled.any() else None
 
 
 def coverage(outcome: Outcome) -> float | None:
-    """The share of the classes in the test truth that are predicted, ranked first, for at least one row."""
+    """Return the share of the classes of the test rows that are predicted for at least one row."""
     _, classes = true_pairs(outcome)
     present = np.unique(classes)
     return float(np.isin(present, first_ranked(outcome)).mean()) if present.size else None
 
 
 def macro_f1(outcome: Outcome) -> float | None:
-    """The mean of each class's F1, over the classes that occur in the test truth."""
+    """Return the mean F1 of the classes that occur in the test rows."""
     counts = _class_counts(outcome)
     if counts is None:
         return None
     hits, predicted, actual = counts
-    # 2 TP / (TP + FP + TP + FN); a class of the truth has actual > 0, so nothing is divided by zero.
+    # 2 TP / (TP + FP + TP + FN); each of these classes has actual > 0, so the divisor is never 0.
     return float((2 * hits / (predicted + actual)).mean())
 
 
 def macro_f1_lshtc(outcome: Outcome) -> float | None:
-    """F1 of the macro-averaged precision and recall, as the LSHTC challenge counted, over the classes of the truth."""
+    """Return F1 of macro precision and macro recall over the classes of the test rows, as in the LSHTC challenge."""
     counts = _class_counts(outcome)
     if counts is None:
         return None
@@ -82,7 +102,7 @@ def macro_f1_lshtc(outcome: Outcome) -> float | None:
 
 
 def _class_counts(outcome: Outcome) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-    """For each class of the truth: rows predicted rightly, rows predicted, rows that have it; None without any.
+    """Return, for each class of the test rows, its correct, predicted and actual rows; None without classes.
 
     The prediction is the first-ranked class. Rows without a true class do not count.
     """

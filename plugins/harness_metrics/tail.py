@@ -10,17 +10,33 @@ from harness_metrics.truth import compare, first_ranked, true_pairs
 
 
 def r1_frequent(outcome: Outcome, *, more_than: int = 100) -> float | None:
-    """R1 over the rows that have a class with more training rows than this."""
+    """Return R1 over the rows of frequent classes.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    more_than : int, default=100
+        A frequent class has more training rows than this.
+    """
     return _r1_over(outcome, outcome.train_class_counts > more_than)
 
 
 def r1_rare(outcome: Outcome, *, fewer_than: int = 20) -> float | None:
-    """R1 over the rows that have a class with fewer training rows than this, none included."""
+    """Return R1 over the rows of rare classes.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    fewer_than : int, default=20
+        A rare class has fewer training rows than this, possibly none.
+    """
     return _r1_over(outcome, outcome.train_class_counts < fewer_than)
 
 
 def _r1_over(outcome: Outcome, chosen: NDArray[np.bool_]) -> float | None:
-    """The share of rows, among those with a true class that is chosen, whose first-ranked class is one of these."""
+    """Return the share of rows, among those with a chosen true class, whose first-ranked class is one of these."""
     rows, classes = true_pairs(outcome)
     kept = chosen[classes]
     rows, classes = rows[kept], classes[kept]
@@ -31,10 +47,19 @@ def _r1_over(outcome: Outcome, chosen: NDArray[np.bool_]) -> float | None:
 
 
 def psp(outcome: Outcome, *, k: int = 1, a: float = 0.55, b: float = 1.5) -> float | None:
-    """Propensity-scored precision at k: what the first k classes gain, as a share of what the best k would gain.
+    """Return propensity-scored precision at k: the gain of the first k classes, relative to the largest possible gain.
 
-    A true class among the first k gains 1/p, with p = 1 / (1 + c (n + b)^-a) its propensity, n its training rows,
-    c = (ln N - 1) (b + 1)^a and N all training rows: the rarer the class, the more a hit gains.
+    A true class among the first k gains 1/p, so rare classes gain more. Its propensity is p = 1 / (1 + c (n + b)^-a),
+    with n its training rows, c = (ln N - 1) (b + 1)^a and N all training rows.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    k : int, default=1
+        Number of ranked classes to consider.
+    a, b : float, default=0.55 and 1.5
+        Parameters of the propensity.
     """
     rows, classes = true_pairs(outcome)
     if not rows.size:
@@ -43,7 +68,7 @@ def psp(outcome: Outcome, *, k: int = 1, a: float = 0.55, b: float = 1.5) -> flo
     ranks = outcome.ranks[:, :k]
     _, is_true = compare(outcome, ranks)
     reached = gain[ranks[is_true]].sum()
-    order = np.lexsort((-gain[classes], rows))  # by row, and in it the best first
+    order = np.lexsort((-gain[classes], rows))  # by row, largest gain first
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     place = np.arange(len(rows)) - np.repeat(starts, np.diff(np.append(starts, len(rows))))
     best = gain[classes[order]][place < k].sum()
@@ -51,6 +76,6 @@ def psp(outcome: Outcome, *, k: int = 1, a: float = 0.55, b: float = 1.5) -> flo
 
 
 def _gains(outcome: Outcome, a: float, b: float) -> NDArray[np.float64]:
-    # With fewer than three training rows ln N - 1 is negative: then every class gains the same.
+    # With fewer than three training rows ln N - 1 is negative; all classes gain the same in this case.
     c = max(np.log(max(outcome.n_train, 1)) - 1, 0.0) * (b + 1) ** a
     return np.asarray(1 + c * (outcome.train_class_counts + b) ** -a, dtype=np.float64)

@@ -1,6 +1,7 @@
 """Metrics along the class tree: the tree loss of Cai and Hofmann, tree-induced error, accuracy by parent and level.
 
-A prediction is the first-ranked class. Of several true classes the nearest one counts. Without a taxonomy: None.
+A prediction is the first-ranked class. If a row has several true classes, the nearest one counts. Without a taxonomy
+the result is None.
 """
 
 from __future__ import annotations
@@ -16,21 +17,28 @@ from harness_metrics.truth import first_ranked, true_pairs
 
 
 def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> float | None:
-    """The mean cost of the nodes on just one of the two paths from the root to the true and to the predicted class.
+    """Return the mean cost of the nodes on only one of the paths from the root to the true and to the predicted class.
 
-    `costs` is the cost of a node: a number, or a list by level from below the root, whose last entry goes on below.
-    Without a prediction every node on the true path counts twice, as for an equally deep prediction elsewhere.
+    Without a prediction, every node on the true path counts twice, as for an equally deep prediction elsewhere.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    costs : float or sequence of float, default=0.5
+        Cost of a node: a number, or a list by level from below the root. The last entry applies to deeper levels too.
     """
     return _mean_loss(outcome, costs)
 
 
 def tree_error(outcome: Outcome) -> float | None:
-    """The mean number of edges between the true and the predicted class: twice the tree loss at costs of one half."""
+    """Return the mean number of edges between the true and the predicted class: twice the tree loss with costs of
+    1/2."""
     return _mean_loss(outcome, 1.0)
 
 
 def parent_accuracy(outcome: Outcome) -> float | None:
-    """The share of rows whose predicted class has the same parent as a true one; None in a flat tree."""
+    """Return the share of rows whose predicted class has the same parent as a true one; None in a flat tree."""
     taxonomy = outcome.taxonomy
     if taxonomy is None:
         return None
@@ -42,9 +50,21 @@ def parent_accuracy(outcome: Outcome) -> float | None:
 
 
 def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
-    """The share of rows whose predicted class lies below the same node of this level as a true one.
+    """Return the share of rows whose predicted class is below the same node of a level as a true one.
 
-    Level 1 is just below the root. A class above the level is its own node. None beyond the tree's depth.
+    Level 1 is just below the root. A class above the level is its own node.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    level : int, default=1
+        Level of the tree.
+
+    Returns
+    -------
+    float or None
+        None if the tree is less deep.
     """
     if outcome.taxonomy is None:
         return None
@@ -60,7 +80,7 @@ def _mean_loss(outcome: Outcome, costs: float | Sequence[float]) -> float | None
         return None
     paths = class_paths(outcome.taxonomy)
     by_level = _level_costs(costs, paths.shape[1])
-    whole = (paths >= 0) @ by_level  # the cost of each class's whole path
+    whole = (paths >= 0) @ by_level  # the cost of the complete path of each class
     predicted = first_ranked(outcome)[rows]
     known = predicted >= 0
     shared = (paths[classes] == paths[predicted]) & (paths[classes] >= 0)
@@ -77,7 +97,8 @@ def _level_costs(costs: float | Sequence[float], depth: int) -> NDArray[np.float
 
 
 def _share_alike(outcome: Outcome, group: Nodes) -> float | None:
-    """The share of rows whose predicted class is in the group of a true one; `group` has a number for each class."""
+    """Return the share of rows whose predicted class is in the group of a true one; `group` has the group of each
+    class."""
     rows, classes = true_pairs(outcome)
     if not rows.size:
         return None

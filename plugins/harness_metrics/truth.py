@@ -11,13 +11,27 @@ Rows = NDArray[np.int64]
 
 
 def best_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Which rows have a true class, and the rank of its best-ranked one, infinite where none is among the first k.
+    """Return which rows have a true class, and the rank of the best-ranked one, infinite beyond the first k.
 
-    If scores are known to tie, a class has the worst rank among them; other true classes do not count
-    against it.
+    If scores are known to tie, a class has the worst rank among the tied classes. Other true classes of the row do not
+    count against it.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    k : int
+        Number of ranked classes to consider.
+
+    Returns
+    -------
+    has_truth : ndarray of bool
+        Rows with a true class.
+    ranks : ndarray of float
+        Rank of the best-ranked true class in each of these rows.
     """
     rows = np.arange(len(outcome.ranks))
-    width = k if outcome.places is None else None  # a tie may reach beyond k
+    width = k if outcome.places is None else None  # a tie may extend beyond k
     labelled, is_true = compare(outcome, outcome.ranks[:, :width])
     if is_true.shape[1] == 0:
         return labelled, np.full(len(rows), np.inf)
@@ -30,22 +44,22 @@ def best_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.
 
 
 def compare(outcome: Outcome, ranks: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows have a true class, and, in the shape of `ranks`, which ranked classes are true."""
+    """Return which rows have a true class, and, in the shape of `ranks`, which ranked classes are true."""
     truth = outcome.truth
     if isinstance(truth, np.ndarray):
         return truth >= 0, ranks == truth[:, np.newaxis]
-    # A (row, class) pair becomes one number, so membership is a set question and no dense matrix is needed.
+    # A (row, class) pair becomes one number, so no dense matrix is needed.
     rows, classes = truth.nonzero()
     labelled = np.zeros(len(ranks), dtype=np.bool_)
     labelled[rows] = True
     true_pairs = rows.astype(np.int64) * outcome.n_classes + classes
     ranked_pairs = np.arange(len(ranks), dtype=np.int64)[:, np.newaxis] * outcome.n_classes + ranks
-    # A pad, -1, would be taken for the last class of the row above.
+    # A pad, -1, would be confused with the last class of the row above.
     return labelled, np.isin(ranked_pairs, true_pairs) & (ranks >= 0)
 
 
 def true_pairs(outcome: Outcome) -> tuple[Rows, Rows]:
-    """Every (row, true class): as many entries as there are true labels, rows ascending."""
+    """Return all pairs (row, true class), in the order of the rows."""
     truth = outcome.truth
     if isinstance(truth, np.ndarray):
         rows = np.flatnonzero(truth >= 0)
@@ -56,7 +70,7 @@ def true_pairs(outcome: Outcome) -> tuple[Rows, Rows]:
 
 
 def first_ranked(outcome: Outcome) -> Rows:
-    """The class ranked first in each row; -1 where nothing is ranked."""
+    """Return the class ranked first in each row; -1 if nothing is ranked."""
     if outcome.ranks.shape[1] == 0:
         return np.full(len(outcome.ranks), -1, np.int64)
     return outcome.ranks[:, 0].astype(np.int64)

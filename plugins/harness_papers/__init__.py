@@ -1,1 +1,1 @@
-"""Experiments of the papers, ready to run: an experiment file for each."""
+"""Experiments that reproduce the papers, as experiment files."""

@@ -1,4 +1,4 @@
-"""Registers the experiments of the papers, and some of our own, with published numbers, by name; reads none of them."""
+"""Registers experiments by name, those of the papers with published numbers and our own, without reading them."""
 
 from collections.abc import Iterable
 
@@ -52,12 +52,12 @@ PUBLISHED = {
 """Experiments with a file of published numbers. The others reproduce figures or statements; see their files."""
 
 MEASURED = {"field"}
-"""Those whose results are packed along, for `harness suggest`: written by benchmarks/field.py."""
+"""Experiments whose results are included in the package for `harness suggest`, written by benchmarks/field.py."""
 
 
 @hookimpl
 def harness_experiments() -> Iterable[ExperimentSpec]:
-    """The experiments of the papers."""
+    """Return the experiments of the papers."""
     return [
         ExperimentSpec(
             name=name,

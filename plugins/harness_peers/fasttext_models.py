@@ -1,6 +1,6 @@
-"""fastText: a linear model over averaged vectors of words, from texts where there are any, else from feature ids.
+"""fastText: a linear model over averaged word vectors, from texts if there are any, otherwise from feature numbers.
 
-Staged, not timed: writing the rows to a file. Timed as training: reading that file, its vocabulary and learning. Timed
+Staged, not timed: writing the rows to a file. Timed as training: reading this file, its vocabulary and learning. Timed
 as prediction: writing rows as lines, and `predict`.
 """
 
@@ -29,7 +29,7 @@ _PUNCTUATION = re.compile(r"([.!?,'/()])")
 
 @dataclass(frozen=True)
 class _File:
-    """Training lines in a temporary file, which exists as long as this object."""
+    """Training lines in a temporary file, which is deleted together with this object."""
 
     place: Any
 
@@ -41,12 +41,12 @@ class _File:
 class Softmax(RankingPeer):
     """fastText's supervised model, with a softmax over all classes.
 
-    Texts are put into lower case, with punctuation set apart, as its tutorial does it. If data has no texts,
-    a row's words are the numbers of its features; values are not seen.
+    Texts are converted to lower case, with punctuation separated, as in the tutorial of fastText. If the data has no
+    texts, the words of a row are the numbers of its features; their values are not used.
 
     When to use
     -----------
-    Short texts, many rows, and a model by the minute.
+    Many rows of short texts, if a model is needed within minutes.
 
     References
     ----------
@@ -63,15 +63,33 @@ class Softmax(RankingPeer):
     minCount : int, default=1
         Minimum number of occurrences of a word.
     minn : int, default=0
-        Length of the shortest character n-gram, 0 for whole words only.
+        Length of the shortest character n-gram, 0 for words only.
     maxn : int, default=0
         Length of the longest character n-gram.
     wordNgrams : int, default=1
         Number of words in the longest phrase.
     bucket : int, default=2000000
-        Number of vectors that n-grams and phrases share.
+        Number of vectors shared by n-grams and phrases.
     random_state : int or None, default=None
-        Seed. With several threads two fits still differ.
+        Seed. With several threads, two trainings still differ.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of fastText.
+    index_bytes_ : int
+        Bytes of the model as fastText writes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from harness_peers.fasttext_models import Softmax
+    >>> texts = np.array(["head nurse", "night nurse", "tractor driver", "bus driver"], dtype=object)
+    >>> learner = Softmax(lr=1.0, dim=10, epoch=50, random_state=0).fit(texts, [0, 0, 1, 1])
+    >>> learner.predict(texts)
+    array([0, 0, 1, 1])
     """
 
     loss: ClassVar[str] = "softmax"
@@ -102,7 +120,7 @@ class Softmax(RankingPeer):
         self.random_state = random_state
 
     def stage(self, X: Any, y: Any) -> Staged:
-        """The training rows as lines of a file, which is all that fastText reads."""
+        """Write the training rows as lines of a file, the only input of fastText."""
         if not _are_texts(X):
             X, y = check_X_y(X, y, accept_sparse="csr", dtype=np.float32, multi_output=has_several(y), estimator=self)
         labels, classes = position_labels(y)
@@ -149,16 +167,34 @@ class Softmax(RankingPeer):
 class HierarchicalSoftmax(Softmax):
     """fastText's supervised model, with its hierarchical softmax: a Huffman tree over the classes.
 
-    Texts are put into lower case, with punctuation set apart, as its tutorial does it. If data has no texts,
-    a row's words are the numbers of its features; values are not seen.
+    Texts are converted to lower case, with punctuation separated, as in the tutorial of fastText. If the data has no
+    texts, the words of a row are the numbers of its features; their values are not used.
 
     When to use
     -----------
-    As fasttext, with so many classes that the softmax is what takes the time.
+    The same tasks as `fasttext`, with so many classes that the softmax takes most of the time.
 
     References
     ----------
     Joulin, Grave, Bojanowski, Mikolov, Bag of tricks for efficient text classification, EACL 2017.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of fastText.
+    index_bytes_ : int
+        Bytes of the model as fastText writes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from harness_peers.fasttext_models import HierarchicalSoftmax
+    >>> texts = np.array(["head nurse", "night nurse", "tractor driver", "bus driver"], dtype=object)
+    >>> learner = HierarchicalSoftmax(lr=1.0, dim=10, epoch=50, random_state=0).fit(texts, [0, 0, 1, 1])
+    >>> learner.predict(texts)
+    array([0, 0, 1, 1])
     """
 
     loss = "hs"
@@ -169,7 +205,7 @@ def _are_texts(X: Any) -> bool:
 
 
 def _lines_of(X: Any) -> list[str]:
-    """Each row as a line: its text, or the numbers of its features."""
+    """Return each row as a line: its text, or the numbers of its features."""
     if _are_texts(X):
         return [" ".join(_PUNCTUATION.sub(r" \1 ", text.lower()).split()) for text in X]
     rows = rows_of(X)

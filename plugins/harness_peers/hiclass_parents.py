@@ -1,7 +1,7 @@
-"""HiClass: a classifier at each parent node of the data's own class tree.
+"""HiClass: a classifier at each parent node of the class tree of the data.
 
-Timed as training: paths of the classes and learning; there is nothing to stage. Timed as prediction: `predict`, and
-reading the class off the path.
+Nothing is staged. Timed as training: computing the paths of the classes, and learning. Timed as prediction: `predict`,
+and reading the class from the path.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from harness_peers.peer import rows_of
 class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """HiClass's LocalClassifierPerParentNode: from the root down, one classifier chooses among the children of a node.
 
-    It gives one class a row: its probabilities depend on which rows are asked about together.
+    It predicts a single class per row, since its probabilities depend on the other rows of the same call.
 
     When to use
     -----------
-    A class tree that means something, and mistakes that shall stay within a branch.
+    A meaningful class tree, if mistakes should stay within a branch.
 
     References
     ----------
@@ -39,7 +39,27 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
     local_classifier : estimator, default=None
         Classifier of each node. None means scikit-learn's LogisticRegression.
     replace_classifiers : bool, default=True
-        If True, a node with one child has no classifier.
+        If True, a node with a single child has no classifier.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of HiClass.
+    index_bytes_ : int
+        Bytes of the tree with its classifiers, as pickle writes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from harness import Taxonomy
+    >>> from harness_peers.hiclass_parents import PerParent
+    >>> X = np.eye(4)
+    >>> y = np.array([0, 1, 2, 3])
+    >>> taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2, 2]), np.array([3, 4, 5, 6]))
+    >>> PerParent().fit(X, y, taxonomy=taxonomy).predict(X)
+    array([0, 1, 2, 3])
     """
 
     model_: Any
@@ -64,7 +84,7 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row."""
+        """Return the class of each row."""
         check_is_fitted(self)
         rows = rows_of(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False))
         found = np.asarray(self.model_.predict(rows)).reshape(-1, self._depth)
@@ -82,9 +102,9 @@ class PerParent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit
 
 
 def paths_to(classes: NDArray[Any], taxonomy: Taxonomy) -> NDArray[Any]:
-    """For each class the nodes from below the root down to it, by name, "" behind the last.
+    """Return the path of each class: the names of the nodes from below the root, padded by "".
 
-    A class at an inner node gets a leaf below it, since a node with children is never predicted.
+    A class at an inner node gets a leaf below the node, since a node with children is never predicted.
     """
     has_children = np.zeros(taxonomy.parent.size, dtype=bool)
     has_children[taxonomy.parent[taxonomy.parent >= 0]] = True

@@ -1,7 +1,7 @@
-"""LibMultiLabel's linear part: a tree over the labels, and a linear model for each label.
+"""The linear part of LibMultiLabel: a tree over the labels, and a linear model for each label.
 
-Staged, not timed: rows in 64 bits and the matrix of labels. Timed as training: clustering the labels and learning.
-Timed as prediction: scores of all labels, and their order in those of all classes.
+Staged, not timed: the rows in 64 bits and the matrix of labels. Timed as training: clustering the labels and learning.
+Timed as prediction: the scores of all labels, arranged in the order of all classes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness_peers.peer import ScoringPeer, seed_c
 
 @dataclass(frozen=True)
 class _Rows:
-    """Training rows, which of the labels that some row has are theirs, and which of all classes these labels are."""
+    """Training rows, their labels as a matrix of the labels that occur, and the classes of these labels."""
 
     indicator: csr_matrix
     features: csr_matrix
@@ -35,7 +35,7 @@ class _Rows:
 
 
 class _LibMultiLabel(ScoringPeer):
-    """Linear models of LibMultiLabel's, which LIBLINEAR trains.
+    """Linear models of LibMultiLabel, trained by LIBLINEAR.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class _LibMultiLabel(ScoringPeer):
         self.random_state = random_state
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        # A label of no row has no place among the clusters, and its own reader of files knows of none.
+        # A label without rows cannot be clustered, and LibMultiLabel's own reader of files never has such labels.
         known, columns = np.unique(labels.indices, return_inverse=True)
         shape = (rows.shape[0], known.size)
         indicator = csr_matrix((np.ones(columns.size), columns, labels.indptr), shape)
@@ -72,7 +72,7 @@ class _LibMultiLabel(ScoringPeer):
     @property
     def _options(self) -> str:
         """Return LIBLINEAR's command line options."""
-        bias = f" -B {self.B!r}" if self.B > 0 else ""  # it would learn from one below 0, and answer without it
+        bias = f" -B {self.B!r}" if self.B > 0 else ""  # below 0, training would use one, prediction not
         return f"-s {self.s} -c {self.c!r} -e {self.e!r}{bias} -q"
 
     def _train(self, rows: _Rows) -> None:
@@ -83,32 +83,50 @@ class _LibMultiLabel(ScoringPeer):
 
     @abstractmethod
     def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
-        """A model of LibMultiLabel's."""
+        """Return a model of LibMultiLabel."""
 
     def _spread(self, scores: Any) -> NDArray[np.float64]:
-        """Scores of the labels that were met in training, as those of all classes."""
+        """Return the scores of the labels that occur in training, arranged as scores of all classes."""
         everywhere = np.full((scores.shape[0], self.classes_.size), -np.inf)
         everywhere[:, self._met] = scores
         return everywhere
 
 
 class OneVersusRest(_LibMultiLabel):
-    """LibMultiLabel's 1vsrest: a linear model for each label, and all of them asked.
+    """LibMultiLabel's 1vsrest: a linear model for each label, all of which are evaluated.
 
     When to use
     -----------
-    To see what LibMultiLabel's tree costs in accuracy.
+    Finding out how much accuracy the tree of LibMultiLabel costs.
 
     References
     ----------
     Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of LibMultiLabel.
+    index_bytes_ : int
+        Bytes of the weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.libmultilabel_linear import OneVersusRest
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = OneVersusRest(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
         return linear.train_1vsrest(indicator, features, options=self._options, verbose=False)
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        """Return the scores; below all others for a class of no training row."""
+        """Return the scores; a class without training rows scores below all others."""
         return self._spread(self.model_.predict_values(csr_matrix(rows)))
 
     @property
@@ -118,11 +136,11 @@ class OneVersusRest(_LibMultiLabel):
 
 
 class Tree(_LibMultiLabel):
-    """LibMultiLabel's tree: labels are clustered as Bonsai does it, and linear models choose among the children.
+    """LibMultiLabel's tree: labels are clustered as in Bonsai, and linear models choose among the children.
 
     When to use
     -----------
-    Thousands of classes or more, one label a row or several.
+    Thousands of classes or more, with one or several labels per row.
 
     References
     ----------
@@ -136,9 +154,27 @@ class Tree(_LibMultiLabel):
     dmax : int, default=10
         Maximum depth.
     beam_width : int, default=10
-        Width of the beam.
+        Number of paths followed at once.
     random_state : int or None, default=None
         Seed of the clusters, and of LIBLINEAR's order of rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of LibMultiLabel.
+    index_bytes_ : int
+        Bytes of the weights of all nodes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.libmultilabel_linear import Tree
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Tree(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -159,12 +195,12 @@ class Tree(_LibMultiLabel):
         super().__init__(s=s, c=c, e=e, B=B, random_state=random_state)
 
     def _learn(self, indicator: csr_matrix, features: csr_matrix) -> Any:
-        np.random.seed(self.random_state)  # the chance that its clusters are drawn from
+        np.random.seed(self.random_state)  # the generator that draws the clusters
         settings = {"options": self._options, "K": self.K, "dmax": self.dmax}
         return tree.train_tree(indicator, features, **settings, verbose=False)
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        """Return the scores; 0 for classes that no path led to, below that for a class of no training row."""
+        """Return the scores; 0 for classes that no path reached, and less for a class without training rows."""
         return self._spread(self.model_.predict_values(csr_matrix(rows), beam_width=self.beam_width))
 
     @property
@@ -188,7 +224,7 @@ def _as_told() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _holding(module: ModuleType, **others: object) -> Iterator[None]:
-    """The module with others of its parts meanwhile."""
+    """Replace parts of the module during the block."""
     before = {name: vars(module)[name] for name in others}
     vars(module).update(others)
     try:

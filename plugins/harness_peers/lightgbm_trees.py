@@ -1,4 +1,4 @@
-"""LightGBM: gradient boosting, a tree for each class in each round.
+"""LightGBM: gradient boosting with a tree for each class in each round.
 
 Staged, not timed: the rows as a matrix. Timed as training: sorting values into bins, and learning. Timed as prediction:
 the probabilities of all classes.
@@ -23,7 +23,7 @@ class LightGBM(ScoringPeer):
 
     When to use
     -----------
-    Few classes and few dense features. Each round costs as many trees as there are classes.
+    Few classes and few dense features. The number of trees per round is the number of classes.
 
     References
     ----------
@@ -40,15 +40,33 @@ class LightGBM(ScoringPeer):
     max_depth : int, default=-1
         Maximum depth. -1 means no limit.
     min_data_in_leaf : int, default=20
-        Minimum number of rows of a leaf.
+        Minimum number of rows in a leaf.
     max_bin : int, default=255
-        Number of bins for the values of a feature.
+        Maximum number of bins for the values of a feature.
     feature_fraction : float, default=1.0
-        Share of features that a tree may use.
+        Share of the features that a tree may use.
     lambda_l2 : float, default=0.0
-        Weight of the penalty.
+        Weight of the L2 penalty.
     random_state : int or None, default=None
         Seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    booster_ : Booster
+        The model of LightGBM.
+    index_bytes_ : int
+        Bytes of the model as LightGBM writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.lightgbm_trees import LightGBM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = LightGBM(num_iterations=10, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     booster_: Any
@@ -77,7 +95,7 @@ class LightGBM(ScoringPeer):
         self.random_state = random_state
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        """Rows and labels; their values are sorted into bins within the clock, since that is a part of learning."""
+        """Return rows and labels. Values are sorted into bins during the timed training, since that is a part of it."""
         return lightgbm.Dataset(csr_matrix(rows), labels.indices)
 
     def _train(self, rows: Any) -> None:

@@ -1,7 +1,7 @@
-"""LIBLINEAR by its own Python package: one-versus-rest machines, and Crammer and Singer's.
+"""LIBLINEAR by its own Python package: one-versus-rest machines, and the machine of Crammer and Singer.
 
-Staged, not timed: the rows as LIBLINEAR's own structure. Timed as training: learning, and copying the weights. Timed as
-prediction: one product of matrices.
+Staged, not timed: the rows in LIBLINEAR's data structure. Timed as training: learning, and copying the weights. Timed
+as prediction: one matrix product.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness_peers.peer import ScoringPeer, seed_c
 
 
 class _Liblinear(ScoringPeer):
-    """Linear weights by one of LIBLINEAR's solvers; rows are scored as a product of matrices.
+    """Linear weights by a solver of LIBLINEAR; rows are scored by a matrix product.
 
     Parameters
     ----------
@@ -28,14 +28,15 @@ class _Liblinear(ScoringPeer):
     eps : float, default=0.1
         Tolerance of the stopping rule (-e).
     bias : float, default=-1.0
-        Value of an added constant feature (-B). Below 0 means none.
+        Value of an added constant feature (-B). A value below 0 adds none.
     random_state : int or None, default=None
         Seed of the order of rows.
     """
 
     solver: ClassVar[int]
     coef_: NDArray[np.float64]
-    """Classes x features, the bias behind them where there is one; a feature's weights lie together, as rows ask."""
+    """Classes x features, with the bias as last column if there is one. The weights of a feature are stored side by
+    side."""
 
     def __init__(
         self, *, C: float = 1.0, eps: float = 0.1, bias: float = -1.0, random_state: int | None = None
@@ -61,7 +62,7 @@ class _Liblinear(ScoringPeer):
         self.coef_[[int(label) for label in model.label[: model.nr_class]]] = weights
 
     def _score(self, rows: csr_array) -> NDArray[np.float64]:
-        """Return what LIBLINEAR's own predict computes, as one product of matrices."""
+        """Return the scores that LIBLINEAR's own predict computes, as one matrix product."""
         scores: NDArray[np.float64] = rows @ self.coef_[:, : self.n_features_in_].T
         return scores + self.bias * self.coef_[:, -1] if self.bias >= 0 else scores
 
@@ -71,11 +72,27 @@ class L2SVC(_Liblinear):
 
     When to use
     -----------
-    The flat method to beat, in its authors' own code.
+    A strong flat baseline, in the implementation of its authors.
 
     References
     ----------
     Fan, Chang, Hsieh, Wang, Lin, LIBLINEAR: a library for large linear classification, JMLR 9, 2008.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features) or (n_classes, n_features + 1)
+        The weights, followed by the biases if there are any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.linear import L2SVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = L2SVC(C=0.01, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     solver = 1
@@ -86,12 +103,28 @@ class CrammerSinger(_Liblinear):
 
     When to use
     -----------
-    As liblinear-l2, where all classes shall be weighed against each other.
+    The same tasks as `liblinear-l2`, if all classes should be trained in one problem.
 
     References
     ----------
     Crammer, Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2,
     2001.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features) or (n_classes, n_features + 1)
+        The weights, followed by the biases if there are any.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.linear import CrammerSinger
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = CrammerSinger(C=0.01, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     solver = 4

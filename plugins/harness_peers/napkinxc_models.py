@@ -1,7 +1,7 @@
 """napkinXC: probabilistic label trees, hierarchical softmax, and a linear classifier for each class.
 
-Staged, not timed: the rows as a matrix and the labels as lists. Timed as training: learning, with the files that
-napkinXC writes meanwhile, and loading them for prediction. Timed as prediction: `predict`.
+Staged, not timed: the rows as a matrix and the labels as lists. Timed as training: learning, including the files that
+napkinXC writes, and loading them for prediction. Timed as prediction: `predict`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness_peers.peer import RankingPeer, bytes_in, ranks_of, seed_c
 
 
 class _NapkinXC(RankingPeer):
-    """A model of napkinXC's, which it writes to a folder while it learns and then reads back to answer.
+    """A model of napkinXC, which is written to a folder during training and then read for prediction.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class _Tree(_NapkinXC):
     arity : int, default=2
         Number of children of a node.
     max_leaves : int, default=100
-        Maximum number of labels below a node of the last layer but one.
+        Maximum number of labels below a node of the second-last layer.
     ensemble : int, default=1
         Number of trees, whose predictions are averaged.
     """
@@ -137,11 +137,11 @@ class _Tree(_NapkinXC):
 
 
 class PLT(_Tree):
-    """napkinXC's PLT: a tree over the labels, and at each node the chance that a label below it is the row's.
+    """napkinXC's PLT: a tree over the labels; each node has the probability that one of its labels belongs to the row.
 
     When to use
     -----------
-    Thousands of classes or more, one label a row or several, and probabilities.
+    Thousands of classes or more, with one or several labels per row, if probabilities are needed.
 
     References
     ----------
@@ -150,10 +150,28 @@ class PLT(_Tree):
 
     Parameters
     ----------
-    tree_search_type : str, default="exact"
-        Search: exact, or beam for the most likely paths only.
+    tree_search_type : {"exact", "beam"}, default="exact"
+        Search: exact, or beam for the most probable paths only.
     beam_search_width : int, default=10
-        Width of the beam.
+        Number of paths followed at once by the beam search.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of napkinXC.
+    index_bytes_ : int
+        Bytes of the model as napkinXC writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.napkinxc_models import PLT
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = PLT(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     model = models.PLT
@@ -199,27 +217,63 @@ class HSM(_Tree):
 
     When to use
     -----------
-    As napkinxc-plt, for one label a row.
+    The same tasks as `napkinxc-plt`, with one label per row.
 
     References
     ----------
     Morin, Bengio, Hierarchical probabilistic neural network language model, AISTATS 2005.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of napkinXC.
+    index_bytes_ : int
+        Bytes of the model as napkinXC writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.napkinxc_models import HSM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = HSM(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     model = models.HSM
 
 
 class OneVersusRest(_NapkinXC):
-    """napkinXC's OVR: a linear classifier for each class, and all of them asked.
+    """napkinXC's OVR: a linear classifier for each class, all of which are evaluated.
 
     When to use
     -----------
-    To see what napkinXC's trees cost in accuracy.
+    Finding out how much accuracy the trees of napkinXC cost.
 
     References
     ----------
     Jasinska-Kobus, Wydmuch, Dembczynski, Kuznetsov, Busa-Fekete, Probabilistic label trees for extreme
     multi-label classification, arXiv 2009.11218, 2020.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of napkinXC.
+    index_bytes_ : int
+        Bytes of the model as napkinXC writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.napkinxc_models import OneVersusRest
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = OneVersusRest(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     model = models.OVR

@@ -1,4 +1,4 @@
-"""Omikuji: forests of label trees, as Parabel and Bonsai build them.
+"""Omikuji: forests of label trees, in the settings of Parabel and Bonsai.
 
 Staged, not timed: writing the rows to a file and loading them with Omikuji. Timed as training: learning. Timed as
 prediction: a call of Omikuji for each row.
@@ -27,7 +27,7 @@ class Parabel(RankingPeer):
 
     When to use
     -----------
-    Thousands of classes or more, one label a row or several.
+    Thousands of classes or more, with one or several labels per row.
 
     References
     ----------
@@ -59,7 +59,25 @@ class Parabel(RankingPeer):
     linear_max_iter : int, default=20
         Maximum number of passes of a classifier.
     beam_size : int, default=10
-        Width of the beam.
+        Number of paths followed at once.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of Omikuji.
+    index_bytes_ : int
+        Bytes of the model as Omikuji writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.omikuji_trees import Parabel
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Parabel().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     pickled_as_files: ClassVar[str] = "model_"
@@ -95,13 +113,13 @@ class Parabel(RankingPeer):
         self.beam_size = beam_size
 
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        """The rows as Omikuji holds them, which it reads from a file only."""
+        """Return the rows in Omikuji's data structure, which it can only read from a file."""
         indicator = csr_array((np.ones(labels.indices.size), labels.indices, labels.indptr), (rows.shape[0], n_classes))
         lines = io.BytesIO()
         dump_svmlight_file(rows, indicator, lines, multilabel=True)
         with tempfile.NamedTemporaryFile(prefix="omikuji-") as file:
             file.write(f"{rows.shape[0]} {rows.shape[1]} {n_classes}\n".encode())
-            file.write(lines.getvalue().replace(b" \n", b"\n"))  # Omikuji's form of a row without features
+            file.write(lines.getvalue().replace(b" \n", b"\n"))  # Omikuji's format of a row without features
             file.flush()
             path = ffi.new("char[]", file.name.encode())
             loaded = lib.load_omikuji_data_set(path, _threads().ptr)
@@ -149,16 +167,34 @@ class Parabel(RankingPeer):
 
 
 class Bonsai(Parabel):
-    """Omikuji's Bonsai: shallow trees of many children, not balanced, as its authors set them up.
+    """Omikuji's Bonsai: shallow, unbalanced trees with many children, in the settings of its authors.
 
     When to use
     -----------
-    As omikuji-parabel, where rare classes count.
+    The same tasks as `omikuji-parabel`, if rare classes matter.
 
     References
     ----------
     Khandagale, Xiao, Babbar, Bonsai: diverse and shallow trees for extreme multi-label classification,
     Machine Learning 109, 2020.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of Omikuji.
+    index_bytes_ : int
+        Bytes of the model as Omikuji writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.omikuji_trees import Bonsai
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Bonsai().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -194,5 +230,5 @@ class Bonsai(Parabel):
 
 
 def _threads() -> Any:
-    """A pool of as many threads as are allowed."""
+    """Return a pool of as many threads as are allowed."""
     return omikuji._ThreadPoolHandle(allowed_threads())

@@ -1,4 +1,4 @@
-"""PECOS: a tree of label clusters with linear rankers, and the same without a tree.
+"""PECOS: a tree of label clusters with linear rankers, and linear rankers without a tree.
 
 Staged, not timed: the rows and labels as matrices. Timed as training: clustering the labels, learning, and saving and
 loading the model, since only a loaded model predicts at full speed. Timed as prediction: `predict`.
@@ -22,7 +22,7 @@ from harness_peers.peer import RankingPeer, bytes_in
 
 
 class _Pecos(RankingPeer):
-    """A linear model of PECOS's, over a chain of clusters or none.
+    """A linear model of PECOS, with or without a chain of clusters.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class _Pecos(RankingPeer):
 
     model_: Any
     index_bytes_: int
-    """Of the model as PECOS writes it."""
+    """The bytes of the model as PECOS writes it."""
 
     def __init__(
         self,
@@ -87,11 +87,11 @@ class _Pecos(RankingPeer):
             self.model_ = XLinearModel.load(folder, is_predict_only=True)
 
     def _clusters(self, X: csr_matrix, Y: csc_matrix) -> Any:
-        """The chain of clusters of labels; None for a flat model."""
+        """Return the chain of label clusters; None for a flat model."""
         return None
 
     def _beam(self, k: int) -> int:
-        """Return how many clusters a row follows at once."""
+        """Return the number of clusters that a row follows at once."""
         return k
 
     def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
@@ -104,7 +104,7 @@ class XRLinear(_Pecos):
 
     When to use
     -----------
-    Thousands of classes or more, one label a row or several.
+    Thousands of classes or more, with one or several labels per row.
 
     References
     ----------
@@ -120,9 +120,29 @@ class XRLinear(_Pecos):
     kmeans_max_iter : int, default=20
         Maximum number of passes of the clustering.
     beam_size : int, default=10
-        Width of the beam.
+        Number of paths followed at once.
     random_state : int or None, default=None
         Seed of the clustering.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of PECOS.
+    index_bytes_ : int
+        Bytes of the model as PECOS writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from harness_peers.pecos_linear import XRLinear
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> learner = XRLinear(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -163,14 +183,34 @@ class XRLinear(_Pecos):
 
 
 class OneVersusRest(_Pecos):
-    """PECOS without a tree: a linear model for each label, and all of them asked.
+    """PECOS without a tree: a linear model for each label, all of which are evaluated.
 
     When to use
     -----------
-    To see what PECOS's tree costs in accuracy.
+    Finding out how much accuracy the tree of PECOS costs.
 
     References
     ----------
     Yu, Zhong, Zhang, Chang, Dhillon, PECOS: prediction for enormous and correlated output spaces, JMLR 23,
     2022.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_ : object
+        The model of PECOS.
+    index_bytes_ : int
+        Bytes of the model as PECOS writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.preprocessing import normalize
+    >>> from harness_peers.pecos_linear import OneVersusRest
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X = normalize(X)
+    >>> learner = OneVersusRest().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """

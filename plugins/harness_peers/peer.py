@@ -1,7 +1,7 @@
 """Base classes of the wrappers: rows and labels as arrays, staged training data, predictions from rankings.
 
-`stage` converts training rows to the form that a tool takes. A trial records its time apart from training. `fit` then
-times training alone. Test rows are converted on the clock of prediction, since every caller of the tool must do that.
+`stage` converts training rows to the format of a tool. A trial records its time separately from training. `fit` then
+times only the training. Test rows are converted during the timed prediction, since every caller of the tool must do it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness.sdk.classifier import has_several, position_labels
 from harness.sdk.kernels.instances import Labels, canonical_rows
 
 MOST_SCORES = 4_000_000
-"""Scores in memory at once."""
+"""Maximum number of scores in memory at a time."""
 MODEL = "model"
 """Name of the tool's file or folder in a temporary folder."""
 FILES = "files of the model"
@@ -36,7 +36,7 @@ FILES = "files of the model"
 
 @dataclass(frozen=True)
 class Staged:
-    """Training rows in the form that a tool learns from."""
+    """Training rows in the format of a tool."""
 
     classes: NDArray[Any]
     n_features: int
@@ -44,11 +44,11 @@ class Staged:
 
 
 class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """A wrapper of another tool, which checks input as scikit-learn does before the tool sees it.
+    """A wrapper of another tool. It checks input as scikit-learn does, before the tool reads it.
 
-    A wrapper implements `_convert` and `_train`, and what `RankingPeer` or `ScoringPeer` ask for. If pickle cannot hold
-    the tool's model, the wrapper names the attribute in `pickled_as_files`, and implements `_save_model` and
-    `_load_model`: the model then travels as the tool's own files.
+    A wrapper implements `_convert` and `_train`, and the methods required by `RankingPeer` or `ScoringPeer`. If pickle
+    cannot store the tool's model, the wrapper names the attribute in `pickled_as_files` and implements `_save_model`
+    and `_load_model`. The model is then pickled as the tool's own files.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
 
     @abstractmethod
     def _convert(self, rows: csr_array, labels: Labels, n_classes: int) -> Any:
-        """Return the rows and their labels, by position, as the tool takes them."""
+        """Return the rows and their labels, by position, in the format of the tool."""
 
     @abstractmethod
     def _train(self, rows: Any) -> None:
@@ -83,7 +83,19 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
     # -- training
 
     def stage(self, X: Any, y: Any) -> Staged:
-        """Return the training rows as the tool takes them; nothing is learned yet.
+        """Return the training rows in the format of the tool, without learning from them.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or list of str
+            Training rows.
+        y : array of shape (n_rows,) or (n_rows, n_classes)
+            Class of each row, or an indicator matrix.
+
+        Returns
+        -------
+        Staged
+            The rows for `fit`.
 
         Raises
         ------
@@ -98,7 +110,22 @@ class Peer(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit
         return Staged(classes, rows.shape[1], self._convert(rows_of(rows), labels, classes.size))
 
     def fit(self, X: Any, y: Any, *, staged: Staged | None = None) -> Self:
-        """Learn from the rows, or from what `stage` made of them."""
+        """Learn from the rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or list of str
+            Training rows.
+        y : array of shape (n_rows,) or (n_rows, n_classes)
+            Class of each row, or an indicator matrix.
+        staged : Staged or None, default=None
+            The result of `stage` for these rows. None converts them now.
+
+        Returns
+        -------
+        self : Peer
+            The fitted learner.
+        """
         ready = self.stage(X, y) if staged is None else staged
         if ready.n_features:
             validate_data(self, X, reset=True, skip_check_array=True)  # their number and names
@@ -154,13 +181,13 @@ class RankingPeer(Peer):
         return self._rank(self._known(X), k)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the best class of each row; that of position 0 where the tool ranks none."""
+        """Return the best class of each row; the class at position 0 if the tool ranks none."""
         best = self.rank(X, 1)[:, 0]
         return self.classes_[np.maximum(best, 0)]
 
 
 class ScoringPeer(Peer):
-    """A tool that scores every class, of which the host makes a ranking. A wrapper implements `_score`."""
+    """A tool that scores every class, so the harness makes the ranking. A wrapper implements `_score`."""
 
     @abstractmethod
     def _score(self, rows: csr_array) -> NDArray[Any]:
@@ -172,7 +199,7 @@ class ScoringPeer(Peer):
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of highest score of each row."""
+        """Return the class with the highest score of each row."""
         rows = self._known(X)
         step = max(1, MOST_SCORES // self.classes_.size)
         best = [np.empty(0, np.int64)]
@@ -182,13 +209,20 @@ class ScoringPeer(Peer):
 
 
 def rows_of(X: Any) -> csr_array:
-    """Rows of 32-bit values and indices, each feature once and in order."""
+    """Return rows of 32-bit values and indices, each feature once and in order."""
     rows = canonical_rows(csr_array(X, dtype=np.float32))
     return csr_array((rows.data, rows.indices.astype(np.int32), rows.indptr), shape=rows.shape)
 
 
 def ranks_of(found: Sequence[Sequence[int]], k: int) -> NDArray[np.int32]:
-    """Positions that a tool gives as a list for each row, as rows of k; -1 pads."""
+    """Return lists of positions, one per row, as an array with k columns; -1 pads.
+
+    Examples
+    --------
+    >>> ranks_of([[2, 0], [1]], 3)
+    array([[ 2,  0, -1],
+           [ 1, -1, -1]], dtype=int32)
+    """
     ranks = np.full((len(found), k), -1, np.int32)
     for row, positions in enumerate(found):
         ranks[row, : len(positions)] = positions[:k]
@@ -196,13 +230,13 @@ def ranks_of(found: Sequence[Sequence[int]], k: int) -> NDArray[np.int32]:
 
 
 def seed_c(random_state: int | None) -> None:
-    """Seed the random numbers of C, which LIBLINEAR uses in every tool that contains it."""
+    """Seed the random numbers of C, which LIBLINEAR uses in every tool that includes it."""
     if random_state is not None:
         ctypes.CDLL(None).srand(ctypes.c_uint(random_state))
 
 
 def bytes_saved(save: Callable[[str], object]) -> int:
-    """The bytes of all files that a tool writes of its model, given a path that is not there yet."""
+    """Return the bytes of all files of a model; `save` gets a path that does not exist yet."""
     with tempfile.TemporaryDirectory() as folder:
         save(os.path.join(folder, "model"))
         return bytes_in(folder)

@@ -1,4 +1,4 @@
-"""Former module of the scikit-learn presets. Models saved before the move name their classes by it."""
+"""Former module of the scikit-learn presets, under which older saved models look for their classes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A pretrained transformer from a folder of the user's, fine-tuned on texts; nothing is asked of the network.
+"""A pretrained transformer from a local folder, fine-tuned on texts, without network access.
 
-Staged, not timed: loading the tokenizer, and the tokens of the training texts. Timed as training: loading the
-pretrained model, and learning. Timed as prediction: the tokens of the texts, and the model.
+Staged, not timed: loading the tokenizer, and tokenizing the training texts. Timed as training: loading the pretrained
+model, and learning. Timed as prediction: tokenizing the texts, and the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.sdk.threads import allowed_threads
 from harness_peers.peer import Staged, bytes_saved
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the packages below are imported
-os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads are not among those that a trial allows
+os.environ["TOKENIZERS_PARALLELISM"] = "false"  # its threads do not count as allowed threads of a trial
 
 import torch
 import transformers
@@ -29,24 +29,24 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 WEIGHT_FILES = (".safetensors", ".bin")
 OWN_PLACES = 2
-"""Of a model's positions, those that some kinds (RoBERTa) do not use for tokens."""
+"""Number of positions that some models (RoBERTa) do not use for tokens."""
 ROWS_ASKED = 64
-"""Scored at a time."""
+"""Number of texts that are scored at a time."""
 
-transformers.logging.set_verbosity_error()  # that the classes' weights are new is what fine-tuning means
+transformers.logging.set_verbosity_error()  # hides the warning that the weights of the classes are new
 transformers.logging.disable_progress_bar()
 
 
 class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A pretrained language model from a local folder, fine-tuned: a linear layer over its classes, and all weights.
+    """A pretrained language model from a local folder, fine-tuned with a linear layer over its classes.
 
-    AdamW with steps that shrink to nothing by a straight line, batches drawn anew in each pass. Texts are cut into
-    the model's own tokens before the clock of training starts. A trial's key contains the name of the model's folder
-    only, so another model belongs in another folder.
+    All weights are trained by AdamW, with a step size that decreases linearly to 0 and new batches in each pass. Texts
+    are tokenized before the timed training. A trial's key contains only the name of the folder, so another model needs
+    another folder.
 
     When to use
     -----------
-    Few rows a class and texts with varied wording, if minutes or hours of training are acceptable.
+    Few rows per class and texts with varied wording, if minutes or hours of training are acceptable.
 
     References
     ----------
@@ -55,17 +55,33 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
     Parameters
     ----------
-    folder : Folder of the model, as written by `save_pretrained`: config.json, weights, tokenizer.
+    folder : str
+        Folder of the model, as written by `save_pretrained`: config.json, weights, tokenizer.
     epochs : int, default=3
-        Number of passes over the texts.
+        Number of passes over the texts, at least 1.
     batch : int, default=32
-        Number of texts in a step.
+        Number of texts in a step, at least 1.
     learning_rate : float, default=5e-05
-        Initial learning rate.
+        Initial learning rate, above 0.
     max_length : int, default=64
-        Maximum number of tokens of a text. The rest is cut off.
+        Maximum number of tokens of a text, at least 1. Further tokens are cut off.
     random_state : int or None, default=None
         Seed of the new weights, of the order of texts and of dropout.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    model_, tokenizer_ : object
+        The fine-tuned model and its tokenizer.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the saved model and its tokenizer.
+
+    Examples
+    --------
+    >>> from harness_peers.transformer import Transformer
+    >>> learner = Transformer(folder="models/distilbert-base-uncased")  # doctest: +SKIP
+    >>> learner.fit(["head nurse", "bus driver"], ["health", "transport"])  # doctest: +SKIP
     """
 
     classes_: NDArray[Any]
@@ -90,7 +106,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         self.random_state = random_state
 
     def check_params(self) -> None:
-        """ValueError where a value is out of range, or the folder holds no model."""
+        """Raise ValueError if a value is out of range, or the folder has no model."""
         for name in ("epochs", "batch", "max_length"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
@@ -100,7 +116,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         _check_folder(self.folder)
 
     def stage(self, X: Any, y: Any) -> Staged:
-        """The texts as lists of tokens, with the position of each one's class."""
+        """Return the texts as lists of tokens, with the position of each text's class."""
         self.check_params()
         tokenizer = _read(AutoTokenizer, self.folder)
         if tokenizer.pad_token is None:
@@ -119,7 +135,19 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         staged: Staged | None = None,
         after_pass: Callable[[int], None] | None = None,
     ) -> Self:
-        """Fine-tune on the texts, or on what `stage` made of them; `after_pass(n)` is called after each pass."""
+        """Fine-tune on the texts; `after_pass(n)` is called after each pass.
+
+        Parameters
+        ----------
+        X : list of str
+            Training texts.
+        y : array of shape (n_texts,)
+            Class of each text.
+        staged : Staged or None, default=None
+            The result of `stage` for these texts. None tokenizes them now.
+        after_pass : callable or None, default=None
+            Called with the number of each finished pass.
+        """
         ready = self.stage(X, y) if staged is None else staged
         tokens, positions, self.tokenizer_ = ready.rows
         self.classes_ = ready.classes
@@ -138,7 +166,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float32]:
-        """Rows x classes: what the last layer gives for each class."""
+        """Return the output of the last layer for each class, rows x classes."""
         check_is_fitted(self)
         torch.set_num_threads(allowed_threads())
         tokens = self._tokens_of(X, self.tokenizer_)
@@ -150,13 +178,13 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of highest score of each row."""
+        """Return the class with the highest score of each row."""
         best: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
         return best
 
     @property
     def index_size_(self) -> int:
-        """All weights that are not zero, the pretrained ones among them."""
+        """Number of non-zero weights, including the pretrained ones."""
         return sum(int(weights.count_nonzero()) for weights in self.model_.parameters())
 
     @property
@@ -165,14 +193,14 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return bytes_saved(self.model_.save_pretrained) + bytes_saved(self.tokenizer_.save_pretrained)
 
     def _new_model(self) -> Any:
-        """The pretrained model with new weights for the classes, in 32 bits whatever it was saved in."""
+        """Return the pretrained model with new weights for the classes, converted to 32 bits."""
         labels = {"num_labels": self.classes_.size, "ignore_mismatched_sizes": True}
         model = _read(AutoModelForSequenceClassification, self.folder, **labels)
         model.config.pad_token_id = self.tokenizer_.pad_token_id
         return model.float()
 
     def _tokens_of(self, X: Any, tokenizer: Any) -> list[list[int]]:
-        """The tokens of each text, at least one: some tokenizers give none for an empty text."""
+        """Return the tokens of each text, at least one, since some tokenizers return none for an empty text."""
         texts = [str(text) for text in X]
         if not texts:
             return []
@@ -182,7 +210,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return [tokens or [tokenizer.pad_token_id] for tokens in found]
 
     def _steps(self, n_rows: int) -> tuple[Any, Any]:
-        """The optimiser, and how its steps shrink over all passes."""
+        """Return the optimiser and the schedule of its step size over all passes."""
         total = self.epochs * -(-n_rows // self.batch)
         optimizer = torch.optim.AdamW(self.model_.parameters(), lr=self.learning_rate)
         return optimizer, torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=total)
@@ -197,7 +225,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
         schedule.step()
 
     def _logits(self, tokens: Sequence[list[int]]) -> Any:
-        """The model's last layer for texts of several lengths, padded to the longest."""
+        """Return the output of the last layer for texts of different lengths, padded to the longest."""
         longest = max(map(len, tokens))
         ids = torch.full((len(tokens), longest), self.tokenizer_.pad_token_id)
         mask = torch.zeros((len(tokens), longest), dtype=torch.int64)
@@ -208,7 +236,7 @@ class Transformer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scik
 
 
 def _check_folder(folder: str) -> None:
-    """ValueError where there is no model in the folder, with what is missing there."""
+    """Raise ValueError if there is no model in the folder, with the missing file."""
     expected = "expected a folder as save_pretrained writes it, with config.json, weights and a tokenizer"
     place = Path(folder)
     if not folder or not place.is_dir():
@@ -230,7 +258,7 @@ def _read(kind: Any, folder: str, **settings: Any) -> Any:
 
 
 def _batches(n_rows: int, size: int) -> Iterator[NDArray[np.int64]]:
-    """All rows once, in an order drawn by torch's chance, some at a time."""
+    """Yield all rows once, in batches, in an order drawn by torch's generator."""
     order = torch.randperm(n_rows).numpy()
     for start in range(0, n_rows, size):
         yield order[start : start + size]

@@ -1,8 +1,8 @@
-"""Vowpal Wabbit, with examples in memory: one against all, and trees that answer in logarithmic time.
+"""Vowpal Wabbit, with examples in memory: one against all, and trees that predict in logarithmic time.
 
 Staged, not timed: writing rows as lines and parsing them to examples, as far as memory allows. Timed as training:
 `learn` for each example, parsing for the remaining lines, and reopening a label tree for prediction. Timed as
-prediction: writing rows as lines, and `predict`. Releasing examples is not timed, since it is no part of learning.
+prediction: writing rows as lines, and `predict`. Releasing examples is not timed, since it is not part of learning.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from harness.sdk.kernels.instances import Labels
 from harness_peers.peer import Peer, RankingPeer, ScoringPeer, bytes_saved, ranks_of
 
 MOST_HELD_BYTES = 3_200_000_000
-"""Of examples that are held ready."""
+"""Maximum size of parsed examples in memory."""
 EXAMPLE_BYTES = 32_000
 """Memory of an example in Vowpal Wabbit, without the scores of all classes."""
 USUAL_DEPTHS = (1, 10)
-"""Classes a row that trials ask for: the best one, and a ranking."""
+"""Numbers of classes per row that trials usually need: the best one, and a ranking."""
 
 
 @dataclass(frozen=True)
 class _Examples:
-    """Examples in the workspace that parsed them; an example is released together with this object.
+    """Examples in the workspace that parsed them. They are released together with this object.
 
-    Rows beyond the memory limit stay lines, which are parsed when they are learned from.
+    Rows beyond the memory limit stay lines, which are parsed during training.
     """
 
     workspace: Any
@@ -41,7 +41,7 @@ class _Examples:
 
 
 class _Vowpal(Peer):
-    """A reduction of Vowpal Wabbit's for many classes, over hashed features.
+    """A reduction of Vowpal Wabbit for many classes, over hashed features.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class OneAgainstAll(_Vowpal, ScoringPeer):
 
     When to use
     -----------
-    More rows than memory holds, in one pass.
+    More rows than memory holds, in a single pass.
 
     References
     ----------
@@ -131,7 +131,26 @@ class OneAgainstAll(_Vowpal, ScoringPeer):
 
     Parameters
     ----------
-    bit_precision : Bits of the table of weights (-b): where classes times features are more, they share weights.
+    bit_precision : int, default=18
+        Bits of the weight table (-b). With fewer places than classes times features, weights are shared.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    workspace_ : object
+        The model of Vowpal Wabbit.
+    index_bytes_ : int
+        Bytes of the model as Vowpal Wabbit writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.vowpal import OneAgainstAll
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = OneAgainstAll(passes=5, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     reduction, options = "oaa", "--scores"
@@ -141,7 +160,7 @@ class OneAgainstAll(_Vowpal, ScoringPeer):
 
 
 class _OneAnswer(_Vowpal):
-    """A tree that gives one class for a row, and no others."""
+    """A tree that predicts a single class for a row."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row."""
@@ -150,11 +169,11 @@ class _OneAnswer(_Vowpal):
 
 
 class LogMulti(_OneAnswer):
-    """Vowpal Wabbit's --log_multi: the online tree of Choromanska and Langford, in its author's own code.
+    """Vowpal Wabbit's --log_multi: the online tree of Choromanska and Langford, in its author's implementation.
 
     When to use
     -----------
-    Very many classes, answers in logarithmic time, and one class a row is enough.
+    Very many classes, if predictions must take logarithmic time and one class per row is enough.
 
     References
     ----------
@@ -162,22 +181,59 @@ class LogMulti(_OneAnswer):
 
     Parameters
     ----------
-    loss_function : Squared, for which it takes quantile here, logistic, hinge or another loss of Vowpal Wabbit.
+    loss_function : str, default="squared"
+        Loss: squared (which it replaces by quantile), logistic, hinge or another loss of Vowpal Wabbit.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    workspace_ : object
+        The model of Vowpal Wabbit.
+    index_bytes_ : int
+        Bytes of the model as Vowpal Wabbit writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.vowpal import LogMulti
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = LogMulti(passes=10, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     reduction = "log_multi"
 
 
 class RecallTree(_OneAnswer):
-    """Vowpal Wabbit's --recall_tree: a tree leads to a few candidate classes, which compete one against another.
+    """Vowpal Wabbit's --recall_tree: a tree leads to a few candidate classes, which compete against each other.
 
     When to use
     -----------
-    As vw-log-multi, where more time for an answer may buy accuracy.
+    The same tasks as `vw-log-multi`, if more accuracy is worth slower predictions.
 
     References
     ----------
     Daume, Karampatziakis, Langford, Mineiro, Logarithmic time one-against-some, ICML 2017.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    workspace_ : object
+        The model of Vowpal Wabbit.
+    index_bytes_ : int
+        Bytes of the model as Vowpal Wabbit writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.vowpal import RecallTree
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = RecallTree(passes=5, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     reduction = "recall_tree"
@@ -188,7 +244,7 @@ class LabelTree(_Vowpal, RankingPeer):
 
     When to use
     -----------
-    Very many classes, one label a row or several, in one pass.
+    Very many classes, with one or several labels per row, in a single pass.
 
     References
     ----------
@@ -198,6 +254,24 @@ class LabelTree(_Vowpal, RankingPeer):
     ----------
     kary_tree : int, default=2
         Number of children of a node.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    workspace_ : object
+        The model of Vowpal Wabbit.
+    index_bytes_ : int
+        Bytes of the model as Vowpal Wabbit writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.vowpal import LabelTree
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = LabelTree(passes=5, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 1])
     """
 
     reduction = "plt"
@@ -218,7 +292,7 @@ class LabelTree(_Vowpal, RankingPeer):
             bit_precision=bit_precision,
             learning_rate=learning_rate,
             power_t=power_t,
-            loss_function="logistic",  # it takes no other
+            loss_function="logistic",  # the only one that it supports
             random_state=random_state,
         )
         self.kary_tree = kary_tree
@@ -237,7 +311,7 @@ class LabelTree(_Vowpal, RankingPeer):
     def _train(self, rows: _Examples) -> None:
         super()._train(rows)
         self._opened = {}
-        for k in USUAL_DEPTHS:  # so no answer waits for it
+        for k in USUAL_DEPTHS:  # now, so predictions need not wait for it
             self._opened_for(min(k, self.classes_.size))
 
     def _rank(self, rows: csr_array, k: int) -> NDArray[np.int32]:
@@ -253,11 +327,11 @@ class LabelTree(_Vowpal, RankingPeer):
         return state
 
     def _opened_for(self, k: int) -> Any:
-        """Return the model reopened for k classes a row, since their number is fixed when a model is opened."""
-        if not hasattr(self, "_opened"):  # it comes from a pickle
+        """Return the model reopened for k classes per row, since this number is fixed when a model is opened."""
+        if not hasattr(self, "_opened"):  # restored from a pickle
             self._opened = {}
         if k not in self._opened:
-            # The last node may have children that are no classes, and predictions include them.
+            # The last node may have children that are not classes, and predictions include them.
             told = k + self.kary_tree - 2
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "model")
@@ -268,7 +342,7 @@ class LabelTree(_Vowpal, RankingPeer):
 
 
 def _hold(lines: list[str], arguments: str, n_classes: int) -> _Examples:
-    """The lines of training rows as examples, as far as there is room."""
+    """Parse the lines of training rows to examples, as far as memory allows."""
     workspace = Workspace(arguments)
     most = MOST_HELD_BYTES // (EXAMPLE_BYTES + np.dtype(np.float32).itemsize * n_classes)
     held = [workspace.example(line) for line in lines[:most]]
@@ -276,7 +350,7 @@ def _hold(lines: list[str], arguments: str, n_classes: int) -> _Examples:
 
 
 def _as_lines(rows: csr_array) -> list[str]:
-    """Each row in Vowpal Wabbit's own words, without a label."""
+    """Return each row as a line of Vowpal Wabbit, without a label."""
     indices, values = rows.indices.tolist(), rows.data.tolist()
     lines = []
     for start, stop in zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True):

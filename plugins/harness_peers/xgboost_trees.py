@@ -1,7 +1,7 @@
-"""XGBoost: gradient boosting, a tree for each class in each round.
+"""XGBoost: gradient boosting with a tree for each class in each round.
 
 Staged, not timed: the rows as XGBoost's own matrix. Timed as training: learning, with its histograms. Timed as
-prediction: the rows as such a matrix, and the probabilities of all classes.
+prediction: converting rows to such a matrix, and the probabilities of all classes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness_peers.peer import ScoringPeer
 
 @dataclass(frozen=True)
 class _Rows:
-    """Training rows as XGBoost has them, and what is to be learned from their labels."""
+    """Training rows as a matrix of XGBoost, and the objective that suits their labels."""
 
     matrix: Any
     objective: dict[str, Any]
@@ -30,11 +30,11 @@ class _Rows:
 class XGBoost(ScoringPeer):
     """XGBoost: each round grows a decision tree for every class.
 
-    With one label a row there is one softmax over all classes, with several a logistic model of each.
+    With one label per row there is a softmax over all classes, with several labels a logistic model for each class.
 
     When to use
     -----------
-    Few classes and few dense features. Each round costs as many trees as there are classes.
+    Few classes and few dense features. The number of trees per round is the number of classes.
 
     References
     ----------
@@ -49,19 +49,37 @@ class XGBoost(ScoringPeer):
     max_depth : int, default=6
         Maximum depth.
     min_child_weight : float, default=1.0
-        Minimum weight of the rows of a leaf.
+        Minimum weight of the rows in a leaf.
     max_bin : int, default=256
-        Number of bins for the values of a feature.
+        Maximum number of bins for the values of a feature.
     subsample : float, default=1.0
-        Share of rows for each tree.
+        Share of the rows for each tree.
     colsample_bytree : float, default=1.0
-        Share of features that a tree may use.
+        Share of the features that a tree may use.
     reg_lambda : float, default=1.0
-        Weight of the penalty.
-    tree_method : str, default="auto"
-        Method: auto, which is hist, or approx or exact.
+        Weight of the L2 penalty.
+    tree_method : {"auto", "hist", "approx", "exact"}, default="auto"
+        Method to find splits. "auto" means hist.
     random_state : int or None, default=None
         Seed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    booster_ : Booster
+        The model of XGBoost.
+    index_bytes_ : int
+        Bytes of the model as XGBoost writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_peers.xgboost_trees import XGBoost
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = XGBoost(n_estimators=10, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     booster_: Any

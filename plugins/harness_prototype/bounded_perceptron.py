@@ -1,4 +1,4 @@
-"""The weight-bounded perceptron: what OOZ becomes with two classes, and the one that its proof of convergence is of."""
+"""The weight-bounded perceptron: OOZ with two classes, for which its convergence is proved."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from harness_prototype.kernels.bounded_perceptron import update_bounded
 
 
 class BoundedPerceptron(OnlineClassifier):
-    """Weight-bounded perceptrons (Madani and Huang, 2010, appendix): binary OOZ, one class against the rest.
+    """Weight-bounded perceptrons (Madani and Huang, 2010, appendix): binary OOZ, each class against the rest.
 
-    Each feature splits a weight of 1 between the class, w, and the rest, 1 - w; all w are 1/2 at the start. If the
-    false side scores as much as the true one or more, each feature of x shifts rate x_f from the false to the true
-    side, or what the false side still has. Features with x_f <= 0 are ignored. With two classes the one against the
-    other is the same as the other against the one, and this is the algorithm of the paper; with more there is one of
-    them for each class. If weights in [0, 1] separate rows of length 1 by u beta, u > 1, no class makes more than
-    n_features / (4 (u - 1) beta^2) mistakes.
+    Each feature splits a weight of 1 between the class, w, and the rest, 1 - w. All w start at 1/2. If the false side
+    scores at least as much as the true side, each feature of x shifts rate x_f from the false to the true side, or the
+    remaining weight of the false side if that is less. Features with x_f <= 0 are ignored. With two classes, one
+    perceptron is enough, and this is the algorithm of the paper. With more classes, each class has its own. If weights
+    in [0, 1] separate rows of length 1 by u beta, u > 1, no class makes more than n_features / (4 (u - 1) beta^2)
+    mistakes.
 
     When to use
     -----------
-    Two classes or few, and a bound on the mistakes that can be proved; for many classes take `ooz`.
+    Two or few classes, if a proven bound on the number of mistakes is needed. Use `ooz` for many classes.
 
     References
     ----------
@@ -36,15 +36,17 @@ class BoundedPerceptron(OnlineClassifier):
     beta : float, default=0.1
         Learning rate, above 0 and at most 1.
     passes : int, default=10
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of rows in each pass. Equal seeds give equal bits.
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
     rows_ : Rows
-        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. An edge holds w - 1/2;
-        without an edge it is 0.
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. An edge holds w - 1/2; a
+        missing edge means w = 1/2.
     mistakes_ : ndarray of shape (n_classes,)
         Number of updates of each class.
     index_size_, index_bytes_ : int

@@ -1,4 +1,4 @@
-"""MMP: the multi-class multi-label perceptron. An update moves every prototype that is ordered wrongly."""
+"""MMP: the multi-class multi-label perceptron. An update moves all prototypes that are ordered wrongly."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from harness_prototype.limits import check_finite
 class MMP(OnlineClassifier):
     """Multi-class multi-label perceptron of Crammer and Singer: uniform update, IsErr loss.
 
-    E holds the pairs of a class r of x and another class s seen so far with s_s >= s_r. Each of them moves
-    W[:, r] += x / |E| and W[:, s] -= x / |E|. Classes that x does not touch score 0 and take part, so rows get dense.
+    E holds the pairs of a true class r of x and another class s seen so far with s_s >= s_r. Each pair moves
+    W[:, r] += x / |E| and W[:, s] -= x / |E|. Classes without a weight for any feature of x score 0 and take part, so
+    the index gets dense.
 
     When to use
     -----------
-    Several labels a row and few classes: its prototypes get dense.
+    Rows with several labels and few classes. With many classes its prototypes get dense and slow.
 
     References
     ----------
@@ -34,12 +35,23 @@ class MMP(OnlineClassifier):
     Parameters
     ----------
     passes : int, default=10
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     touched_only : bool, default=False
-        If True, E leaves out classes without a weight for any feature of x, which is faster with many classes. If E
-        would be empty without them, the first of them represents all.
+        If True, E excludes classes without a weight for any feature of x, which is faster with many classes. If E would
+        be empty without them, the first of them represents all.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the weights W.
+    base_ : ndarray of shape (n_classes,)
+        0 for each class that has occurred, -inf for the others.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index.
 
     Examples
     --------
@@ -79,7 +91,7 @@ class MMP(OnlineClassifier):
         learn_mmp(W, block, labels, base, np.empty_like(base), np.empty_like(base), no_moves(base.size))
 
     def _as_rows(self, X: Matrix) -> Examples:
-        """Rows stay sparse with `touched_only`, which needs the features of a row."""
+        """Keep rows sparse with `touched_only`, which needs the features of a row."""
         return canonical_rows(X) if self.touched_only else super()._as_rows(X)
 
     def _rules(self) -> dict[str, rules.Rule]:

@@ -21,11 +21,11 @@ from harness_prototype.limits import check_finite
 
 @dataclass
 class Member:
-    """One member in training."""
+    """A member of a committee during training."""
 
     rows: Rows
     done: bool = False
-    """True if a pass went without an error: no further one would change anything."""
+    """True if a pass went without an error: further passes would change nothing."""
 
     def learn(self, instances: Instances, labels: Labels, order: NDArray[np.int64], n_classes: int) -> None:
         """Go through the instances in this order."""
@@ -42,15 +42,15 @@ def _can_learn_in_batches(learner: OVRPerceptron) -> bool:
 
 
 class OVRPerceptron(OnlineClassifier):
-    """One perceptron for each class against the rest, or a committee of such.
+    """One perceptron for each class against the rest, or a committee of such perceptrons.
 
-    Whenever a separator has an instance x on the wrong side or on its plane, w_k += x if x is of class k, else
-    w_k -= x. Classes are ranked by <w_k, x> / ||w_k||, 0 where w_k is 0. All classes learn from the first instance on,
-    those of later batches from theirs.
+    If a separator has an instance x on the wrong side or on its plane, w_k += x if x is of class k, else w_k -= x.
+    Classes are ranked by <w_k, x> / ||w_k||, or 0 if w_k is 0. All classes of the first batch learn from its first
+    instance on, classes of later batches from the first instance of their batch.
 
     When to use
     -----------
-    To compare with KDD 2008, whose baseline it is; every class sees every row, so time grows with the classes.
+    Comparison with KDD 2008, where it is the baseline. Every class visits every row, so time grows with the classes.
 
     References
     ----------
@@ -59,17 +59,20 @@ class OVRPerceptron(OnlineClassifier):
     Parameters
     ----------
     passes : int, default=20
-        Maximum number of passes over the training rows. A pass without an error is the last.
+        Maximum number of passes over the training rows, at least 1. Training ends after a pass without an error.
     members : int, default=1
-        Number of perceptrons for each class. Each uses other orders of the rows, and their scores are added up.
+        Number of perceptrons for each class, at least 1. Each uses other orders of the rows, and their scores are
+        added.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
     rows_ : Rows
-        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A committee's members are
-        added up in it, each w_k scaled to length 1, since they only ever speak together.
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. For a committee it holds
+        the sum of the members, each w_k scaled to length 1, since only their sum is used.
     norms_ : ndarray of shape (n_classes,)
         Divisor of the scores: ||w_k||, or 1 for a committee.
     index_size_, index_bytes_ : int
@@ -101,7 +104,7 @@ class OVRPerceptron(OnlineClassifier):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train from nothing. `after_pass(n)` is called after pass n = 1, 2, ...; the learner may rank meanwhile."""
+        """Train from scratch. `after_pass(n)` is called after pass n = 1, 2, ..., when the learner can already rank."""
         self._committee: list[Member] = []
         try:
             return super().fit(X, y, after_pass=after_pass)
@@ -110,7 +113,7 @@ class OVRPerceptron(OnlineClassifier):
 
     @available_if(_can_learn_in_batches)  # type: ignore[untyped-decorator]  # scikit-learn ships no types
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Go once through a batch in the order given, on top of what was learned so far; not for a committee."""
+        """Learn from a batch in one pass, in the given order; not available for a committee."""
         return super().partial_fit(X, y, classes)
 
     def keep_largest(self, share: float) -> Self:

@@ -27,12 +27,12 @@ class PA(OnlineClassifier):
     L = margin - s_y + s_c' is positive, W[:, y] += tau x and W[:, c'] -= tau x. With an indicator matrix for y,
     the lowest scoring true class is compared with the highest scoring false one.
 
-    The defaults are chosen on validation sets (results/defaults); the 2010 reports have PA-II with C=0.01, margin=0.05
-    and 20 passes, KDD 2008 names none.
+    The defaults are chosen on validation sets (results/defaults). The 2010 reports use PA-II with C=0.01, margin=0.05
+    and 20 passes; KDD 2008 names no values.
 
     When to use
     -----------
-    The flat baseline that is hard to beat in accuracy, where an index that grows with the data is no trouble.
+    High accuracy of a flat learner, if the index may grow with the data. A baseline that is hard to beat.
 
     References
     ----------
@@ -41,17 +41,28 @@ class PA(OnlineClassifier):
     Parameters
     ----------
     C : float, default=0.1
-        Aggressiveness: bounds tau in PA-I, regularises it in PA-II, and has no effect in PA.
+        Aggressiveness, above 0: bounds tau in PA-I, regularises it in PA-II, and has no effect in PA.
     passes : int, default=10
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     variant : {"PA", "PA-I", "PA-II"}, default="PA-II"
         Step length: tau = L / n for PA, min(C, L / n) for PA-I, L / (n + 1 / (2 C)) for PA-II.
     step : {"printed", "exact"}, default="printed"
-        Squared norm n in the step length: ||x||^2 as printed in the papers, or the exact 2 ||x||^2 of the whole update.
+        Squared norm n in the step length: ||x||^2 as printed in the papers, or the exact 2 ||x||^2 of both moves.
     margin : float, default=1.0
-        Required lead over every other class. A smaller lead causes a loss.
+        Required lead over every other class, above 0. A smaller lead causes a loss.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the weights W.
+    base_ : ndarray of shape (n_classes,)
+        0 for each class that has occurred, -inf for the others.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index.
 
     Examples
     --------
@@ -103,7 +114,7 @@ class PA(OnlineClassifier):
         return done
 
     def _learn_hybrid(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
-        """Learn by the kernel for many classes, where that is faster. Return whether it did."""
+        """Learn by the kernel for many classes, if that is faster. Return whether it did."""
         one_label_each = bool(np.all(np.diff(labels.indptr) == 1))
         if not are_many(self.classes_) or not one_label_each:
             return False

@@ -19,13 +19,13 @@ from harness_prototype.limits import check_finite
 class Perceptron(OnlineClassifier):
     """Multi-class perceptron on sparse prototypes.
 
-    When another class than y is predicted for x, W[:, y] += x and W[:, predicted] -= x. There is no learning rate: it
-    would scale all weights and change no decision. A class that no feature of x knows, and that is ahead only because
-    others tie with it, counts as a mistake too: else the first class would never be learned.
+    When another class than y is predicted for x, W[:, y] += x and W[:, predicted] -= x. There is no learning rate,
+    since it would scale all weights and change no decision. If no feature of x has an edge to y, and y only ties with
+    another class, this counts as a mistake too. Otherwise the first class would never be learned.
 
     When to use
     -----------
-    A baseline without anything to tune; `pa` is mostly better for a little more time.
+    A baseline without hyperparameters; `pa` is mostly more accurate for a little more time.
 
     References
     ----------
@@ -34,9 +34,20 @@ class Perceptron(OnlineClassifier):
     Parameters
     ----------
     passes : int, default=10
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, with the weights W.
+    base_ : ndarray of shape (n_classes,)
+        0 for each class that has occurred, -inf for the others.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index.
 
     Examples
     --------
@@ -65,7 +76,7 @@ class Perceptron(OnlineClassifier):
         return done
 
     def _learn_hybrid(self, instances: Instances, labels: Labels, order: NDArray[np.int64]) -> bool:
-        """Learn by the kernel for many classes, where that is faster. Return whether it did."""
+        """Learn by the kernel for many classes, if that is faster. Return whether it did."""
         if not are_many(self.classes_):
             return False
         from harness_prototype import hybrid  # noqa: PLC0415 (compiles kernels that few datasets need)

@@ -1,4 +1,4 @@
-"""Winnow, one for each class: weights are multiplied on mistakes, so the few features that matter soon stand out."""
+"""Winnow, one for each class: weights are multiplied on mistakes, so the few relevant features soon stand out."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from harness_prototype.kernels.winnow import gains, rank_powers, update_winnow
 UPDATES = ("active", "value")
 
 MOST_AT_ONCE = 4_000_000
-"""Scores in memory at once."""
+"""Maximum number of scores in memory at a time."""
 
 
 class Winnow(SearchScores, OnlineClassifier):
     """One Winnow per class, on the features with x > 0; all weights are 1 at the start.
 
-    A class takes x for its own when w.x >= theta. The weights of the features of x are multiplied by alpha where a true
-    class does not (promotion), and divided by it where another class does (demotion). Classes are ranked by w.x.
+    A class accepts x when w.x >= theta. If a true class does not accept x, the weights of its features are multiplied
+    by alpha (promotion). If a false class accepts x, they are divided by alpha (demotion). Classes are ranked by w.x.
 
     The defaults are chosen on validation sets (results/defaults); Littlestone's alpha is 2.
 
     When to use
     -----------
-    Few features of very many matter, and rows are sparse.
+    Sparse rows in which few of very many features matter.
 
     References
     ----------
@@ -51,18 +51,20 @@ class Winnow(SearchScores, OnlineClassifier):
         If True, each feature has two weights for a class, and w = w+ - w-. A promotion promotes w+ and demotes w-, a
         demotion the reverse.
     theta : float or None, default=None
-        Threshold of w.x. None means the mean of w.x over the first training data with all weights 1.
+        Threshold of w.x, above 0. None means the mean of w.x over the first training data with all weights 1.
     passes : int, default=10
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
     rows_ : Rows
-        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. A weight is alpha^n, and
-        the edge holds n; without an edge it is 1. With any other demotion, updates by value or balanced weights the
-        edge holds ln w; balanced weights of class c are in the columns 2 c, w+, and 2 c + 1, w-.
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. By default a weight is
+        alpha^n, and the edge holds n; a missing edge means the weight 1. With another demotion, updates by value or
+        balanced weights, the edge holds ln w. Balanced weights of class c are in columns 2 c (w+) and 2 c + 1 (w-).
     index_size_, index_bytes_ : int
         Number of weights other than 1, and bytes of the index.
     theta_ : float
@@ -119,7 +121,7 @@ class Winnow(SearchScores, OnlineClassifier):
         return update_real_winnow(self.rows_, instances, labels, order, base, scores, moves, step)
 
     def _has_whole_powers(self) -> bool:
-        """Return whether each weight is a whole power of alpha, which takes less time and no rounding."""
+        """Return whether each weight is an integer power of alpha, which is faster and exact."""
         one_rate = self.demotion is None or self.demotion == self.alpha
         return one_rate and self.updates == "active" and not self.balanced
 
@@ -131,7 +133,7 @@ class Winnow(SearchScores, OnlineClassifier):
             return float(self.theta)
         if not hasattr(self, "theta_"):
             total = float(instances.data.sum(dtype=np.float64))
-            self.theta_ = total / instances.n_instances or 1.0  # without a feature any threshold does
+            self.theta_ = total / instances.n_instances or 1.0  # without features any threshold will do
         return self.theta_
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
@@ -140,7 +142,7 @@ class Winnow(SearchScores, OnlineClassifier):
         return rank_logs(self.rows_, instances, self.base_, bool(self.balanced), k)
 
     def _score_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return w.x of each class; of a balanced pair, the difference."""
+        """Return w.x of each class; for balanced pairs, the difference."""
         gained = self._weights_of(np.arange(self.n_features_in_))
         positive = rows.maximum(0).astype(np.float64)
         alike = self._alike(rows)
@@ -191,5 +193,5 @@ def _factor(value: float | None) -> rules.Rule:
 
 
 def _as_stored(logarithm: float) -> float:
-    """Rounded as weights are, so a promotion and a demotion at one rate leave nothing behind."""
+    """Round like stored weights, so a promotion and a demotion at one rate cancel exactly."""
     return float(np.float32(logarithm))

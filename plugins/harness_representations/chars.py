@@ -1,4 +1,4 @@
-"""Texts by the runs of characters in their words."""
+"""Texts by the character n-grams of their words."""
 
 from __future__ import annotations
 
@@ -13,14 +13,41 @@ _WORD = re.compile(r"\S+")
 
 
 class Chars(Terms):
-    """Runs of characters inside of words, with a space either side of each word, as scikit-learn's `char_wb` has them.
+    """Character n-grams inside words, with a space before and after each word, like scikit-learn's `char_wb`.
 
     They match related and misspelt words without a list of word forms.
 
     Parameters
     ----------
     ngrams : str, int or tuple of int, default="2:5"
-        Length of the runs, a number or a range such as 2:5. A shorter word is taken whole.
+        Length of the n-grams, a number or a range such as 2:5, at least 1. A shorter word counts as one n-gram.
+    weighting : {"raw", "binary", "tf", "tfidf", "logtfidf"}, default="tfidf"
+        Weighting of the counts.
+    min_df : int, default=1
+        Minimum number of training texts with an n-gram, at least 1. Rarer n-grams get no column.
+    max_features : int or None, default=None
+        Maximum number of columns, at least 1, for the most frequent n-grams. None means no limit.
+    lowercase : bool, default=True
+        If True, upper case is converted to lower case.
+    accents : {"keep", "strip"}, default="keep"
+        "strip" removes accents from letters.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary
+        The n-grams in the order of the columns.
+    idf_ : ndarray
+        The idf of each n-gram; empty if the weighting has none.
+
+    Examples
+    --------
+    >>> from harness_representations.chars import Chars
+    >>> chars = Chars(ngrams=3, weighting="raw")
+    >>> chars.fit_transform(["pear", "pears"]).toarray()
+    array([[1., 1., 1., 1., 0., 0.],
+           [1., 1., 1., 0., 1., 1.]], dtype=float32)
+    >>> list(chars.get_feature_names_out())
+    [' pe', 'pea', 'ear', 'ar ', 'ars', 'rs ']
     """
 
     find: ClassVar[Any] = find_chars

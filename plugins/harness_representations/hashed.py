@@ -1,4 +1,4 @@
-"""Texts by runs of characters or words without a vocabulary: the hash of a run is its column."""
+"""Texts by character n-grams or words without a vocabulary: the hash of a term is its column."""
 
 from __future__ import annotations
 
@@ -21,18 +21,36 @@ COUNTED: dict[str, type[Words | Chars]] = {"words": Words, "chars": Chars}
 
 
 class Hashed(TextTransformer):
-    """Words or runs of characters by their hashes: for vocabularies without end, in a width that is known before.
+    """Words or character n-grams by their hashes: for unlimited vocabularies, with a fixed number of columns.
 
-    Two terms may share a column; with many more columns than terms that is rare.
+    Two terms may share a column. This is rare if there are many more columns than terms.
 
     Parameters
     ----------
-    of : str, default="chars"
-        Terms to count, words or chars, with the defaults of these representations.
+    of : {"chars", "words"}, default="chars"
+        Terms to count, with the defaults of that representation.
     bits : int, default=22
         The matrix has 2 ** bits columns.
     ngrams : str, int, tuple of int or None, default=None
-        Length of the runs. None means that of words or chars.
+        Length of the n-grams. None means the default of words or chars.
+    weighting : {"raw", "binary", "tf", "tfidf", "logtfidf"}, default="tfidf"
+        Weighting of the counts.
+    lowercase : bool, default=True
+        If True, upper case is converted to lower case.
+    accents : {"keep", "strip"}, default="keep"
+        "strip" removes accents from letters.
+
+    Attributes
+    ----------
+    idf_ : ndarray
+        The idf of each column; empty if the weighting has none.
+
+    Examples
+    --------
+    >>> from harness_representations.hashed import Hashed
+    >>> hashed = Hashed(of="words", bits=10, weighting="raw")
+    >>> hashed.fit_transform(["a red apple", "a green pear"]).shape
+    (2, 1024)
     """
 
     idf_: NDArray[np.float64]
@@ -72,7 +90,7 @@ class Hashed(TextTransformer):
         return weigh(self.weighting, counts, self.idf_)
 
     def transform(self, texts: Iterable[str]) -> csr_array:
-        """The weighed counts of these texts."""
+        """Return the weighted counts of these texts."""
         return weigh(self.weighting, self._count(texts), self.idf_)
 
     def feature_spans(self, text: str) -> NDArray[np.int64]:

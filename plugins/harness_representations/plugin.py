@@ -11,7 +11,7 @@ _WEIGHTS, _VECTORS = "harness_representations.weights", "harness_representations
 
 @hookimpl
 def harness_representations() -> Iterable[RepresentationSpec]:
-    """The representations of texts, and those of counts."""
+    """Return the representations of texts, of counts, and of vectors."""
     return [*_of_texts(), *_of_counts(), *_to_vectors()]
 
 

@@ -1,6 +1,6 @@
-"""Texts to weighed counts of their terms: what `words` and `chars` have in common.
+"""Texts to weighted counts of their terms: the common part of `words` and `chars`.
 
-Texts are taken in blocks, so beyond the counts themselves memory stays small however many there are.
+Texts are read in blocks, so memory beyond the counts stays small for any number of texts.
 """
 
 from __future__ import annotations
@@ -43,9 +43,12 @@ class TextTransformer(Saved, TransformerMixin, BaseEstimator, ABC):  # type: ign
 
     Parameters
     ----------
-    weighting : Weighting of the counts: raw, binary, tf, tfidf or logtfidf.
-    lowercase : If True, upper case is converted to lower case.
-    accents : keep, or strip to remove accents from letters.
+    weighting : {"raw", "binary", "tf", "tfidf", "logtfidf"}
+        Weighting of the counts.
+    lowercase : bool
+        If True, upper case is converted to lower case.
+    accents : {"keep", "strip"}
+        "strip" removes accents from letters.
     """
 
     weighting: str
@@ -74,15 +77,25 @@ class Terms(TextTransformer):
 
     Parameters
     ----------
-    min_df : Terms of fewer training texts get no column.
-    max_features : Maximum number of columns, for the most frequent terms of the training texts.
+    ngrams : str, int or tuple of int
+        Length of the terms.
+    weighting : {"raw", "binary", "tf", "tfidf", "logtfidf"}
+        Weighting of the counts.
+    min_df : int
+        Minimum number of training texts with a term, at least 1. Rarer terms get no column.
+    max_features : int or None
+        Maximum number of columns, at least 1, for the most frequent terms of the training texts. None means no limit.
+    lowercase : bool
+        If True, upper case is converted to lower case.
+    accents : {"keep", "strip"}
+        "strip" removes accents from letters.
 
     Attributes
     ----------
     vocabulary_ : Vocabulary
-        The terms that training met and that were not cut, in the order of the columns.
+        The terms of the training texts that have a column, in the order of the columns.
     idf_ : ndarray
-        The idf of each, empty where the weighting has none.
+        The idf of each term; empty if the weighting has none.
     """
 
     records: ClassVar = {"vocabulary_": Learned}
@@ -114,7 +127,8 @@ class Terms(TextTransformer):
 
     @abstractmethod
     def _tidier(self) -> Callable[[str], str]:
-        """Return the function that prepares a text for the kernel: only parts of terms, one space between words."""
+        """Return the function that prepares a text for the kernel: words without separators, a single space between
+        them."""
 
     @abstractmethod
     def _pieces(self, text: str) -> Iterator[tuple[int, int]]:
@@ -149,7 +163,7 @@ class Terms(TextTransformer):
         return weigh(self.weighting, counts, self.idf_)
 
     def transform(self, texts: Iterable[str]) -> csr_array:
-        """The weighed counts of the known terms of these texts."""
+        """Return the weighted counts of the known terms of these texts."""
         check_is_fitted(self)
         counts = count_terms(self, texts, self.vocabulary_.find, self.vocabulary_.__len__)
         return weigh(self.weighting, counts, self.idf_)
@@ -160,7 +174,7 @@ class Terms(TextTransformer):
         return locate_terms(self, text, self.vocabulary_.find)
 
     def _kept(self, counts: csr_array) -> NDArray[np.int64]:
-        """The terms that enough texts have, and of these the most frequent ones, in their order."""
+        """Return the terms of enough texts, at most the `max_features` most frequent ones, in their order."""
         df = np.bincount(counts.indices, minlength=counts.shape[1])
         kept = np.flatnonzero(df >= self.min_df)
         if self.max_features is None or kept.size <= self.max_features:
@@ -172,18 +186,18 @@ class Terms(TextTransformer):
     # -- counting
 
     def _spans(self, texts: list[str]) -> tuple[Spans, NDArray[np.int64]]:
-        """The terms of some texts, and where those of each text begin."""
+        """Return the terms of some texts, and the place of the first term of each text."""
         low, high = read_ngrams(self.ngrams)
         buffer = np.frombuffer("".join(texts).encode("utf-32-le"), dtype=np.uint32)
         bounds = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        most = 2 * (high - low + 1) * buffer.size  # the space between two words belongs to runs of both
+        most = 2 * (high - low + 1) * buffer.size  # the space between two words belongs to n-grams of both
         begins, lengths = np.empty(most, np.int64), np.empty(most, np.int32)
         row_bounds = np.zeros(len(texts) + 1, np.int64)
         n = type(self).find(buffer, bounds, low, high, begins, lengths, row_bounds)
         return Spans(buffer, _read_only(begins[:n]), _read_only(lengths[:n])), row_bounds
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The terms, in the order of the columns."""
+        """Return the terms, in the order of the columns."""
         check_is_fitted(self)
         return np.array(list(self.vocabulary_), dtype=object)
 
@@ -210,7 +224,19 @@ class Terms(TextTransformer):
 
 
 def count_terms(terms: Terms, texts: Iterable[str], number: Number, width: Callable[[], int]) -> csr_array:
-    """Return the counts of each term in each text; `number` maps terms to columns, `width` returns their number."""
+    """Return the counts of each term in each text.
+
+    Parameters
+    ----------
+    terms : Terms
+        The representation, which defines a term.
+    texts : iterable of str
+        The texts, but not a single text.
+    number : callable
+        Maps spans to columns.
+    width : callable
+        Returns the current number of columns.
+    """
     if isinstance(texts, str):
         raise ValueError("expected a sequence of texts, got one text")
     counted = _Counted()
@@ -254,7 +280,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _blocks(texts: Iterator[str]) -> Iterator[list[str]]:
-    """The texts, some at a time: as many as are taken at once, fewer where they are long."""
+    """Yield the texts in blocks: a fixed number of texts, or fewer if they are long."""
     while block := list(islice(texts, BLOCK_TEXTS)):
         total = sum(map(len, block))
         step = max(1, len(block) * BLOCK_CODES // max(total, BLOCK_CODES))
@@ -263,7 +289,7 @@ def _blocks(texts: Iterator[str]) -> Iterator[list[str]]:
 
 
 class _Counted:
-    """Counts of the texts so far."""
+    """Counts of the texts read so far."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -271,7 +297,7 @@ class _Counted:
         self.met, self.place = np.empty(0, np.int64), np.empty(0, np.int64)
 
     def add(self, terms: NDArray[np.int32], bounds: NDArray[np.int64], width: int) -> None:
-        """Some more texts, whose terms lie one after the other."""
+        """Add texts, whose terms follow each other."""
         if width > self.met.size:
             more = np.full(2 * width - self.met.size, -1, np.int64)
             self.met, self.place = np.concatenate([self.met, more]), np.concatenate([self.place, more])
@@ -282,7 +308,7 @@ class _Counted:
         self.pieces.append((indices[:n].copy(), counts[:n].copy(), np.diff(ends)))
 
     def matrix(self, width: int) -> csr_array:
-        """All counts, the columns of each row in order."""
+        """Return all counts, with the columns of each row in order."""
         if not self.pieces:
             return csr_array((0, width), dtype=np.float32)
         indices, counts, lengths = (np.concatenate(kind) for kind in zip(*self.pieces, strict=True))
@@ -294,7 +320,13 @@ class _Counted:
 
 
 def read_ngrams(value: object) -> tuple[int, int]:
-    """The least and the greatest length of runs: from 2, "2:5" or (2, 5)."""
+    """Return the minimum and the maximum length of n-grams.
+
+    Examples
+    --------
+    >>> read_ngrams(2), read_ngrams("2:5"), read_ngrams((2, 5))
+    ((2, 2), (2, 5), (2, 5))
+    """
     parts = value.split(":") if isinstance(value, str) else value
     if isinstance(parts, int) and not isinstance(parts, bool):
         parts = (parts, parts)
@@ -308,7 +340,7 @@ def read_ngrams(value: object) -> tuple[int, int]:
 
 
 def tidy(texts: Iterable[str], finish: Callable[[str], str], *, lowercase: bool, accents: str) -> Iterator[str]:
-    """The texts in lower case, where that is wanted, without accents, where these are not, and then finished."""
+    """Yield the texts, optionally in lower case or without accents, each passed to `finish`."""
     for text in texts:
         yield finish(_simplify(text, lowercase, accents))
 
@@ -319,7 +351,13 @@ def _simplify(text: str, lowercase: bool, accents: str) -> str:
 
 
 def strip_accents(text: str) -> str:
-    """The text with each character replaced by what it is made of, less the marks above and below."""
+    """Return the text without the accents of its letters.
+
+    Examples
+    --------
+    >>> strip_accents("élève")
+    'eleve'
+    """
     if text.isascii():
         return text
     made_of = unicodedata.normalize("NFKD", text)

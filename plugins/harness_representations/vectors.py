@@ -1,4 +1,4 @@
-"""Rows of numbers to vectors: fewer dimensions, centred and scaled ones, and ones that are never negative."""
+"""Rows of numbers to vectors: with fewer dimensions, centred and scaled, or scaled to non-negative values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,27 @@ Vectors = NDArray[np.float32]
 
 
 class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The d directions in which the training rows differ most, as scikit-learn's TruncatedSVD finds them.
+    """The d directions in which the training rows vary most, by scikit-learn's TruncatedSVD.
 
     Parameters
     ----------
     d : int, default=100
-        Number of dimensions, at most the number of columns.
+        Number of dimensions, from 1 to the number of columns.
     random_state : int, default=0
         Seed of the randomised search for directions.
+
+    Attributes
+    ----------
+    components_ : ndarray of float32
+        The directions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_representations.vectors import Reduced
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> Reduced(d=10).fit_transform(X).shape
+    (1797, 10)
     """
 
     components_: NDArray[np.float32]
@@ -44,7 +57,7 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def transform(self, X: Any) -> Vectors:
-        """The rows along these directions."""
+        """Return the rows along these directions."""
         return np.asarray(X @ self.components_.T, dtype=np.float32)
 
     def _take_up(self, fitted: dict[str, Any]) -> None:
@@ -53,7 +66,20 @@ class Reduced(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
 
 
 class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Each feature less its mean in the training rows, by its standard deviation; one that never changes becomes 0."""
+    """Standardise each feature by its mean and standard deviation in the training rows. Constant features become 0.
+
+    Attributes
+    ----------
+    mean_, scale_ : ndarray of shape (n_features,)
+        Mean and standard deviation of each feature.
+
+    Examples
+    --------
+    >>> from harness_representations.vectors import Standard
+    >>> Standard().fit_transform([[1.0], [3.0]])
+    array([[-1.],
+           [ 1.]], dtype=float32)
+    """
 
     mean_: NDArray[np.float64]
     scale_: NDArray[np.float64]
@@ -67,14 +93,27 @@ class Standard(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def transform(self, X: Any) -> Vectors:
-        """The rows, centred and scaled."""
+        """Return the rows, centred and scaled."""
         return np.asarray((_dense(X) - self.mean_) / self.scale_, dtype=np.float32)
 
 
 class Scaled(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Each feature from 0, its least value in the training rows, to 1, its greatest: what `ooz` and friends can take.
+    """Scale each feature to the range from 0 to 1, for learners such as `ooz` that ignore negative values.
 
-    Values outside of what training met are cut off, so no row is ever negative.
+    0 is the minimum and 1 the maximum in the training rows. Other values are clipped, so no row is ever negative.
+
+    Attributes
+    ----------
+    least_, range_ : ndarray of shape (n_features,)
+        Minimum of each feature, and the distance to its maximum.
+
+    Examples
+    --------
+    >>> from harness_representations.vectors import Scaled
+    >>> Scaled().fit_transform([[1.0], [3.0], [5.0]])
+    array([[0. ],
+           [0.5],
+           [1. ]], dtype=float32)
     """
 
     least_: NDArray[np.float64]
@@ -89,17 +128,29 @@ class Scaled(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return self
 
     def transform(self, X: Any) -> Vectors:
-        """The rows from 0 to 1."""
+        """Return the rows, scaled and clipped."""
         return np.asarray(np.clip((_dense(X) - self.least_) / self.range_, 0.0, 1.0), dtype=np.float32)
 
 
 class Frequent(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """The features that enough training rows have, unchanged.
+    """Keep only the features that occur in enough training rows, unchanged.
 
     Parameters
     ----------
     min_df : int, default=2
-        Features of fewer training rows are left out.
+        Minimum number of training rows with a feature, at least 1.
+
+    Attributes
+    ----------
+    kept_ : ndarray of int
+        Numbers of the features that are kept.
+
+    Examples
+    --------
+    >>> from harness_representations.vectors import Frequent
+    >>> Frequent(min_df=2).fit_transform([[1, 0, 2], [3, 4, 0]]).toarray()
+    array([[1],
+           [3]])
     """
 
     kept_: NDArray[np.int64]
@@ -119,7 +170,7 @@ class Frequent(Saved, TransformerMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """The rows with these features alone."""
+        """Return the rows with only the frequent features."""
         return csr_array(X)[:, self.kept_]
 
     def get_support(self, indices: bool = False) -> NDArray[np.int64]:

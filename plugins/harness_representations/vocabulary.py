@@ -1,4 +1,4 @@
-"""Terms and their numbers: what training met, to be found again in other texts, cut, and kept in a file."""
+"""Vocabularies: terms and their numbers, learned in training and looked up in other texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,20 @@ class Vocabulary:
 
     @classmethod
     def of(cls, codes: NDArray[np.uint32], bounds: NDArray[np.int64]) -> Vocabulary:
-        """The terms that lie one after the other in `codes`; ValueError if one occurs twice."""
+        """Return a vocabulary from terms that follow each other in `codes`.
+
+        Parameters
+        ----------
+        codes : ndarray of uint32
+            Code points of all terms.
+        bounds : ndarray of int64
+            Start of each term in `codes`, and the end of the last one.
+
+        Raises
+        ------
+        ValueError
+            If a term occurs twice.
+        """
         vocabulary = cls()
         spans = Spans(frozen(codes, np.uint32), frozen(bounds[:-1], np.int64), frozen(np.diff(bounds), np.int32))
         vocabulary.add(spans)
@@ -55,7 +68,7 @@ class Vocabulary:
         return self._table.bounds[: len(self) + 1]
 
     def add(self, spans: Spans) -> NDArray[np.int32]:
-        """The numbers of the terms in these spans; those that are new get the next ones."""
+        """Return the numbers of the terms in these spans; new terms get the next numbers."""
         terms = np.empty(spans.begins.size, np.int32)
         done = add_terms(self._table, spans, 0, terms)
         while done < terms.size:
@@ -64,20 +77,20 @@ class Vocabulary:
         return terms
 
     def find(self, spans: Spans) -> NDArray[np.int32]:
-        """The numbers of the terms in these spans; -1 where one is not known."""
+        """Return the numbers of the terms in these spans; -1 for unknown terms."""
         terms = np.empty(spans.begins.size, np.int32)
         find_terms(self._table, spans, terms)
         return terms
 
     def kept(self, terms: NDArray[np.int64]) -> Vocabulary:
-        """A vocabulary of these terms alone, numbered in their order."""
+        """Return a vocabulary of only these terms, numbered in their order."""
         lengths = np.diff(self.bounds)[terms]
         bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         places = np.arange(bounds[-1]) + np.repeat(self.bounds[terms] - bounds[:-1], lengths)
         return Vocabulary.of(self.codes[places], bounds)
 
     def _grow(self, codes: int) -> None:
-        """Twice the room, and room for one more term of so many code points."""
+        """Double the room, with at least enough for one more term of this number of code points."""
         old = self._table
         self._table = Table(
             slots=np.full(2 * old.slots.size, -1, np.int32),

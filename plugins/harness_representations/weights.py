@@ -1,4 +1,4 @@
-"""Counts to weights. Whatever is fitted is fitted on the rows that `fit` gets."""
+"""Weightings of counts. Everything that is fitted depends only on the rows passed to `fit`."""
 
 from __future__ import annotations
 
@@ -15,25 +15,48 @@ WEIGHTINGS = ("raw", "binary", "tf", "tfidf", "logtfidf")
 
 
 def fit_idf(weighting: str, X: csr_array) -> NDArray[np.float64]:
-    """ln(N / df) of each column, 0 for one that no row has: nothing can be known of it. Empty where none is wanted."""
+    """Return ln(N / df) of each column, or an empty array if the weighting has no idf.
+
+    Parameters
+    ----------
+    weighting : str
+        Name of the weighting.
+    X : csr_array of shape (n_rows, n_columns)
+        Training rows.
+
+    Returns
+    -------
+    ndarray
+        0 for a column without any values, since its idf is unknown.
+    """
     if not weighting.endswith("idf"):
         return np.empty(0)
     return idf_of(np.bincount(X.indices, minlength=X.shape[1]), X.shape[0])
 
 
 def idf_of(df: NDArray[np.int64], rows: int) -> NDArray[np.float64]:
-    """ln(N / df) of each column that is in some of N rows, 0 of the others."""
+    """Return ln(N / df) of each column; 0 for a column that none of the N rows has."""
     idf = np.zeros(df.size)
     idf[df > 0] = np.log(rows / df[df > 0])
     return idf
 
 
 def weigh(weighting: str, X: csr_array, idf: NDArray[np.float64]) -> csr_array:
-    """Unchanged rows (`raw`), or l2-normalised rows of `binary`, `tf`, `tfidf` or `logtfidf`.
+    """Return weighted rows.
 
-    `tfidf` is tf * ln(N / df); `logtfidf` has ln(1 + tf) in the place of tf, so the tenth occurrence of a word
-    counts for less than the first (with the sign of tf, where that may be negative). A column that every training row
-    has gets idf 0 and vanishes. A row without features stays empty.
+    `raw` leaves rows unchanged. The other weightings scale rows to length 1: `binary`, `tf`, `tfidf` as tf * ln(N /
+    df), and `logtfidf` with ln(1 + tf) instead of tf, so the tenth occurrence of a word counts less than the first.
+    Negative values of tf keep their sign. A column of every training row has the idf 0 and vanishes. A row without
+    features stays empty.
+
+    Parameters
+    ----------
+    weighting : {"raw", "binary", "tf", "tfidf", "logtfidf"}
+        Name of the weighting.
+    X : csr_array of shape (n_rows, n_columns)
+        Counts.
+    idf : ndarray of shape (n_columns,)
+        The idf of each column; empty if not needed.
     """
     if weighting == "raw":
         return X
@@ -51,7 +74,13 @@ def weigh(weighting: str, X: csr_array, idf: NDArray[np.float64]) -> csr_array:
 
 
 class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Base of the weightings."""
+    """Base of the weightings, transformers from counts to weights.
+
+    Attributes
+    ----------
+    idf_ : ndarray of shape (n_columns,)
+        The idf of each column; empty if the weighting has none.
+    """
 
     weighting: ClassVar[str]
 
@@ -59,17 +88,17 @@ class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
     idf_: NDArray[np.float64]
     _met: int
     _df: NDArray[np.int64]
-    """Rows met in batches, and by column those that have it: what the next batch adds to."""
+    """Number of rows in all batches, and the rows of each column, to which the next batch is added."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the idf of each column, where that is wanted."""
+        """Learn the idf of each column, if the weighting has one."""
         rows = csr_array(X)
         self.n_features_in_ = rows.shape[1]
         self.idf_ = fit_idf(self.weighting, rows)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from some rows more: after all batches the idf is that of all rows, to the last bit."""
+        """Learn from a further batch; after all batches the idf equals that of all rows, bit by bit."""
         rows = csr_array(X)
         if not hasattr(self, "n_features_in_"):
             self.n_features_in_ = rows.shape[1]
@@ -80,7 +109,7 @@ class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
         return self
 
     def transform(self, X: Any) -> csr_array:
-        """The rows, weighed."""
+        """Return the weighted rows."""
         rows = csr_array(X)
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {rows.shape[1]} columns, fitted on {self.n_features_in_}")
@@ -88,30 +117,67 @@ class Weighting(Saved, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  
 
 
 class Raw(Weighting):
-    """Unchanged rows."""
+    """Unchanged rows.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import Raw
+    >>> Raw().fit_transform([[3, 4, 0]]).toarray()
+    array([[3, 4, 0]])
+    """
 
     weighting = "raw"
 
 
 class Binary(Weighting):
-    """Which features a row has, not how often: ones, l2-normalised."""
+    """1 for each feature of a row, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import Binary
+    >>> Binary().fit_transform([[3, 4, 0]]).toarray()
+    array([[0.70710677, 0.70710677, 0.        ]], dtype=float32)
+    """
 
     weighting = "binary"
 
 
 class Tf(Weighting):
-    """Rows l2-normalised."""
+    """Counts, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import Tf
+    >>> Tf().fit_transform([[3, 4, 0]]).toarray()
+    array([[0.6, 0.8, 0. ]], dtype=float32)
+    """
 
     weighting = "tf"
 
 
 class TfIdf(Weighting):
-    """tf * ln(N / df), N and df of the training rows, l2-normalised."""
+    """tf * ln(N / df), with N and df of the training rows, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import TfIdf
+    >>> TfIdf().fit_transform([[1, 1, 0], [1, 0, 2]]).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
 
     weighting = "tfidf"
 
 
 class LogTfIdf(Weighting):
-    """ln(1 + tf) * ln(N / df), N and df of the training rows, l2-normalised."""
+    """ln(1 + tf) * ln(N / df), with N and df of the training rows, scaled to length 1.
+
+    Examples
+    --------
+    >>> from harness_representations.weights import LogTfIdf
+    >>> LogTfIdf().fit_transform([[1, 1, 0], [1, 0, 2]]).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
 
     weighting = "logtfidf"

@@ -20,8 +20,8 @@ TOKENS = {
     "alphanumeric": re.compile("[a-z0-9]+"),
     "letters": re.compile("[a-z]{2,}"),
 }
-"""Kinds of words. "any" is for any script: what stands between spaces and punctuation, not Python's word characters,
-which leave out the vowel signs that many scripts have, and cut words there."""
+"""Kinds of words. "any" is text between spaces and punctuation, in any script. It does not use Python's word
+characters, which exclude the vowel signs of many scripts and would split words there."""
 
 
 class Words(Terms):
@@ -30,12 +30,39 @@ class Words(Terms):
     Parameters
     ----------
     ngrams : str, int or tuple of int, default=1
-        Number of words in a run, or a range such as 1:2.
+        Number of words in a run, at least 1, or a range such as 1:2.
     tokens : str, default="any"
-        Definition of a word: any (text between spaces and punctuation, in any script), alphanumeric (a to z and
-        digits), letters (at least two of a to z), or a regular expression.
+        Definition of a word: "any" (text between spaces and punctuation, in any script), "alphanumeric" (a to z and
+        digits), "letters" (at least two of a to z), or a regular expression.
     stop_words : str, list of str or None, default=None
-        Words left out before runs are made: None, english (scikit-learn's list), or a list.
+        Words excluded before runs are made: None, "english" (scikit-learn's list), or a list.
+    weighting : {"raw", "binary", "tf", "tfidf", "logtfidf"}, default="tfidf"
+        Weighting of the counts.
+    min_df : int, default=1
+        Minimum number of training texts with a term, at least 1. Rarer terms get no column.
+    max_features : int or None, default=None
+        Maximum number of columns, at least 1, for the most frequent terms. None means no limit.
+    lowercase : bool, default=True
+        If True, upper case is converted to lower case.
+    accents : {"keep", "strip"}, default="keep"
+        "strip" removes accents from letters.
+
+    Attributes
+    ----------
+    vocabulary_ : Vocabulary
+        The terms in the order of the columns.
+    idf_ : ndarray
+        The idf of each term; empty if the weighting has none.
+
+    Examples
+    --------
+    >>> from harness_representations.words import Words
+    >>> words = Words(ngrams="1:2", weighting="raw")
+    >>> words.fit_transform(["head nurse", "night nurse"]).toarray()
+    array([[1., 1., 1., 0., 0.],
+           [0., 0., 1., 1., 1.]], dtype=float32)
+    >>> list(words.get_feature_names_out())
+    ['head', 'head nurse', 'nurse', 'night', 'night nurse']
     """
 
     find: ClassVar[Any] = find_words

@@ -1,4 +1,4 @@
-"""Classes that are alike in groups of one size: balanced halves of halves, by the mean directions of their rows."""
+"""Groups of similar classes of equal size: balanced halves of halves, by the mean directions of their rows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,31 @@ from sklearn.preprocessing import normalize
 from harness.sdk.kernels.instances import Labels
 
 BUCKETS = 4096
-"""Features share so many places while groups are made: directions are hardly less apart, and cheap to compare."""
+"""Number of hash buckets for features while groups are made: directions stay almost as distinct, and cheap to
+compute."""
 LEAST_VALUE = 0.05
-"""Smaller values of a mean direction of length 1 are dropped. At most hundreds of values remain."""
+"""Smaller values of a mean direction of length 1 are dropped, so at most some hundreds remain."""
 MOST_ROUNDS = 8
 
 
 def group_classes(
     rows: csr_array, labels: Labels, n_classes: int, most: int, random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The group of each class, counted from 0; none has more than `most` classes, and sizes differ by 1 at most
-    within a level of halving."""
+    """Return the group of each class, counted from 0.
+
+    Parameters
+    ----------
+    rows : csr_array of shape (n_rows, n_features)
+        Training rows.
+    labels : Labels
+        Positions of the classes of each row.
+    n_classes : int
+        Number of classes.
+    most : int
+        Maximum number of classes in a group. Group sizes of the same depth differ by at most 1.
+    random : Generator
+        Source of the initial halves.
+    """
     centres = mean_directions(rows, labels, n_classes, random)
     groups = np.zeros(n_classes, np.int64)
     queue, number = [np.arange(n_classes)], 0
@@ -35,7 +49,7 @@ def group_classes(
 
 
 def mean_directions(rows: csr_array, labels: Labels, n_classes: int, random: np.random.Generator) -> csr_array:
-    """Classes x buckets: the sums of the rows of each class, scaled to length 1."""
+    """Return the sum of the rows of each class, scaled to length 1, as a matrix of classes x buckets."""
     n_rows, n_features = rows.shape
     bucket = random.integers(BUCKETS, size=n_features).astype(np.int32)
     narrow = csr_array((rows.data, bucket[rows.indices], rows.indptr), shape=(n_rows, BUCKETS))
@@ -48,7 +62,7 @@ def mean_directions(rows: csr_array, labels: Labels, n_classes: int, random: np.
 
 
 def halve(centres: csr_array, random: np.random.Generator) -> NDArray[np.bool_]:
-    """Which of these are in the first of two equal halves, each nearer to its own mean than to the other's."""
+    """Return which classes are in the first of two equal halves; each is nearer to the mean of its own half."""
     n = centres.shape[0]
     one, two = random.choice(n, 2, replace=False)
     axis = (centres[[one]] - centres[[two]]).toarray()[0]

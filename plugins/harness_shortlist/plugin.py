@@ -7,7 +7,7 @@ from harness import LearnerSpec, hookimpl
 
 @hookimpl
 def harness_learners() -> list[LearnerSpec]:
-    """It is built round another learner: shortlist(ff), shortlist(pa, candidates=10)."""
+    """Return the learner. It is used around another learner: shortlist(ff), shortlist(pa, candidates=10)."""
     return [
         LearnerSpec(
             name="shortlist",

@@ -26,7 +26,7 @@ from harness_shortlist.kernels.training_pairs import NO_GROUP, list_pairs
 from harness_shortlist.trainer import priors_of_places, train
 
 PROPOSERS = {"ff": "harness_index.ff:FF"}
-"""Looked up when one is needed: plugins do not import each other."""
+"""Built-in proposers, imported only when needed: plugins do not import each other."""
 
 
 def _proposer_tells_edges(learner: Shortlist) -> bool:
@@ -34,61 +34,65 @@ def _proposer_tells_edges(learner: Shortlist) -> bool:
 
 
 class Shortlist(Classifier):
-    """A proposer names some candidates for each row; linear support vector machines, squared hinge, decide.
+    """A proposer names candidate classes for each row; linear support vector machines choose among them.
 
-    The machine of a class is trained on its own rows and on those that it was proposed for by mistake: the hard ones.
-    Classes that are alike form groups, each with a machine that is trained likewise. A candidate is worth
-    -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of its place
-    among the candidates.
+    The machine of a class is trained on the rows of the class and on rows for which it was proposed by mistake, its
+    hard negatives. Similar classes form groups, each with a machine that is trained in the same way. The value of a
+    candidate is -max(0, 1 - score)^2, plus `group_share` times the same of its group, minus `prior` times the log of
+    its place among the candidates.
 
     The defaults are chosen on validation sets (results/defaults).
 
     When to use
     -----------
-    Hundreds to tens of thousands of classes with texts, where accuracy near that of machines over all classes is
-    wanted in a fraction of their time.
+    Texts with hundreds to tens of thousands of classes: almost the accuracy of machines trained on all classes, in a
+    fraction of their time.
 
     References
     ----------
     Hsieh et al., A dual coordinate descent method for large-scale linear SVM, ICML 2008, for the machines. Prabhu et
-    al., Parabel, WWW 2018, for balanced groups of classes and the worth of a score.
+    al., Parabel, WWW 2018, for balanced groups of classes and the value of a score.
 
     Parameters
     ----------
     learner : estimator, default="ff"
         The proposer: any learner with `rank`, or with scores for all classes. "ff" is feature focus with its defaults.
     candidates : int, default=40
-        Number of classes proposed for a row, in training and in ranking.
+        Number of classes proposed for a row, at least 1, in training and in ranking.
     C : float, default=1.5
-        Weight of the loss.
+        Weight of the loss, above 0.
     group_classes : int or None, default=64
-        Maximum number of classes in a group. There are no groups if this is None, or if there are no more classes than
-        this.
+        Maximum number of classes in a group, at least 2. There are no groups if this is None, or if there are no more
+        classes than this.
     group_share : float, default=0.5
-        Weight of the group's machine.
+        Weight of the group's machine, at least 0.
     prior : float, default=0.2
-        Weight of the place among the candidates.
+        Weight of the place among the candidates, at least 0.
     tol : float, default=0.3
-        Tolerance: training of a machine ends when no projected gradient is larger.
+        Tolerance, above 0: training of a machine ends when no projected gradient is larger.
     max_sweeps : int, default=100
-        Maximum number of sweeps over the rows of a machine.
+        Maximum number of sweeps over the rows of a machine, at least 1.
     prune : float, default=0.05
-        Weights with an absolute value up to this are not stored.
+        Weights with an absolute value up to this, at least 0, are not stored.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows, the groups and the proposer. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
     proposer_ : estimator
-        The learner that proposes, fitted.
+        The fitted proposer.
     weights_ : Weights
         The machines of the classes, then those of the groups, a `harness_shortlist.kernels.decisions.Weights`.
-    bias_, group_of_ : ndarray
-        By machine, its bias; by class, the machine of its group.
-    sweeps_ : ndarray
+    bias_ : ndarray of shape (n_machines,)
+        Bias of each machine.
+    group_of_ : ndarray of shape (n_classes,)
+        Number of the machine of each class's group.
+    sweeps_ : ndarray of shape (n_machines,)
         Number of sweeps for each machine.
     index_size_, index_bytes_ : int
-        Non-zero weights and bytes, with those of the proposer if known.
+        Number of non-zero weights, and their bytes; including those of the proposer if known.
 
     Examples
     --------
@@ -137,7 +141,7 @@ class Shortlist(Classifier):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train the proposer, then the machines on what it proposes for the training rows."""
+        """Train the proposer, then the machines on its proposals for the training rows."""
         rows, labels = self._begin(X, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.proposer_ = self._train_proposer(rows, y, seed)
@@ -164,7 +168,7 @@ class Shortlist(Classifier):
         return proposer
 
     def _group(self, rows: csr_array, labels: Labels, seed: int) -> NDArray[np.uint32]:
-        """By class: the number of its group's machine."""
+        """Return the machine number of each class's group."""
         n_classes = self.classes_.size
         if self.group_classes is None or n_classes <= self.group_classes:
             return np.full(n_classes, NO_GROUP)
@@ -185,9 +189,9 @@ class Shortlist(Classifier):
         return ranked
 
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the value of the classes at these positions, as from `rank`, in each row; 0 beside pads.
+        """Return the value of the classes in `ranks`, positions as returned by `rank`, for each row; 0 for pads.
 
-        A class that was not proposed counts as if it stood behind all that were.
+        A class that was not proposed is placed behind all proposed classes.
         """
         rows = self._known(X)
         proposed = self._propose(rows, ranks.shape[1])
@@ -272,7 +276,8 @@ class Shortlist(Classifier):
 
 
 def places_among(proposed: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.intp]:
-    """By row and rank: the place of that class among those proposed, from 0; behind all where it is not."""
+    """Return the place of each ranked class among the proposed ones, from 0; the number of proposals if it is
+    missing."""
     places = np.empty(ranks.shape, np.intp)
     for column in range(ranks.shape[1]):
         same = proposed == ranks[:, [column]]
@@ -283,7 +288,7 @@ def places_among(proposed: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArr
 def check_machines(
     weights: Weights, bias: NDArray[Any], group_of: NDArray[Any], n_features: int, n_classes: int
 ) -> None:
-    """Raise ValueError for machines, from wherever they came, that would be read beyond their end."""
+    """Raise ValueError if the arrays of the machines are inconsistent and would be read beyond their end."""
     n_machines, n_weights = weights.start.size - 1, weights.weights.size
     saving.expect_array(weights.start, (n_machines + 1,), np.int64, "weights_")
     saving.expect_array(weights.features, (n_weights,), np.uint32, "weights_")

@@ -1,4 +1,4 @@
-"""From the candidates of the training rows to machines: which rows each sees, training, room for what is learned."""
+"""Training of the machines from the candidates of the training rows: shares per thread, and room for weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness_shortlist.kernels.machines import Found, Goal, MachineSpace, train_
 from harness_shortlist.kernels.training_pairs import Pairs
 
 SHARES_PER_THREAD = 8
-"""More than one, since machines with as many rows may take more sweeps in one place than in another."""
+"""Number of shares per thread. More than one, since machines with equally many rows may take different times."""
 
 
 class Job(NamedTuple):
@@ -30,10 +30,26 @@ class Job(NamedTuple):
 
 
 def train(instances: Instances, n_features: int, pairs: Pairs, goal: Goal, seed: int) -> Found:
-    """One machine for each entry of `pairs.start` but the last, their weights without a gap.
+    """Train a machine for each entry of `pairs.start` but the last.
 
-    They are shared out among the threads that are allowed. Each has its own random numbers, so the number of threads
-    does not change the outcome.
+    Parameters
+    ----------
+    instances : Instances
+        The training rows.
+    n_features : int
+        Number of features.
+    pairs : Pairs
+        Rows and signs of each machine.
+    goal : Goal
+        The problem and its tolerance.
+    seed : int
+        Seed of the order of rows. Each machine has its own random numbers, so the number of threads does not change
+        the result.
+
+    Returns
+    -------
+    Found
+        The machines, with their weights stored without gaps.
     """
     features = by_frequency(instances, n_features)
     arranged = renamed(instances, places_of(features))
@@ -44,14 +60,14 @@ def train(instances: Instances, n_features: int, pairs: Pairs, goal: Goal, seed:
 
 
 def shares_of_like_size(start: NDArray[np.int64], most: int) -> list[slice]:
-    """All machines in at most so many stretches, each with about as many rows as the others."""
+    """Return all machines in at most `most` slices with about equally many rows."""
     ends = np.searchsorted(start, np.linspace(0, start[-1], most + 1)[1:-1])
     bounds = np.unique([0, *ends, start.size - 1])
     return [slice(first, last) for first, last in pairwise(bounds.tolist())]
 
 
 def train_share(job: Job, share: slice) -> Found:
-    """The machines of one share, one after the other in one space."""
+    """Train the machines of a share, one after the other in the same space."""
     start = job.pairs.start[share.start : share.stop + 1]
     own = job.pairs._replace(start=start)
     most_rows = int(np.diff(start).max(initial=0))
@@ -73,7 +89,7 @@ def train_share(job: Job, share: slice) -> Found:
 
 
 def joined(shares: list[Found]) -> Found:
-    """The machines of all shares, in their order."""
+    """Return the machines of all shares, in their order."""
     sizes = np.concatenate([np.diff(share.start) for share in shares])
     start = np.concatenate([[0], np.cumsum(sizes)])
     _, *columns = zip(*shares, strict=True)
@@ -81,7 +97,7 @@ def joined(shares: list[Found]) -> Found:
 
 
 def empty_found(n_machines: int, n_weights: int) -> Found:
-    """Room for so many weights; memory is allocated on first use."""
+    """Return room for this number of weights; memory is allocated on first use."""
     return Found(
         start=np.zeros(n_machines + 1, np.int64),
         features=np.zeros(n_weights, np.uint32),
@@ -92,7 +108,7 @@ def empty_found(n_machines: int, n_weights: int) -> Found:
 
 
 def enlarge(found: Found) -> Found:
-    """The same with twice the room, and some."""
+    """Return a copy with a little more than twice the room."""
     size = found.features.size
     more = np.zeros(size + 1024, np.uint32)
     return found._replace(

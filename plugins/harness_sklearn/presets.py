@@ -19,7 +19,7 @@ ClassWeight = Literal["balanced"] | None
 
 @contextmanager
 def _allowed_jobs(learner: Any) -> Iterator[None]:
-    """Set `n_jobs` to the allowed threads, and back afterwards: training and prediction must not change a parameter."""
+    """Set `n_jobs` to the allowed threads, and restore it afterwards, since training must not change a parameter."""
     before = learner.n_jobs
     learner.n_jobs = allowed_threads()
     try:
@@ -33,7 +33,7 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
 
     When to use
     -----------
-    The flat method to beat, where rows times classes can be waited for.
+    A strong flat baseline, if the number of rows times the number of classes is affordable.
 
     References
     ----------
@@ -42,17 +42,35 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the training errors.
-    loss : str, default="squared_hinge"
-        Loss function: squared_hinge or hinge.
+        Weight of the training errors, above 0.
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+        Loss function.
     tol : float, default=0.0001
-        Tolerance of the stopping rule.
+        Tolerance of the stopping rule, above 0.
     max_iter : int, default=1000
         Maximum number of passes for each class.
     class_weight : "balanced" or None, default=None
         "balanced" weights classes by the inverse of their frequency.
     random_state : int or None, default=None
         Seed of the order of rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of each class.
+    intercept_ : ndarray of shape (n_classes,)
+        Bias of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import LinearSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = LinearSVC(C=0.01, random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -65,7 +83,7 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
         class_weight: ClassWeight = None,
         random_state: int | None = None,
     ) -> None:
-        # The dual, whatever there are more of: its cost goes with the values that are not 0.
+        # Always the dual: its cost depends on the number of non-zero values.
         super().__init__(
             C=C,
             loss=loss,
@@ -78,18 +96,18 @@ class LinearSVC(svm.LinearSVC):  # type: ignore[misc]  # scikit-learn has no typ
 
 
 class _SGD(linear_model.SGDClassifier):  # type: ignore[misc]  # scikit-learn has no types
-    """Stochastic gradient descent with a fixed loss, on as many threads as are allowed.
+    """Stochastic gradient descent with a fixed loss, on the allowed number of threads.
 
     Parameters
     ----------
     alpha : float, default=0.0001
-        Weight of the penalty.
-    penalty : str, default="l2"
-        Penalty: l2, l1 or elasticnet.
+        Weight of the penalty, at least 0.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        Penalty.
     max_iter : int, default=20
         Maximum number of passes.
     tol : float or None, default=0.001
-        Training stops when a pass improves the loss by less.
+        Training stops when a pass improves the loss by less. None means never.
     average : bool, default=False
         If True, weights are averaged over all steps.
     random_state : int or None, default=None
@@ -129,11 +147,29 @@ class SGDHinge(_SGD):
 
     When to use
     -----------
-    More rows than a support vector machine can be waited for, and room for a dense table of weights.
+    Too many rows for a support vector machine, if a dense table of weights fits into memory.
 
     References
     ----------
     Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of each class.
+    intercept_ : ndarray of shape (n_classes,)
+        Bias of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import SGDHinge
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = SGDHinge(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     LOSS = "hinge"
@@ -144,22 +180,40 @@ class SGDLog(_SGD):
 
     When to use
     -----------
-    As sgd-hinge, where probabilities are wanted.
+    The same tasks as `sgd-hinge`, if probabilities are needed.
 
     References
     ----------
     Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of each class.
+    intercept_ : ndarray of shape (n_classes,)
+        Bias of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import SGDLog
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = SGDLog(random_state=0).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     LOSS = "log_loss"
 
 
 class ComplementNB(naive_bayes.ComplementNB):  # type: ignore[misc]  # scikit-learn has no types
-    """scikit-learn's ComplementNB: naive Bayes from the rows that a class does not have, for uneven classes.
+    """scikit-learn's ComplementNB: naive Bayes from the rows outside each class, for classes of unequal size.
 
     When to use
     -----------
-    A first number within seconds, on counts of words.
+    A first baseline within seconds, on word counts.
 
     References
     ----------
@@ -168,9 +222,25 @@ class ComplementNB(naive_bayes.ComplementNB):  # type: ignore[misc]  # scikit-le
     Parameters
     ----------
     alpha : float, default=1.0
-        Smoothing.
+        Smoothing, at least 0.
     norm : bool, default=False
         If True, the weights of a class are normalised a second time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Weights of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import ComplementNB
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = ComplementNB().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 1])
     """
 
     def __init__(self, *, alpha: float = 1.0, norm: bool = False) -> None:
@@ -182,7 +252,7 @@ class Logistic(linear_model.LogisticRegression):  # type: ignore[misc]  # scikit
 
     When to use
     -----------
-    Few classes, and probabilities that come true.
+    Few classes, if reliable probabilities are needed.
 
     References
     ----------
@@ -191,17 +261,35 @@ class Logistic(linear_model.LogisticRegression):  # type: ignore[misc]  # scikit
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the training errors.
-    solver : str, default="lbfgs"
-        Solver: lbfgs, newton-cg, sag or saga.
+        Weight of the training errors, above 0.
+    solver : {"lbfgs", "newton-cg", "sag", "saga"}, default="lbfgs"
+        Solver.
     tol : float, default=0.0001
-        Tolerance of the stopping rule.
+        Tolerance of the stopping rule, above 0.
     max_iter : int, default=100
         Maximum number of steps.
     class_weight : "balanced" or None, default=None
         "balanced" weights classes by the inverse of their frequency.
     random_state : int or None, default=None
         Seed of the order of rows, for sag and saga.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of each class.
+    intercept_ : ndarray of shape (n_classes,)
+        Bias of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import Logistic
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Logistic(C=0.01, max_iter=500).fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(
@@ -224,7 +312,7 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
 
     When to use
     -----------
-    To see how far one mean a class goes.
+    A simple baseline with a single mean per class.
 
     References
     ----------
@@ -233,25 +321,42 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
     Parameters
     ----------
     shrink_threshold : float or None, default=None
-        Amount by which class means are shrunk to the mean of all rows, for dense rows. None means no shrinking.
+        Amount by which class means are shrunk towards the mean of all rows, for dense rows. None means no shrinking.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    centroids_ : ndarray of shape (n_classes, n_features)
+        The mean row of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import Centroid
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Centroid().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 1])
     """
 
     centroids_: NDArray[np.float64]
-    """Classes x features; a feature's values lie together, as products with rows ask."""
+    """Classes x features, with the values of a feature side by side for fast products with rows."""
 
     def __init__(self, *, shrink_threshold: float | None = None) -> None:
         super().__init__(shrink_threshold=shrink_threshold)
 
     def fit(self, X: Any, y: Any) -> Any:
-        """Find the means."""
+        """Compute the class means."""
         super().fit(X, y)
         self.centroids_ = np.asfortranarray(self.centroids_)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return how near the mean of each class is, rows x classes; for two classes, the lead of the second.
+        """Return how near the mean of each class is, as rows x classes; for two classes, the lead of the second.
 
-        scikit-learn's own divides by how much features vary, and so ranks otherwise than `predict` chooses.
+        scikit-learn's own method divides by the variance of features, so its order differs from the choice of
+        `predict`.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", reset=False)
@@ -260,7 +365,7 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the softmax of how near the means are: rows x classes, not calibrated."""
+        """Return the softmax of the negative distances, rows x classes; not calibrated."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
@@ -275,11 +380,11 @@ class Centroid(neighbors.NearestCentroid):  # type: ignore[misc]  # scikit-learn
 
 
 class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn has no types
-    """scikit-learn's KNeighborsClassifier: the classes of the rows that are nearest by cosine, all rows looked at.
+    """scikit-learn's KNeighborsClassifier: the classes of the nearest rows by cosine, by exhaustive search.
 
     When to use
     -----------
-    Few rows a class, and time when asked rather than before.
+    Few rows per class, if slow predictions are acceptable in exchange for fast training.
 
     References
     ----------
@@ -288,18 +393,32 @@ class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn
     Parameters
     ----------
     n_neighbors : int, default=5
-        Number of neighbours.
-    weights : str, default="distance"
-        Weight of a neighbour: distance, more for nearer ones, or uniform.
+        Number of neighbours, at least 1.
+    weights : {"distance", "uniform"}, default="distance"
+        Weight of a neighbour: "distance" weighs nearer ones more.
     metric : str, default="cosine"
         Distance: cosine, euclidean, or another one of scikit-learn for sparse rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import KNN
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = KNN().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([0, 1, 2])
     """
 
     def __init__(self, *, n_neighbors: int = 5, weights: str = "distance", metric: str = "cosine") -> None:
         super().__init__(n_neighbors=n_neighbors, weights=weights, metric=metric, algorithm="brute")
 
     def kneighbors(self, *given: Any, **more: Any) -> Any:
-        """Find the nearest rows, on as many threads as are allowed."""
+        """Find the nearest rows, on the allowed number of threads."""
         with _allowed_jobs(self):
             return super().kneighbors(*given, **more)
 
@@ -315,15 +434,31 @@ class KNN(neighbors.KNeighborsClassifier):  # type: ignore[misc]  # scikit-learn
 
 
 class Dummy(dummy.DummyClassifier):  # type: ignore[misc]  # scikit-learn has no types
-    """scikit-learn's DummyClassifier: ranks classes by how many rows they have, whatever the row.
+    """scikit-learn's DummyClassifier: ranks classes by their number of training rows, the same for all rows.
 
     When to use
     -----------
-    As a lower bound: a learner that is not better has learned nothing.
+    A lower bound: a learner that is not better has learned nothing.
 
     References
     ----------
     Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    class_prior_ : ndarray of shape (n_classes,)
+        Share of the training rows of each class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from harness_sklearn.presets import Dummy
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learner = Dummy().fit(X, y)
+    >>> learner.predict(X[:3])
+    array([3, 3, 3])
     """
 
     def __init__(self) -> None:

@@ -25,15 +25,48 @@ class CrammerSinger(StructuredMachine):
 
     It minimises sum_y ||w_y||^2 / 2 + C sum_i max(0, 1 - min over y != y_i of <w_{y_i} - w_y, x_i>). There is no bias.
 
-    The defaults are chosen on validation sets (results/defaults). Cai and Hofmann have C=1.
+    The defaults are chosen on validation sets (results/defaults). Cai and Hofmann use C=1.
 
     When to use
     -----------
-    Accuracy first with few or some hundred classes; all classes are in one problem, which takes its time.
+    High accuracy with up to some hundred classes. All classes are trained in one problem, which takes time.
 
     References
     ----------
     Crammer and Singer, On the algorithmic implementation of multiclass kernel-based vector machines, JMLR 2001.
+
+    Parameters
+    ----------
+    C : float, default=3.0
+        Weight of the loss, above 0.
+    tol : float, default=0.1
+        Tolerance, above 0: training ends when no row's gradients differ by more.
+    max_sweeps : int, default=1000
+        Maximum number of sweeps over all rows, at least 1.
+    prune : float or None, default=None
+        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
+        weights would take over 2 GB.
+    trace : bool, default=False
+        If True, `dual_` keeps the objective of the dual after each sweep, which takes extra time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    rows_ : Rows
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
+    prune_ : float
+        The threshold that was used for pruning.
+    sweeps_ : int
+        Number of sweeps over all rows.
+    dual_ : ndarray
+        With trace=True, the objective of the dual after each sweep; otherwise empty.
+    support_share_ : float
+        Share of the pairs of a training row and a false class whose dual is above 0.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index.
 
     Examples
     --------
@@ -46,7 +79,7 @@ class CrammerSinger(StructuredMachine):
     """
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train from nothing."""
+        """Train from scratch."""
         X, labels = self._begin(X, y)
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)

@@ -32,22 +32,23 @@ RESCALINGS = ("slack", "margin")
 ATTRIBUTES = ("path", "leaf")
 COSTS = ("tree", "zero-one")
 MOST_AT_ONCE = 4_000_000
-"""Scores in memory at once."""
+"""Maximum number of scores in memory at a time."""
 Prices = tuple[float | tuple[float, float], ...]
-"""By node of the taxonomy: what is paid, half for missing it and half for entering it wrongly, or both prices."""
+"""By node of the taxonomy: a price, half for missing the node and half for entering it wrongly, or both prices."""
 
 
 class HSVM(SearchScores, StructuredMachine):
     """Hierarchical support vector machine of Cai and Hofmann (CIKM 2004), solved in the dual row by row.
 
-    F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, the root left out; a mistake costs
-    what the two paths do not have in common. Only one vector a class is stored: a node's is the sum of those below it.
+    F(x, y) is the sum of L_z(y) <w_z, x> over the nodes z on the path of class y, without the root. A mistake costs the
+    nodes that are on only one of the two paths. One vector per class is stored; the vector of a node is the sum of
+    those below it.
 
-    The defaults are chosen on validation sets (results/defaults). Cai and Hofmann have C=1.
+    The defaults are chosen on validation sets (results/defaults). Cai and Hofmann use C=1.
 
     When to use
     -----------
-    Classes have a tree, and a mistake in the same branch costs less than one far away.
+    Classes in a tree, if a mistake within a branch costs less than a mistake far away.
 
     References
     ----------
@@ -55,30 +56,53 @@ class HSVM(SearchScores, StructuredMachine):
 
     Parameters
     ----------
+    C : float, default=3.0
+        Weight of the loss, above 0.
     rescaling : {"slack", "margin"}, default="slack"
         "slack" multiplies a loss by its cost, "margin" requires a margin of that cost.
     attributes : str or tuple of float, default="path"
-        L_z(y) before L(y) is scaled to length 1. "path" is 1 on the whole path, "leaf" is 1 at the class's own node
-        only. A tuple has a number for each node of the taxonomy.
+        L_z(y) before L(y) is scaled to length 1. "path" is 1 on the path of the class, "leaf" is 1 only at its own
+        node. A tuple has a number for each node of the taxonomy.
     costs : str or tuple, default="tree"
         Cost of a mistake. "tree" is 1/2 for each node on only one of the two paths, "zero-one" is 1. A tuple has a
         number for each node of the taxonomy, half for missing the node and half for entering it wrongly, or both as a
         pair.
     taxonomy : str or None, default=None
-        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes; so does None
-        if `fit` gets no taxonomy, with a warning.
+        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
+        the same with a warning if `fit` gets no taxonomy.
     unseen : bool, default=False
-        If True, classes without a training row take part, by the weights of the nodes above them.
+        If True, classes without a training row are ranked too, by the weights of the nodes above them.
+    tol : float, default=0.1
+        Tolerance, above 0: training ends when no row's gradients differ by more.
+    max_sweeps : int, default=1000
+        Maximum number of sweeps over all rows, at least 1.
+    prune : float or None, default=None
+        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
+        weights would take over 2 GB.
+    trace : bool, default=False
+        If True, `dual_` keeps the objective of the dual after each sweep, which takes extra time.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows and of the clusters. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
     rows_ : Rows
-        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes, from which those of all
-        nodes follow.
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes. The weights of the nodes
+        are sums of those of the classes.
     tree_ : ClassTree
         The tree, a `harness_svm.structured.kernels.class_tree.ClassTree`.
+    prune_ : float
+        The threshold that was used for pruning.
+    sweeps_ : int
+        Number of sweeps over all rows.
+    dual_ : ndarray
+        With trace=True, the objective of the dual after each sweep; otherwise empty.
+    support_share_ : float
+        Share of the pairs of a training row and a false class whose dual is above 0.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the index and the tree.
 
     Examples
     --------
@@ -118,7 +142,22 @@ class HSVM(SearchScores, StructuredMachine):
         self.unseen = unseen
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
-        """Train from nothing; y holds class positions where a taxonomy is given."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            Training rows.
+        y : array of shape (n_rows,)
+            Class of each row; the positions of the classes in the taxonomy if there is one.
+        taxonomy : Taxonomy or None, default=None
+            The tree of the classes.
+
+        Returns
+        -------
+        self : HSVM
+            The fitted learner.
+        """
         X, labels = self._begin(X, y)
         seed = draw_seed(self.random_state)
         if self.unseen and taxonomy is not None and self.taxonomy is None:
@@ -135,7 +174,8 @@ class HSVM(SearchScores, StructuredMachine):
         return rank_by_tree(self.rows_, self.tree_, instances, self.base_, k)
 
     def _score_pairs(self, rows: Any, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return F(x, y) = r_y times the sum over the nodes on the path of y of what all classes below them score."""
+        """Return F(x, y): r_y times the sum, over the nodes on the path of y, of the scores of all classes below
+        them."""
         weights, n_classes = super()._weights_of(np.arange(self.n_features_in_)), self.classes_.size
         paths = _paths(self.tree_)
         found = np.empty(ranks.shape)
@@ -177,7 +217,7 @@ class HSVM(SearchScores, StructuredMachine):
 
 
 def _paths(tree: ClassTree) -> csr_array:
-    """Return classes x nodes: 1 for each node on the path to a class, its leaf included and the root left out."""
+    """Return classes x nodes: 1 for each node on the path to a class, including its leaf but not the root."""
     at, classes = tree.leaf.astype(np.int64), np.arange(tree.leaf.size)
     found, nodes = [], []
     while at.size:
@@ -196,7 +236,7 @@ def _named_or_tuple(value: object, names: tuple[str, ...]) -> rules.Rule:
 
 
 def grow(hierarchy: Hierarchy, attributes: str | tuple[float, ...], costs: str | Prices, nodes: int) -> ClassTree:
-    """The tree with its attributes and costs; `nodes` is the size of the taxonomy that tuples must have."""
+    """Return the tree with its attributes and costs; `nodes` is the size of the taxonomy, required for tuples."""
     ones, leaves = np.ones(hierarchy.parent.size), hierarchy.is_leaf.astype(np.float64)
     if isinstance(attributes, str):
         weight = ones if attributes == "path" else leaves

@@ -1,4 +1,4 @@
-"""Class trees as the learners want them: only nodes above classes of the training data, and each class a leaf."""
+"""Class trees for the learners: only nodes above classes of the training data, and each class a leaf."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from harness.sdk.kernels.instances import Labels
 
 SOURCES = ("cluster",)
 LEAVES = 10
-"""Classes in a cluster that is not split further."""
+"""Maximum number of classes in a cluster that is not split further."""
 MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Node 0 is the root; parents come ahead of their children, and the children of a node side by side."""
+    """A class tree. Node 0 is the root, parents precede their children, and the children of a node are neighbours."""
 
     parent: NDArray[np.int64]
     leaf: NDArray[np.int64]
     """By class."""
     origin: NDArray[np.int64]
-    """By node: the node of the taxonomy that it came from; -1 where the tree was learned."""
+    """By node: the node of the taxonomy that it represents; -1 in a learned tree."""
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """By node."""
+        """By node: True for leaves."""
         marks = np.zeros(self.parent.size, np.bool_)
         marks[self.leaf] = True
         return marks
@@ -42,7 +42,23 @@ class Hierarchy:
 def choose_hierarchy(
     source: str | None, taxonomy: Taxonomy | None, X: csr_array, labels: Labels, classes: NDArray[Any], seed: int
 ) -> Hierarchy:
-    """Return the tree of the dataset, or one learned from the data if it is asked for or if there is no other."""
+    """Return the tree of the dataset, or a learned one if it is requested or there is no other.
+
+    Parameters
+    ----------
+    source : str or None
+        "cluster" to learn a tree; None to use the taxonomy.
+    taxonomy : Taxonomy or None
+        The tree of the dataset, if any.
+    X : csr_array of shape (n_rows, n_features)
+        Training rows.
+    labels : Labels
+        Positions of the classes of each row.
+    classes : ndarray
+        The classes by position.
+    seed : int
+        Seed of the clusters.
+    """
     if source is None and taxonomy is not None:
         return from_taxonomy(taxonomy, classes)
     if source is None:
@@ -56,7 +72,7 @@ def choose_hierarchy(
 
 
 def from_given(taxonomy: Taxonomy | None, classes: NDArray[Any], otherwise: str) -> Hierarchy:
-    """The tree of a taxonomy above these classes; `otherwise` is how to do without one."""
+    """Return the tree of a taxonomy above these classes; `otherwise` names the alternative in the error message."""
     if taxonomy is None:
         raise DataError(
             "this learner needs a class tree and the data has none: pass fit(X, y, taxonomy=harness.Taxonomy(...)), "
@@ -66,9 +82,9 @@ def from_given(taxonomy: Taxonomy | None, classes: NDArray[Any], otherwise: str)
 
 
 def from_taxonomy(taxonomy: Taxonomy, classes: NDArray[Any]) -> Hierarchy:
-    """The part of a taxonomy that is above these classes, given by their positions in it.
+    """Return the part of a taxonomy above these classes, which are positions in it.
 
-    A class at a node that has others below it, or shares it, gets a separate leaf there.
+    A class gets a separate leaf if other classes are below its node or share it.
     """
     known = taxonomy.class_node.size
     if classes.dtype.kind not in "iu" or classes.min() < 0 or classes.max() >= known:
@@ -116,9 +132,10 @@ def _number(root: int, children: dict[int, list[tuple[int, int]]], single: dict[
 def cluster(
     X: csr_array, labels: Labels, n_classes: int, seed: int, fanout: int = 2, leaf_classes: int = LEAVES
 ) -> Hierarchy:
-    """A tree by balanced 2-means of the classes' mean directions, as Parabel has it (Prabhu and others, WWW 2018).
+    """Return a tree by balanced 2-means of the classes' mean directions, as in Parabel (Prabhu and others, WWW 2018).
 
-    A cluster has `fanout` children, halves of halves, until no more than `leaf_classes` classes are left: its children.
+    A cluster is halved repeatedly into `fanout` children. A cluster of at most `leaf_classes` classes has these as its
+    children.
     """
     n_rows = X.shape[0]
     row_of = np.repeat(np.arange(n_rows), np.diff(labels.indptr))
@@ -141,7 +158,7 @@ def cluster(
 def divide(
     centres: csr_array, classes: NDArray[np.int64], n_parts: int, random: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """The classes in so many clusters, a power of two, or as many as there are classes."""
+    """Return the classes in `n_parts` clusters, a power of two, or in one cluster per class if there are fewer."""
     if n_parts == 1 or classes.size == 1:
         return [classes]
     parts = []
@@ -151,7 +168,7 @@ def divide(
 
 
 def halve(centres: csr_array, random: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two equal halves, each nearer to its own mean direction than to the other's."""
+    """Return two equal halves; each class is nearer to the mean direction of its own half."""
     n = centres.shape[0]
     first, second = random.choice(n, 2, replace=False)
     means, middle, last = centres[[first, second]].toarray(), n // 2, -np.inf

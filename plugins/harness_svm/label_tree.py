@@ -25,13 +25,13 @@ class LabelTree(TopDown):
     """Label tree, the method of Parabel (2018), Bonsai (2020) and XR-Linear (2020).
 
     Classes are put into balanced clusters by the mean directions of their rows, and clusters into larger ones. Each
-    child of a node has a linear support vector machine, squared hinge, trained on the rows below the node. A row goes
-    down on the `beam` best ways at once; a path is as good as the sum of -max(0, 1 - score)^2 along it.
+    child of a node has a linear support vector machine with squared hinge loss, trained on the rows below the node. A
+    row follows the `beam` best paths at once. The score of a path is the sum of -max(0, 1 - score)^2 over its nodes.
 
     When to use
     -----------
-    Hundreds to tens of thousands of classes with texts, where rankings shall be quick and memory small; several labels
-    a row. With `tree="taxonomy"`, where the classes' own tree is to be kept to.
+    Texts with hundreds to tens of thousands of classes, also with several labels per row, if prediction must be fast
+    and memory is limited. With `tree="taxonomy"`, the classes' own tree is used.
 
     References
     ----------
@@ -43,24 +43,26 @@ class LabelTree(TopDown):
     tree : {"cluster", "taxonomy"}, default="cluster"
         "cluster" learns a tree, "taxonomy" uses the taxonomy passed to `fit`.
     fanout : int, default=16
-        Number of children of a cluster, a power of two.
+        Number of children of a cluster, a power of two of at least 2.
     leaf_classes : int, default=100
-        A cluster with at most this many classes has them as children.
+        A cluster with at most this many classes, at least 2, has them as children.
     beam : int, default=10
-        Number of paths followed at once.
+        Number of paths followed at once, at least 1.
     C : float, default=2.0
-        Weight of the loss at each node.
+        Weight of the loss at each node, above 0.
     tol : float, default=0.3
-        Tolerance: training of a node ends when the projected gradients of a sweep differ by no more.
+        Tolerance, above 0: training of a node ends when the projected gradients of a sweep differ by no more.
     max_sweeps : int, default=100
-        Maximum number of sweeps over the rows of a node.
+        Maximum number of sweeps over the rows of a node, at least 1.
     prune : float, default=0.05
-        Weights with an absolute value up to this are not stored.
+        Weights with an absolute value up to this, at least 0, are not stored.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows and of the clusters. Equal seeds give equal bits.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
     branches_ : Branches
         The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
     slots_ : ndarray
@@ -104,7 +106,22 @@ class LabelTree(TopDown):
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> LabelTree:
-        """Train from nothing; y holds class positions where a taxonomy is used."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            Training rows.
+        y : array of shape (n_rows,) or (n_rows, n_classes)
+            Class of each row, or an indicator matrix. If a taxonomy is used, the positions of the classes in it.
+        taxonomy : Taxonomy or None, default=None
+            The tree of the classes, required with `tree="taxonomy"`.
+
+        Returns
+        -------
+        self : LabelTree
+            The fitted learner.
+        """
         super().fit(X, y, taxonomy=taxonomy)
         self.slots_ = feature_slots(self.branches_)
         return self
@@ -128,7 +145,7 @@ class LabelTree(TopDown):
         return rank_by_beam(self.branches_, self.slots_, instances, k, int(self.beam))
 
     def _judge_steps(self, scores: NDArray[np.float64], is_only_child: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the negative squared hinge of each node's score; an only child is certain."""
+        """Return the negative squared hinge of each node's score; 0 for an only child."""
         return np.where(is_only_child, 0.0, -(np.maximum(0.0, 1.0 - scores) ** 2))
 
     def _take_up(self, fitted: dict[str, Any]) -> None:

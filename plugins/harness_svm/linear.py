@@ -1,4 +1,4 @@
-"""Base of the linear machines that are trained as a whole, with the limits that all learners here share."""
+"""Base of the linear machines that are trained on all rows at once, and the limits that these learners share."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from harness.sdk.index import IndexClassifier
 from harness.sdk.kernels.instances import Instances, Labels, Vectors
 
 LARGE_BYTES = 2 * 1024**3
-"""A matrix of all weights that would take more is never made."""
+"""Maximum size of a matrix of all weights."""
 LARGE_PRUNE = 0.01
-"""Value of `prune=None` beyond that size: the threshold of DiSMEC (Babbar and Schoelkopf, WSDM 2017)."""
+"""Value of `prune=None` above this size: the threshold of DiSMEC (Babbar and Schoelkopf, WSDM 2017)."""
 
 
 class LinearMachine(IndexClassifier):
-    """A classifier that is trained as a whole. A row without a feature ranks by the biases, and without any, nothing.
+    """A classifier that is trained on all rows at once.
+
+    A row without features is ranked by the biases. Without biases, it gets no ranking.
 
     Attributes
     ----------
     rows_ : Rows
         The index.
     base_ : ndarray of shape (n_classes,)
-        The bias of each class; -inf for those that take no part.
+        The bias of each class; -inf for classes that are never ranked.
     """
 
     random_state: int | np.random.RandomState | None
 
     def _base_of_seen(self, labels: Labels) -> NDArray[np.float64]:
-        """0 for the classes of the training rows, and -inf for the others."""
+        """Return 0 for the classes of the training rows, and -inf for the others."""
         seen = np.bincount(labels.indices, minlength=self.classes_.size) > 0
         return np.where(seen, 0.0, -np.inf)
 
@@ -40,17 +42,17 @@ class LinearMachine(IndexClassifier):
         return self._with_biases(super()._rank_vectors(X, k))
 
     def _with_biases(self, ranked: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The same where an instance without a feature ranks by the biases, if there are any."""
+        """Replace the ranking of instances without features by a ranking by the biases, if there are any."""
         if np.any(self.base_[np.isfinite(self.base_)] != 0):
             ranked[ranked[:, 0] < 0] = self._rank_by_biases(ranked.shape[1])
         return ranked
 
     def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        """The ranking where an instance without a feature ranks nothing."""
+        """Return rankings in which instances without features rank nothing."""
         return super()._rank_instances(instances, k)
 
     def _rank_by_biases(self, k: int) -> NDArray[np.int32]:
-        """The ranking of an instance without a feature, the same for each."""
+        """Return the ranking of an instance without features, the same for all."""
         n_ranked = int(np.isfinite(self.base_).sum())
         order = np.argsort(-self.base_, kind="stable")[: min(n_ranked, k)]
         return np.pad(order, (0, k - order.size), constant_values=-1).astype(np.int32)
@@ -64,17 +66,17 @@ class LinearMachine(IndexClassifier):
 
 
 def is_large(n_features: int, n_classes: int) -> bool:
-    """Return whether a matrix of all weights would be too large to be made."""
+    """Return whether a matrix of all weights would exceed the maximum size."""
     return 8 * n_features * n_classes > LARGE_BYTES
 
 
 def threshold(prune: float | None, n_features: int, n_classes: int) -> float:
-    """The size up to which weights are not stored."""
+    """Return the largest absolute value of weights that are not stored."""
     if prune is not None:
         return float(prune)
     return LARGE_PRUNE if is_large(n_features, n_classes) else 0.0
 
 
 def draw_seed(random_state: int | np.random.RandomState | None) -> int:
-    """The seed of all that a training draws."""
+    """Return the seed for all random numbers of a training."""
     return int(check_random_state(random_state).randint(2**31))

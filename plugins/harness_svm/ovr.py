@@ -25,29 +25,49 @@ load_kernel(ranks_untouched=True)
 class SVM(HingeParameters, LinearMachine):
     """One-vs-rest linear support vector machines, by coordinate descent in the dual (Hsieh and others, 2008).
 
-    Classes are trained on their own, on as many threads as are allowed (`harness run --threads`, or the variable
-    OMP_NUM_THREADS); their number changes no weight.
+    Each class is trained independently, on as many threads as allowed (`harness run --threads`, or the variable
+    OMP_NUM_THREADS). The number of threads changes no weight.
 
-    The default of C is chosen on validation sets (results/defaults); KDD 2008 has C=1.
+    The default of C is chosen on validation sets (results/defaults); KDD 2008 uses C=1.
 
     When to use
     -----------
-    Accuracy first, some thousands of classes at most, and threads to spare: each class is trained by itself.
+    High accuracy with up to some thousand classes. Classes are trained independently, so more threads help.
 
     References
     ----------
     Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for large-scale linear SVM, ICML
     2008.
 
+    Parameters
+    ----------
+    C : float, default=3.0
+        Weight of the loss, above 0, relative to ||w||^2 / 2.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        Loss function.
+    bias : float, default=1.0
+        Value of an added constant feature, at least 0; 0 adds none. Its weight is regularised like any other.
+    tol : float, default=0.1
+        Tolerance, above 0: training ends when the projected gradients of a sweep differ by no more.
+    max_sweeps : int, default=1000
+        Maximum number of sweeps over all rows for a class, at least 1.
+    prune : float or None, default=None
+        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
+        weights would take over 2 GB.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
+
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
     rows_ : Rows
-        The index: for each feature its edges to classes.
+        The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     base_ : ndarray of shape (n_classes,)
         The bias of each class.
     prune_ : float
         The threshold that was used for pruning.
-    sweeps_ : ndarray
+    sweeps_ : ndarray of shape (n_classes,)
         Number of sweeps over all rows for each class.
     index_size_, index_bytes_ : int
         Number of non-zero weights, and bytes of the index.
@@ -69,7 +89,7 @@ class SVM(HingeParameters, LinearMachine):
     sweeps_: NDArray[np.int64]
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train from nothing."""
+        """Train from scratch."""
         X, labels = self._begin(X, y)
         n_features, n_classes = X.shape[1], self.classes_.size
         self.prune_ = threshold(self.prune, n_features, n_classes)

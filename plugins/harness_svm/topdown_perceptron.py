@@ -1,4 +1,4 @@
-"""Top-down perceptrons, the baseline of KDD 2008: one-vs-rest, alone or in committees, at each node of a class tree."""
+"""Top-down perceptrons, the baseline of KDD 2008: one-vs-rest at each node of a class tree, alone or in committees."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
 class TopDownPerceptron(TopDown):
-    """At each node one-vs-rest perceptrons, or a committee of such; KDD 2008 has ten members.
+    """One-vs-rest perceptrons, or committees of them, at each node of a class tree. KDD 2008 uses ten members.
 
     When to use
     -----------
-    As `topdown-svm`, in less training time; the tree baseline of KDD 2008.
+    The same tasks as `topdown-svm`, in less training time. It is the tree baseline of KDD 2008.
 
     References
     ----------
@@ -29,14 +29,24 @@ class TopDownPerceptron(TopDown):
     Parameters
     ----------
     passes : int, default=10
-        Maximum number of passes over the rows below a node. A pass without an error is the last.
+        Maximum number of passes over the rows below a node, at least 1. Training ends after a pass without an error.
     members : int, default=10
-        Number of perceptrons for each child. Each uses other orders, is scaled to length 1, and they are added up.
+        Number of perceptrons for each child, at least 1. Each uses other orders of the rows and is scaled to length 1;
+        their scores are added.
     taxonomy : str or None, default=None
-        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes; so does None
-        if `fit` gets no taxonomy, with a warning.
+        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
+        the same with a warning if `fit` gets no taxonomy.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows and of the clusters. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    branches_ : Branches
+        The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the tree.
 
     Examples
     --------

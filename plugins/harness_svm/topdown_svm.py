@@ -18,14 +18,14 @@ from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
 class TopDownSVM(HingeParameters, TopDown):
-    """At each node one-vs-rest linear support vector machines, trained on the rows below it.
+    """One-vs-rest linear support vector machines at each node of a class tree, trained on the rows below the node.
 
     The best child is taken at each node. Further ranks are the leaves whose paths have the largest sum of log
     sigma(score). The default of C is chosen on validation sets (results/defaults).
 
     When to use
     -----------
-    Classes have a tree, and prediction must be fast: one path is followed, and a mistake near the top stays.
+    Classes in a tree, if prediction must be fast. Only one path is followed, so a mistake near the top is final.
 
     References
     ----------
@@ -33,11 +33,33 @@ class TopDownSVM(HingeParameters, TopDown):
 
     Parameters
     ----------
+    C : float, default=3.0
+        Weight of the loss, above 0, relative to ||w||^2 / 2.
+    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
+        Loss function.
+    bias : float, default=1.0
+        Value of an added constant feature, at least 0; 0 adds none. Its weight is regularised like any other.
+    tol : float, default=0.1
+        Tolerance, above 0: training of a node ends when the projected gradients of a sweep differ by no more.
+    max_sweeps : int, default=1000
+        Maximum number of sweeps over the rows below a node, at least 1.
+    prune : float or None, default=None
+        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
+        weights would take over 2 GB.
     taxonomy : str or None, default=None
-        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes; so does None
-        if `fit` gets no taxonomy, with a warning.
+        None uses the taxonomy passed to `fit`. "cluster" learns a tree by balanced 2-means of the classes. None does
+        the same with a warning if `fit` gets no taxonomy.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows at each node and of the clusters. Equal seeds give equal bits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    branches_ : Branches
+        The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
+    index_size_, index_bytes_ : int
+        Number of non-zero weights, and bytes of the tree.
 
     Examples
     --------

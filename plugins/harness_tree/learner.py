@@ -1,4 +1,4 @@
-"""Base classes of the learners: training in passes or batches."""
+"""Base classes of the tree learners: training in passes or batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Positions = NDArray[np.int32]
 
 
 class PassLearner(Classifier):
-    """A classifier with linear regressors that learns instance by instance, in passes over the data."""
+    """A classifier with linear regressors that learns instance by instance, in passes over the data.
+
+    Subclasses implement `_set_up`, `_learn` and `_rank_instances`.
+    """
 
     loss: str
     eta: float
@@ -27,29 +30,30 @@ class PassLearner(Classifier):
     passes: int
     random_state: int | np.random.RandomState | None
 
-    # -- what a learner supplies
+    # -- methods of a learner
 
     @abstractmethod
     def _set_up(self, generator: np.random.Generator) -> None:
-        """Nothing learned yet, for the features and classes that are known."""
+        """Create the untrained state for the known features and classes."""
 
     @abstractmethod
     def _learn(self, instances: Instances, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
-        """Go through the instances in this order."""
+        """Learn from the instances in this order."""
 
     @abstractmethod
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
-        """The positions of the k best classes of each instance, -1 pads."""
+        """Return the positions of the k best classes of each instance; -1 pads."""
 
     def _as_instances(self, rows: Examples) -> Any:
-        """The rows as the learner's kernels want them."""
+        """Return the rows in the form that the kernels require."""
         return as_instances(rows)
 
     def _arrange(self, instances: Instances) -> None:
-        """Settle how weights lie in memory, by the instances that training begins with."""
+        """Choose the layout of the weights in memory, from the instances of the first batch."""
 
     def _arranged(self, instances: Instances) -> Instances:
-        """The instances as the weights lie in memory: by the number of the feature, unless settled otherwise."""
+        """Return the instances with feature numbers replaced by their places in the layout of the weights, if it has
+        one."""
         return instances
 
     def _finish(self) -> None:  # most learners are done after the last pass
@@ -58,7 +62,7 @@ class PassLearner(Classifier):
     # -- learning
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train from nothing. `after_pass(n)` is called after pass n = 1, 2, ...; the learner may rank meanwhile."""
+        """Train from scratch. `after_pass(n)` is called after pass n = 1, 2, ..., when the learner can already rank."""
         rows, labels = self._begin(X, y)
         instances = self._as_instances(rows)
         self._arrange(instances)
@@ -92,7 +96,7 @@ class PassLearner(Classifier):
         adaptive = getattr(self, "step", "plain") == "adagrad"
         return RegressorStep(LOSSES.index(self.loss), adaptive, float(self.eta * self.decay ** (number - 1)))
 
-    # -- asking
+    # -- ranking
 
     def _rank(self, X: Examples, k: int) -> NDArray[np.int32]:
         return self._rank_instances(self._arranged(self._as_instances(X)), k)
@@ -112,21 +116,32 @@ class PassLearner(Classifier):
 
     @abstractmethod
     def _check_restored(self) -> None:
-        """Raise ValueError unless what came from a file can be used without reading beyond an array."""
+        """Raise ValueError if restored arrays are inconsistent and would be read beyond their end."""
 
 
 class BatchLearner(PassLearner):
-    """A learner that also learns batch by batch."""
+    """A learner that can also learn batch by batch."""
 
     @abstractmethod
     def _grow(self, instances: Instances) -> None:
-        """Make room for the features and classes that have come, with these instances."""
+        """Make room for the new features and classes of these instances."""
 
     def partial_fit(self, X: Matrix, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Go once through a batch in the order given, on top of what was learned so far.
+        """Learn from a batch in one pass, in the given order.
 
-        Classes that are new, from y or from `classes`, get the next positions; columns of X that are new become new
-        features. `classes` is never needed.
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            Rows of the batch. Additional columns become new features.
+        y : array of shape (n_rows,)
+            Class of each row. New classes get the next positions.
+        classes : array or None, default=None
+            Further classes to add. Not required.
+
+        Returns
+        -------
+        self : BatchLearner
+            The learner.
         """
         rows, labels, first = self._begin_batch(X, y, classes)
         instances = self._as_instances(rows)

@@ -1,4 +1,4 @@
-"""LOMtree: a tree of linear splits that is learned together with its regressors, in logarithmic time."""
+"""LOMtree: a tree whose splits are learned together with its regressors, with predictions in logarithmic time."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ Indices = NDArray[np.int64]
 RANKINGS = ("paths", "nodes", "leaves")
 LIST_NAMES = ("list_starts_", "list_classes_", "list_counts_")
 NODES_PER_CLASS = 4
-"""The budget of inner nodes for each class, where none is given."""
+"""Default number of inner nodes for each class."""
 
 
 class LOMtree(TreeLearner, BatchLearner):
     """Logarithmic online multi-class tree of Choromanska and Langford (NIPS 2015).
 
-    A leaf that meets a second class is split, as long as there are fewer than T inner nodes. A node trains an instance
-    to the right where the mean score of its class is at least that of all, else to the left, which makes for even and
-    pure splits. Beyond T nodes a leaf with many instances outside its main class is split at the expense of the
-    smallest leaf. The class of a leaf is the most frequent one in it.
+    A leaf with instances of a second class is split, as long as there are fewer than T inner nodes. A node trains an
+    instance to the right if the mean score of its class is at least that of all classes, otherwise to the left. This
+    makes splits even and pure. With T nodes, a leaf with many instances outside its main class replaces the smallest
+    leaf. A leaf predicts its most frequent class.
 
     When to use
     -----------
-    Very many classes without a taxonomy, and time that grows with the logarithm of their number.
+    Very many classes without a taxonomy. Time grows with the logarithm of their number.
 
     References
     ----------
@@ -55,21 +55,21 @@ class LOMtree(TreeLearner, BatchLearner):
     Parameters
     ----------
     T : int or None, default=None
-        Maximum number of inner nodes. None means four times the number of classes. With fewer than n_classes - 1, some
-        classes have no leaf.
+        Maximum number of inner nodes, at least 0. None means four times the number of classes. With fewer than
+        n_classes - 1, some classes have no leaf.
     resistance : float, default=4.0
-        Resistance to swaps, R_S: a leaf replaces the smallest leaf when C - maxc > R_S (C_root + 1), where C counts
-        instances, and C_root those of the smallest leaf. Below 2, there are too many swaps in several passes.
+        Resistance to swaps, R_S, at least 0: a leaf replaces the smallest leaf when C - maxc > R_S (C_root + 1), where
+        C counts instances, and C_root those of the smallest leaf. Below 2, there are too many swaps in several passes.
     loss : {"hinge", "absolute", "squared", "logistic"}, default="hinge"
         Loss of each regressor.
     step : {"adagrad", "plain"}, default="adagrad"
         "adagrad" adapts the learning rate of each weight; "plain" uses one rate for all and is less accurate.
     eta : float, default=0.1
-        Learning rate.
+        Learning rate of the first pass, above 0.
     decay : float, default=1.0
-        Factor applied to the learning rate after each pass.
+        Factor applied to the learning rate after each pass, above 0 and at most 1.
     passes : int, default=20
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     refit : bool, default=True
         If True, `fit` ends by counting the classes of the training rows in each leaf of the final tree. Otherwise the
         counts are those of training, when the tree was still changing.
@@ -78,24 +78,28 @@ class LOMtree(TreeLearner, BatchLearner):
         with at most three times the decisions of one prediction. "nodes": the other classes of its leaf, then those of
         the nodes above it; the fastest. "leaves": classes of the most probable leaves, found best-first; the slowest.
     leaves : int, default=10
-        Number of leaves searched with ranking="leaves".
+        Number of leaves searched with ranking="leaves", at least 1.
     store : {"auto", "dense", "hashed"}, default="auto"
         Storage of the weights. "dense" is an array for each inner node, "hashed" one hash table for all nodes. "auto"
-        is dense up to 1 GB, decided when training begins.
+        is dense up to 1 GB; the choice is made when training begins.
     bits : int or "auto", default="auto"
-        A hash table has 2^bits weights of 8 bytes each. "auto" chooses a size by the number of values in the rows, 2^27
-        at most.
+        A hash table has 2^bits weights of 8 bytes each, bits from 1 to 32. "auto" chooses a size by the number of
+        values in the rows, at most 2^27.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
-    nodes_, root_ : ndarray, int
-        The tree, as described in `harness_tree.kernels.nodes`.
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    nodes_ : ndarray
+        The nodes of the tree, with the fields described in `harness_tree.kernels.nodes`.
+    root_ : int
+        Number of the root node.
     tally_ : ndarray
         Counts of training: inner nodes, instances, swaps.
     depth_ : int
-        Decisions on the longest way to a leaf.
+        Maximum number of decisions from the root to a leaf.
     index_size_, index_bytes_ : int
         Number of non-zero weights, and bytes of all learned arrays.
 
@@ -159,7 +163,7 @@ class LOMtree(TreeLearner, BatchLearner):
     def _budget(self) -> int:
         return NODES_PER_CLASS * self.classes_.size if self.T is None else int(self.T)
 
-    # -- learning
+    # -- training
 
     def _set_up(self, generator: np.random.Generator) -> None:
         self.nodes_, self.entries_, self.tally_ = new_tree(0)
@@ -190,7 +194,7 @@ class LOMtree(TreeLearner, BatchLearner):
             raise ValueError("weights outgrew float32: scale X down, or lower eta")
 
     def _reserve(self) -> None:
-        """Room for the whole budget; memory is allocated on first use."""
+        """Reserve room for all nodes of the budget; memory is allocated on first use."""
         budget, used = self._budget(), self.nodes_
         self.nodes_ = np.zeros(max(2 * budget + 1, used.size), NODE)
         self.nodes_[: used.size] = used
@@ -201,7 +205,7 @@ class LOMtree(TreeLearner, BatchLearner):
             self.table_[: len(kept)] = kept
 
     def _trim(self) -> None:
-        """Leave out what no node uses yet."""
+        """Drop the room that no node uses yet."""
         self.nodes_ = self.nodes_[: self.tally_["n_nodes"][0]]
 
     def _forget_lists(self) -> None:
@@ -214,10 +218,10 @@ class LOMtree(TreeLearner, BatchLearner):
         if not self.hashed_:  # unused slots are not part of the index
             self.table_ = self.table_[: int(self.tally_["t"][0]) * (self.n_features_in_ + 1)]
 
-    # -- asking
+    # -- ranking
 
     def _get_ready(self) -> None:
-        """Settle what each node knows of classes, when it is first asked for after training."""
+        """Compute the class lists of the nodes, at the first use after training."""
         if not hasattr(self, "list_starts_"):
             counted, favourites = counts_of(self._tree()), self.nodes_["maxl"].astype(np.int64)
             if self.refit and hasattr(self, "_training"):
@@ -231,7 +235,7 @@ class LOMtree(TreeLearner, BatchLearner):
     def _refitted(
         self, at: Indices, classes: Indices, counts: Indices, favourites: Indices
     ) -> tuple[tuple[Indices, Indices, Indices], Indices]:
-        """The counts with those of each leaf replaced by what of the training data arrives there."""
+        """Return the counts with those of each leaf replaced by counts of the training rows that reach it."""
         instances, labels = self._training
         leaves, _ = route(self.nodes_, self.root_, self._weights(), instances)
         found = count_pairs(leaves, labels, (len(self.nodes_), self.classes_.size)).tocoo()
@@ -253,7 +257,7 @@ class LOMtree(TreeLearner, BatchLearner):
         found = (self.nodes_, self.root_, self._weights(), self._lists(), instances, k, self.classes_.size)
         if self.ranking == "paths":
             return rank_paths(*found)
-        from harness_tree.kernels.leaf_ranks import rank_nodes  # noqa: PLC0415 (compiled for those who ask)
+        from harness_tree.kernels.leaf_ranks import rank_nodes  # noqa: PLC0415 (compiled only if needed)
 
         return rank_nodes(*found, self.leaves if self.ranking == "leaves" else 0)
 

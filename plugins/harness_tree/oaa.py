@@ -1,4 +1,5 @@
-"""OAA: online one-against-all, the flat rival of the trees. Each class has a linear regressor, trained on all rows."""
+"""OAA: online one-against-all, the flat baseline of the trees. Each class has a linear regressor, trained on all
+rows."""
 
 from __future__ import annotations
 
@@ -23,20 +24,21 @@ from harness_tree.kernels.regressor import RegressorStep
 from harness_tree.learner import BatchLearner, Positions
 
 CLASSES_OF_A_LINE = 16
-"""Classes whose weights share a line of the cache: two threads that write to one would wait for each other."""
+"""Number of classes whose weights share a cache line: two threads that write to the same line slow each other down."""
 
 
 class OAA(SearchScores, BatchLearner):
-    """One linear regressor for each class against all others, h_k(x) = <w_k, x> + b_k, trained online side by side.
+    """One linear regressor for each class against all others, h_k(x) = <w_k, x> + b_k, trained online.
 
-    Every instance moves every regressor whose loss it has, towards 1 for its own class and -1 for the others, by a
-    plain gradient step that never passes its target. The class with the highest score wins, the first one on ties.
+    Every instance moves every regressor with a loss on it, towards 1 for its own class and -1 for the others, by a
+    plain gradient step that never passes its target. The class with the highest score is predicted, the first one on
+    ties.
 
-    The defaults are chosen on validation sets (results/defaults); the paper of LOMtree has 20 passes.
+    The defaults are chosen on validation sets (results/defaults); the LOMtree paper uses 20 passes.
 
     When to use
     -----------
-    To compare with the flat baseline of the paper of LOMtree; time grows with the classes.
+    Comparison with the LOMtree paper, where it is the flat baseline. Time grows with the number of classes.
 
     References
     ----------
@@ -47,20 +49,22 @@ class OAA(SearchScores, BatchLearner):
     loss : {"hinge", "absolute", "squared", "logistic"}, default="hinge"
         Loss of each regressor.
     eta : float, default=1.0
-        Learning rate of the first pass.
+        Learning rate of the first pass, above 0.
     decay : float, default=0.85
-        Factor applied to the learning rate after each pass.
+        Factor applied to the learning rate after each pass, above 0 and at most 1.
     passes : int, default=10
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     random_state : int, RandomState instance or None, default=None
-        Seed of the row orders. Equal seeds give equal bits.
+        Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
-    W_ : ndarray
-        The weights, (features + 1) x classes, the biases first. It is dense: 4 bytes a feature and class.
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position: sorted, followed by new classes of later batches.
+    W_ : ndarray of shape (n_features + 1, n_classes)
+        The weights, biases first, as a dense matrix of 4 bytes per weight.
     base_ : ndarray of shape (n_classes,)
-        0 for each class met so far, -inf for the others.
+        0 for each class that has occurred, -inf for the others.
     index_size_, index_bytes_ : int
         Number of non-zero weights, and bytes of the weights.
 
@@ -114,7 +118,7 @@ class OAA(SearchScores, BatchLearner):
         return rows if isinstance(rows, np.ndarray) else super()._as_instances(rows)
 
     def _learn(self, instances: Any, labels: Positions, order: NDArray[np.int64], step: RegressorStep) -> None:
-        """Train the classes, shared out among threads since they are independent."""
+        """Train the classes, distributed over threads since they are independent."""
         if isinstance(instances, np.ndarray):
             self._learn_densely(instances, labels, order, step)
         else:
@@ -138,7 +142,7 @@ class OAA(SearchScores, BatchLearner):
         return rank_oaa(self.W_, instances, self.base_, k)
 
     def _score_pairs(self, rows: Examples, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the value of each class's regressor."""
+        """Return the score of each class's regressor."""
         bias = self.W_[0].astype(np.float64) + self.base_
         columns = np.maximum(ranks, 0)
         if isinstance(rows, np.ndarray):
@@ -160,18 +164,18 @@ class OAA(SearchScores, BatchLearner):
 
     @property
     def index_size_(self) -> int:
-        """The number of weights other than 0."""
+        """The number of non-zero weights."""
         check_is_fitted(self)
         return int(np.count_nonzero(self.W_))
 
     @property
     def index_bytes_(self) -> int:
-        """The bytes that the weights take."""
+        """The bytes of the weights."""
         check_is_fitted(self)
         return self.W_.nbytes + self.base_.nbytes
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Weights read per active feature: one for each class."""
+        """Return the weights read per active feature: one for each class."""
         rows = self._known(X)
         values = rows if isinstance(rows, np.ndarray) else rows.data
         return float(self.classes_.size) if values.any() else 0.0

@@ -38,17 +38,19 @@ class StaticTree(TreeLearner):
         Storage of the weights. "dense" is an array for each inner node, "hashed" one hash table for all nodes. "auto"
         is dense up to 1 GB.
     bits : int or "auto", default="auto"
-        A hash table has 2^bits weights of 8 bytes each. "auto" chooses a size by the number of values in the training
-        rows, 2^27 at most.
+        A hash table has 2^bits weights of 8 bytes each, bits from 1 to 32. "auto" chooses a size by the number of
+        values in the training rows, at most 2^27.
     random_state : int, RandomState instance or None, default=None
         Seed of the tree and of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
-    nodes_, root_, leaf_of_ : ndarray, int, ndarray
-        The tree, as described in `harness_tree.kernels.nodes`, and the leaf of each class.
+    nodes_ : ndarray
+        The nodes of the tree, with the fields described in `harness_tree.kernels.nodes`.
+    leaf_of_ : ndarray of shape (n_classes,)
+        The leaf of each class.
     depth_ : int
-        Decisions on the longest path to a leaf, at most ceil(log2 K).
+        Maximum number of decisions to a leaf, at most ceil(log2 K).
     index_size_, index_bytes_ : int
         Number of non-zero weights, and bytes of all learned arrays.
     """

@@ -15,59 +15,59 @@ from harness.sdk.kernels.instances import Array
 from harness_tree.kernels.nodes import levels
 
 MOST_EDGE = 0.5
-"""J / 2 of a split that is even and pure."""
+"""J / 2 of an even and pure split."""
 SHOWN_CLASSES = 3
-"""Of a node in a picture: so many of its classes are named."""
+"""Number of classes that a picture names for each node."""
 
 
 @dataclass(frozen=True)
 class TreeStatistics:
-    """Measured on instances: all shares and means are over them. Arrays have one value for each inner node reached.
+    """Statistics of a tree, as shares and means over instances. Arrays have one value per inner node that is reached.
 
-    With pi_i the share of class i at a node, p_i the share of it that goes right and beta the share of all that does,
-    J = 2 sum_i pi_i |beta - p_i| and alpha = sum_i pi_i min(p_i, 1 - p_i).
+    Let pi_i be the share of class i at a node, p_i the share of this class that goes right, and beta the share of all
+    classes that goes right. Then J = 2 sum_i pi_i |beta - p_i| and alpha = sum_i pi_i min(p_i, 1 - p_i).
     """
 
     n_leaves: int
     depth: int
-    """Decisions on the longest way to a leaf."""
+    """Maximum number of decisions to a leaf."""
     mean_depth: float
-    """Decisions that an instance takes."""
+    """Mean number of decisions for an instance."""
     quality: float
-    """G: the mean entropy of the classes in a leaf, in nats; 0 where every leaf has one class only."""
+    """G: the mean entropy of the classes in a leaf, in nats; 0 if every leaf has a single class."""
     balance: float
-    """The mean of min(beta, 1 - beta) over the nodes, by the instances that reach them; 1/2 is even."""
+    """The mean of min(beta, 1 - beta) over the nodes, weighted by the instances that reach them; 1/2 is even."""
     nodes: NDArray[np.int64]
     reached: NDArray[np.float64]
     """The share of all instances that reach the node."""
     beta: NDArray[np.float64]
     J: NDArray[np.float64]
-    """The node's objective, from 0 to 4 beta (1 - beta); 1 where a split is even and pure."""
+    """The node's objective, from 0 to 4 beta (1 - beta); 1 for an even and pure split."""
     alpha: NDArray[np.float64]
-    """The node's impurity: 0 where every class goes to one side."""
+    """The node's impurity: 0 if every class goes to one side."""
     gain: NDArray[np.float64]
-    """By how much the node's split lowers the entropy of the classes there, in nats."""
+    """Reduction of the entropy of the classes by the node's split, in nats."""
 
     @property
     def objective(self) -> float:
-        """The mean of J over the nodes, by the instances that reach them; 0 for a tree without a split."""
+        """The mean of J over the nodes, weighted by the instances that reach them; 0 for a tree without a split."""
         return _mean(self.J, self.reached)
 
     @property
     def impurity(self) -> float:
-        """The mean of alpha, likewise."""
+        """The mean of alpha over the nodes, weighted by the instances that reach them."""
         return _mean(self.alpha, self.reached)
 
     @property
     def edge(self) -> float:
-        """gamma: the J / 2 that every node reached has at least; what the entropy bound needs."""
+        """gamma: the minimum of J / 2 over the nodes reached, for the entropy bound."""
         return float(self.J.min(initial=2 * MOST_EDGE)) / 2
 
     def quality_by_nodes(self) -> NDArray[np.float64]:
-        """G of the tree with its t heaviest splits alone, for t = 0, 1, ... all that are reached.
+        """Return G of the tree with only its t heaviest splits, for t = 0, 1, ... up to all splits that are reached.
 
-        No node is heavier than the one above it, so these are trees too; the last one is the whole. `nodes` has parents
-        ahead where two are of one weight.
+        No node is heavier than its parent, so these are trees too; the last one is the complete tree. On ties, parents
+        come first in `nodes`.
         """
         heaviest = np.argsort(-self.reached, kind="stable")
         lowered = np.cumsum(self.reached[heaviest] * self.gain[heaviest])
@@ -79,11 +79,21 @@ class TreeStatistics:
 def entropy_bound(
     n_nodes: NDArray[np.int64] | int, edge: float, n_classes: int, start: float | None = None
 ) -> NDArray[np.float64]:
-    """The G that so many splits guarantee, each of the heaviest impure leaf and with a J / 2 of at least the edge.
+    """Return the bound on G after some splits, each of the heaviest impure leaf and with J / 2 of at least `edge`.
 
-    start n_nodes^(-edge^2 / (4 (1 - edge)^2 ln k)), where `start` is G without a split, ln k by default. It is the
-    theorem of Choromanska and Langford (NIPS 2015) as recalled, which has 1 in its place: that cannot be, since one
-    split does not take G from ln k to 1.
+    The bound is start n_nodes^(-edge^2 / (4 (1 - edge)^2 ln k)). It is the theorem of Choromanska and Langford (NIPS
+    2015) as recalled, which has 1 instead of `start`. That cannot be, since one split does not reduce G from ln k to 1.
+
+    Parameters
+    ----------
+    n_nodes : int or ndarray of int
+        Number of splits.
+    edge : float
+        Minimum of J / 2.
+    n_classes : int
+        Number of classes, k.
+    start : float or None, default=None
+        G without a split. None means ln k.
     """
     given = {"edge": edge, "n_classes": n_classes}
     rules.enforce({"edge": (0 < edge <= MOST_EDGE, "a number above 0, at most 1/2")}, given)
@@ -95,7 +105,17 @@ def entropy_bound(
 
 
 def measure(nodes: Array, root: int, counts: csr_array) -> TreeStatistics:
-    """`counts[v, i]`: the instances of class i that end at leaf v."""
+    """Return the statistics of a tree from counts.
+
+    Parameters
+    ----------
+    nodes : ndarray
+        The nodes of the tree.
+    root : int
+        Number of the root node.
+    counts : csr_array of shape (n_nodes, n_classes)
+        Number of instances of each class that end at each leaf.
+    """
     leaves, steps = np.flatnonzero(nodes["left"] < 0), depths(nodes, root)
     above, below, side = ancestors(nodes, root, leaves)
     shape = (len(nodes), len(nodes))
@@ -132,7 +152,7 @@ def row_sums(matrix: csr_array) -> NDArray[np.float64]:
 
 
 def row_entropies(counts: csr_array) -> NDArray[np.float64]:
-    """The entropy of each row of counts, in nats; 0 for one without any."""
+    """Return the entropy of each row of counts, in nats; 0 for an empty row."""
     found = counts.tocoo()
     some = found.data > 0
     rows, values = found.coords[0][some], found.data[some]
@@ -149,7 +169,7 @@ def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
 
 
 def depths(nodes: Array, root: int) -> NDArray[np.int64]:
-    """The number of decisions before each node."""
+    """Return the number of decisions before each node."""
     steps = np.zeros(len(nodes), np.int64)
     for depth, level in enumerate(levels(nodes, root)):
         steps[level] = depth
@@ -159,7 +179,7 @@ def depths(nodes: Array, root: int) -> NDArray[np.int64]:
 def ancestors(
     nodes: Array, root: int, leaves: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Each pair of an inner node and a leaf below it: node, leaf, and 1.0 where the leaf is on the right."""
+    """Return each pair of an inner node and a leaf below it: node, leaf, and 1.0 if the leaf is on the right."""
     above, below, side = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
     child, leaf = leaves[leaves != root], leaves[leaves != root]
     while child.size:
@@ -184,7 +204,10 @@ def _describe_classes(reached: coo_array, names: Sequence[Any]) -> str:
 
 
 def draw_tree(nodes: Array, root: int, counts: csr_array, names: Sequence[Any], depth: int) -> str:
-    """The tree in text, down to a depth: what reaches each node, how it is split, which classes it has most of."""
+    """Return a drawing of the tree as text, down to a depth.
+
+    Each line has the instances that reach a node, the split of the node, and its most frequent classes.
+    """
     known = measure(nodes, root, counts)
     split = dict(zip(known.nodes.tolist(), zip(known.beta, known.J, strict=True), strict=True))
     above, below, _ = ancestors(nodes, root, np.flatnonzero(nodes["left"] < 0))

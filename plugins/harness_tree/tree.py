@@ -23,13 +23,13 @@ from harness_tree.statistics import TreeStatistics, draw_tree, measure
 STORES = ("auto", "dense", "hashed")
 STEP_KINDS = ("adagrad", "plain")
 DENSE_BYTES = 2**30
-"""Beyond this a dense table is not chosen unless asked for."""
+"""Maximum size of a dense table with store="auto"."""
 FEWEST_BITS, MOST_BITS = 10, 27
-"""The sizes that bits="auto" chooses from: up to what a dense table may have."""
+"""The sizes from which bits="auto" chooses, up to that of the largest dense table."""
 
 
 class TreeLearner(SearchScores, PassLearner):
-    """A classifier that sends an instance down a binary tree, left where h(x) < 0 and else right, to a leaf."""
+    """A classifier that sends an instance down a binary tree to a leaf: left if h(x) < 0, otherwise right."""
 
     learned: ClassVar[str] = "table_"
     steepness: ClassVar[float] = 2.0
@@ -44,25 +44,26 @@ class TreeLearner(SearchScores, PassLearner):
     """Weights and the sums of their squared gradients."""
     hashed_: bool
     block_: int
-    """Features side by side in the table: another number would find other weights."""
+    """Number of neighbouring features in the table. Weights cannot be found with another number."""
     arrived_: int
-    """Values of all rows that training has begun with or met in batches."""
+    """Number of values of all rows at the beginning of training and in batches."""
     places_: NDArray[np.int32]
-    """By feature: its place in a node's stretch of the table, frequent ones first: a third less time in training."""
+    """By feature: its place in a node's range of the table. Frequent features come first, which saves a third of the
+    time of training."""
 
-    # -- what a learner supplies
+    # -- methods of a learner
 
     @abstractmethod
     def _lists(self) -> ClassLists:
-        """The classes of each node."""
+        """Return the classes of each node."""
 
     @abstractmethod
     def _rank_nodes(self, instances: Instances, k: int) -> NodeRanks:
-        """The k best classes of each instance, and what it took to find them."""
+        """Return the k best classes of each instance, and the number of decisions."""
 
     @abstractmethod
     def _leaf_counts(self) -> csr_array:
-        """Training instances by the node where they ended and their class."""
+        """Return the training instances by their last node and class."""
 
     # -- weights
 
@@ -90,20 +91,20 @@ class TreeLearner(SearchScores, PassLearner):
         self.table_ = np.zeros((2 ** self._table_bits(n_slots) if self.hashed_ else size, 2), np.float32)
 
     def _table_bits(self, n_slots: int) -> int:
-        """The binary logarithm of a hashed table's size."""
+        """Return the binary logarithm of the size of a hashed table."""
         if self.bits != "auto":
             return int(self.bits)
         return needed_bits(self.arrived_, self.n_features_in_ + 1, n_slots)
 
     def _double_table(self, n_slots: int) -> None:
-        """Make room for more weights in a hashed table: a place's copy is where half of its users look from now on."""
+        """Double a hashed table. Each weight is copied to the second place where half of its users will look for it."""
         while len(self.table_) < 2 ** self._table_bits(n_slots):
             self.table_ = np.concatenate([self.table_, self.table_])
 
     def _weights(self) -> Weights:
         return hashed_weights(self.table_) if self.hashed_ else dense_weights(self.table_, self.n_features_in_)
 
-    # -- asking
+    # -- ranking
 
     def _rank_instances(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return self._rank_nodes(instances, k).ranks
@@ -120,7 +121,7 @@ class TreeLearner(SearchScores, PassLearner):
         return self.steepness
 
     def predict_proba(self, X: Matrix) -> NDArray[np.float64]:
-        """Return the probability of every class, rows x classes, by the paths to its leaves; not calibrated."""
+        """Return the probability of every class by the paths to its leaves, as rows x classes; not calibrated."""
         scores: NDArray[np.float64] = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([1.0 - scores, 1.0 + scores])
@@ -131,13 +132,13 @@ class TreeLearner(SearchScores, PassLearner):
 
     @property
     def index_size_(self) -> int:
-        """The number of weights other than 0."""
+        """The number of non-zero weights."""
         check_is_fitted(self)
         return int(np.count_nonzero(self.table_[:, 0]))
 
     @property
     def index_bytes_(self) -> int:
-        """The bytes of weights, nodes and what is known of classes, with all that further training would need."""
+        """The bytes of weights, nodes and class statistics, including everything that further training needs."""
         check_is_fitted(self)
         total = 0
         for name, value in vars(self).items():
@@ -146,7 +147,7 @@ class TreeLearner(SearchScores, PassLearner):
         return total
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Weights read per active feature while finding the k best classes of each row: one for each decision."""
+        """Return the weights read per active feature to find the k best classes of a row: one for each decision."""
         instances = self._known_instances(X)
         steps = self._rank_nodes(instances, k).decisions
         active = np.add.reduceat(np.append(instances.data != 0, False), instances.indptr[:-1], dtype=np.int64)
@@ -155,22 +156,50 @@ class TreeLearner(SearchScores, PassLearner):
 
     @property
     def depth_(self) -> int:
-        """Decisions on the longest way from the root to a leaf."""
+        """Maximum number of decisions from the root to a leaf."""
         check_is_fitted(self)
         return tree_depth(self.nodes_, self.root_)
 
     def statistics(self, X: Matrix = None, y: ArrayLike | None = None) -> TreeStatistics:
-        """Depth, balance, purity and quality of the tree, on these instances or else on those of training."""
+        """Return depth, balance, purity and quality of the tree.
+
+        Parameters
+        ----------
+        X : array or sparse matrix or None, default=None
+            Rows to measure on. None means the training rows.
+        y : array or None, default=None
+            Class of each row, required with X.
+
+        Returns
+        -------
+        TreeStatistics
+            The statistics.
+        """
         return measure(self.nodes_, self.root_, self._counts(X, y)[0])
 
     def picture(self, X: Matrix = None, y: ArrayLike | None = None, *, depth: int = 4) -> str:
-        """The tree in text, down to a depth, with what becomes of these instances or else of those of training."""
+        """Return a drawing of the tree as text, with the paths of instances.
+
+        Parameters
+        ----------
+        X : array or sparse matrix or None, default=None
+            Rows to send through the tree. None means the training rows.
+        y : array or None, default=None
+            Class of each row, required with X.
+        depth : int, default=4
+            Maximum depth to draw.
+
+        Returns
+        -------
+        str
+            One line per node.
+        """
         rules.enforce({"depth": rules.count(depth, 0)}, {"depth": depth})
         counts, names = self._counts(X, y)
         return draw_tree(self.nodes_, self.root_, counts, names.tolist(), depth)
 
     def _counts(self, X: Matrix, y: ArrayLike | None) -> tuple[csr_array, NDArray[Any]]:
-        """Instances by node and class, and the names of these classes."""
+        """Return the number of instances by node and class, and the names of these classes."""
         check_is_fitted(self)
         if X is None:
             return self._leaf_counts(), self.classes_
@@ -203,7 +232,7 @@ def leaves_by_class(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return the start of each class's leaves, these leaves, and the share of the class at each.
 
-    A leaf that no training row reached belongs to its first class.
+    A leaf without training rows belongs to its first class.
     """
     at = np.repeat(np.arange(len(nodes)), np.diff(lists.starts))
     totals = lists.totals[at]
@@ -216,10 +245,10 @@ def leaves_by_class(
 
 
 def needed_bits(n_values: int, n_weights: int, n_nodes: int) -> int:
-    """Return the binary logarithm of the table size for rows with so many values, between fixed bounds.
+    """Return the binary logarithm of the table size for rows with `n_values` values, between fixed bounds.
 
-    A value is met by one node of each level, and the 2^d nodes of level d have n_weights each: so there are at most
-    min(n_values, 2^d n_weights) weights in it that are ever used.
+    Each value reaches one node of each level, and the 2^d nodes of level d have n_weights each. So at most
+    min(n_values, 2^d n_weights) weights of a level are ever used.
     """
     levels_needed = max(1, int(n_nodes)).bit_length()
     used = 0
@@ -236,11 +265,11 @@ def count_pairs(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int
 
 
 def _reaches_each_once(nodes: NDArray[Any], root: int) -> bool:
-    """Return whether the links make one tree: each node is met once, and is the parent of its children."""
+    """Return whether the links form a single tree: each node is reached once, and is the parent of its children."""
     met = 0
     for level in levels(nodes, root):
         met += level.size
-        if met > len(nodes):  # it goes round in a circle
+        if met > len(nodes):  # the links form a cycle
             return False
         inner = level[nodes["left"][level] >= 0]
         for side in ("left", "right"):

@@ -14,9 +14,9 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 WIDE, HIGH = 1280, 1000
 REQUIRED = "HARNESS_NEEDS_BROWSER"
-"""Set where a browser must be there, as in CI after it was installed: then its absence is no reason to skip."""
+"""Set where a browser is required, as in CI after its installation. Then a missing browser fails the test."""
 SCREENSHOTS = "HARNESS_SCREENSHOTS"
-"""A folder that keeps what tests saw."""
+"""A folder for screenshots of tests."""
 
 
 def start_browser():

@@ -15,7 +15,7 @@ class Running:
     """A process and the process group that it leads."""
 
     def __init__(self, *words, log, env=None, cwd=None, before=None):
-        self.log = open(log, "ab")  # noqa: SIM115 (open as long as the process is there)
+        self.log = open(log, "ab")  # noqa: SIM115 (open as long as the process runs)
         environment = os.environ | {"PYTHONUNBUFFERED": "1"} | (env or {})
         self.process = subprocess.Popen(
             [sys.executable, *words],

@@ -32,7 +32,7 @@ class Server:
                     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                         self.wfile.write(content)
 
-            do_HEAD = do_GET  # noqa: N815 (the server looks for this name)
+            do_HEAD = do_GET  # noqa: N815 (the server requires this name)
             do_POST = do_GET  # noqa: N815 (the same)
 
             def log_message(self, *_):

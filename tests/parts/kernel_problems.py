@@ -25,7 +25,7 @@ class Problem:
     order: np.ndarray
     n_classes: int
     several: list[list[int]] | None = None
-    """The classes of each instance, where `y` does not say all of them."""
+    """The classes of each instance; None if each has only the class in `y`."""
 
     @property
     def truths(self) -> list[list[int]]:
@@ -43,7 +43,7 @@ class IndicatedProblem:
 
     X: np.ndarray
     Y: np.ndarray
-    """Instances x classes: true or not."""
+    """Instances x classes: whether the class is true."""
     order: np.ndarray
 
     @property

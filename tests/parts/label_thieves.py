@@ -1,7 +1,7 @@
 """Learners that search their process for the labels of the test rows.
 
 The first feature of a row is its position in the dataset, from 1. A learner knows the labels of its training rows, and
-recognises the labels of all rows by those.
+uses them to recognise the labels of all rows.
 """
 
 import gc
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 KNOWN = 12
-"""Consecutive training rows whose labels are searched for."""
+"""Number of consecutive training rows whose labels are searched for."""
 
 
 class Thief:
@@ -40,7 +40,7 @@ class Thief:
         return np.zeros(X.shape[0], np.int64)
 
     def search(self, content):
-        """The labels of all rows, if these bytes have them as integers of some size."""
+        """Return the labels of all rows, if these bytes contain them as integers of some size."""
         known = np.full(self.n_rows, -1)
         known[self.positions] = self.y
         runs = [start for start in range(self.n_rows - KNOWN) if (known[start : start + KNOWN] >= 0).all()]

@@ -204,7 +204,7 @@ class Demanding(Centres):
 
 
 class Telling(Centres):
-    """Returns what it was given in its predictions."""
+    """Returns its arguments in its predictions."""
 
     def fit(self, X, y):
         words = [type(X).__name__, X.dtype, type(y).__name__, y.dtype, X.shape, self.random_state]
@@ -254,7 +254,7 @@ class HungryBefore(Centres):
         return super().fit(X, y)
 
 
-# -- those that change what they were given
+# -- learners that change their input
 
 
 class ChangesValues(Centres):
@@ -308,7 +308,7 @@ class ChangesTrainingRowsLater(Ranking):
         return super().rank(X, k)
 
 
-# -- those that fail
+# -- learners that fail
 
 
 class FailsInInit(Centres):

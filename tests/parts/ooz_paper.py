@@ -1,9 +1,9 @@
 """OOZ as described in the papers, with dense float64 matrices: the kernel's reference.
 
 Madani and Huang, KDD 2008, section 3.2, and the reports of 2010, section 2. A feature is connected to the classes with
-weights of at least 0, and to a dummy class, its free source, with what it has not given to any. An instance whose true
-class leads by less than the margin has weight shifted to that class: from the classes that score too high, and from the
-dummy, by each active feature in proportion to its value.
+weights of at least 0. Its remaining weight is connected to a dummy class, its free source. If the true class of an
+instance leads by less than the margin, each active feature moves weight to that class, in proportion to its value. The
+weight comes from the classes that score too high and from the dummy.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class Setting:
     delta: float
     """The margin."""
     beta: float
-    """The learning rate: the most that the score of the true class gains in an update."""
+    """The learning rate: the maximum gain of the true class's score in an update."""
     k: int
-    """Largest number of classes that lose in an update."""
+    """Maximum number of classes that lose weight in an update."""
     d: int
     """Number of scored connections per feature."""
     kept: float
-    """The least weight that a connection keeps; one that falls below is dropped, and its weight lost."""
+    """The minimum weight of a connection; a connection below it is dropped, and its weight is lost."""
     first: Literal["rivals", "free source"]
     """First source of weight: the competitors (2010) or the free source (2008)."""
     reading: Literal["shared", "level", "exact"]
     """Rule that distributes the loss over the competitors."""
     lowers_rate: bool
-    """If true, lower the rate where the margin is almost met."""
+    """If True, lower the rate if the margin is almost reached."""
 
 
 class PaperOOZ:
@@ -44,14 +44,14 @@ class PaperOOZ:
         self.w = np.zeros((n_features, n_classes))
         self.w0 = np.full(n_features, budget)
         self.age = np.zeros((n_features, n_classes), np.int64)
-        """Which of two connections of equal weight was in front: the one of lower age."""
+        """The order of connections of equal weight: the one of lower age comes first."""
         self.setting = setting
         self.closest = np.inf
-        """The smallest difference, as a share of what was compared, that anything but a tie was decided by.
+        """The smallest relative difference on which a decision depended, except for ties.
 
-        Where rounding decides the other way, learning goes on from other weights. Only what makes a step is noted: a
-        choice of edges, classes or rivals, or an edge's end. What changes little where little is lacking is not: a rate
-        that is lowered to almost nothing, or two rivals of almost one score that lose almost alike.
+        If rounding changes a decision, training continues from other weights. Only decisions that change a step are
+        recorded: a choice of edges, classes or rivals, or the end of an edge. Decisions with a small effect are not
+        recorded, such as a rate lowered to almost 0, or two rivals of almost equal scores that lose almost equally.
         """
 
     def scores(self, x: np.ndarray) -> np.ndarray:
@@ -66,7 +66,7 @@ class PaperOOZ:
 
     def learn(self, x: np.ndarray, truth: list[int]) -> None:
         """Learn one instance with its true classes; an instance without features or classes changes nothing."""
-        x = np.maximum(x.astype(np.float64), 0)  # features that are not positive are not active
+        x = np.maximum(x.astype(np.float64), 0)  # features are active only if they are positive
         if not truth or not x.any():
             return
         s = self.scores(x)
@@ -94,7 +94,7 @@ class PaperOOZ:
     def shift(
         self, x: np.ndarray, rate: float, s: np.ndarray, own: float, slack: float, false: np.ndarray, gainers: list[int]
     ) -> None:
-        """Let every active feature give at most x_f * rate to the gainers, taken from competitors and its dummy."""
+        """Move at most x_f * rate from competitors and the dummy to the gainers, for every active feature."""
         wanted = x * rate
         if self.setting.first == "free source":
             free = np.minimum(self.w0, wanted)
@@ -147,10 +147,10 @@ class PaperOOZ:
 def spread(s: np.ndarray, amount: float, reading: str) -> np.ndarray:
     """Return the loss of each of these scores, best first.
 
-    "First the score of c1 needs to be lowered to tie c2, then both are lowered", and so on. With the best score going
-    down by the amount, slice by slice: level, whoever reaches a slice loses its height; shared, those who reach it
-    divide its height among them, so that all together lose the amount. Exact, all above a water level fall to it, and
-    it is where they lose the amount together.
+    "First the score of c1 needs to be lowered to tie c2, then both are lowered", and so on. The best score falls by the
+    amount, slice by slice. With "level", each score that reaches a slice loses its height. With "shared", these scores
+    divide its height, so all together lose the amount. With "exact", all scores above a water level fall to it, and
+    together they lose the amount.
     """
     if reading == "exact":
         counts = np.arange(1, s.size + 1)

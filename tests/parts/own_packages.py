@@ -42,8 +42,8 @@ class Picky(ClassifierMixin, BaseEstimator):
         self.scale = scale
 
     def fit(self, X, y):
-        told = subprocess.run(["say-whether-from-the-wheel"], capture_output=True, text=True, check=True)
-        assert told.stdout == "True\\n"
+        output = subprocess.run(["say-whether-from-the-wheel"], capture_output=True, text=True, check=True)
+        assert output.stdout == "True\\n"
         self.classes_ = np.unique(y)
         self.means_ = np.vstack([np.asarray(X[y == label].mean(axis=0)).ravel() for label in self.classes_])
         return self
@@ -58,7 +58,7 @@ class Picky(ClassifierMixin, BaseEstimator):
 
 
 def write_plugin(folder):
-    """Write the plugin, and a module next to it that is no plugin, into a folder for --plugins-dir."""
+    """Write the plugin, and a module next to it that is not a plugin, into a folder for --plugins-dir."""
     folder.mkdir()
     (folder / "picky.py").write_text(PLUGIN)
     (folder / "_picky_learner.py").write_text(LEARNER)

@@ -93,7 +93,7 @@ def trial(learner, header, *, params=None, split="holdout:0.25", **changes):
 
 
 def job_of(trial, **how):
-    """A trial as an executor gets it."""
+    """Return a trial in the form that an executor gets."""
     return Job(TRIAL_TARGET, TrialJob(trial=trial, **how), timeout_seconds=120)
 
 
@@ -106,14 +106,14 @@ def end_of(executor, job, phases=None):
 
 
 def run(executor, learner, header, *, metrics=None, threads=1, phases=None, **changes):
-    """The scored measurement of a trial, and its ranks."""
+    """Return the scored measurement of a trial, and its ranks."""
     planned = trial(learner, header, **changes)
     end = end_of(executor, job_of(planned, threads=threads), phases)
     return score(planned, end, Scorer(tuple(METRICS.values()) if metrics is None else metrics, executor))
 
 
 def score(planned, end, scorer):
-    """The measurement and the ranks of a trial that has ended, scored as the runner does."""
+    """Return the measurement and the ranks of a finished trial, scored as the runner does."""
     result = result_from_plain(end.answer)
     if result.measured.status != "ok":
         return result.measured, None
@@ -129,7 +129,7 @@ def good(executor, learner, header, **changes):
 
 
 def run_here(planned, send=lambda phase: None, *, metrics=None, **how):
-    """The scored measurement of a trial that runs in this process, and its ranking."""
+    """Return the scored measurement of a trial that runs in this process, and its ranking."""
     sealed = TrialJob(trial=planned, **how).sealed()
     with sealed.file as file:
         ran = run_trial(sealed.payload.with_file(file.fileno()), send)
@@ -140,17 +140,17 @@ def run_here(planned, send=lambda phase: None, *, metrics=None, **how):
 
 
 def parts_of(planned):
-    """The rows of a trial as its process loads them."""
+    """Return the rows of a trial as its process loads them."""
     return load_parts(*opened(planned))
 
 
 def validation_parts_of(planned, split):
-    """The training rows of a trial, split once more as its process does for tuning."""
+    """Return the training rows of a trial, split again as its process does for tuning."""
     return load_validation_parts(*opened(planned), split)
 
 
 def opened(planned):
-    """A trial without the paths of its dataset, and its split, as its process has them."""
+    """Return a trial without the paths of its dataset, and its split, as its process has them."""
     sealed = TrialJob(trial=planned).sealed()
     with sealed.file as file:
         return sealed.payload.trial, read_sealed(file.fileno())

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 MARK = "HARNESS_TEST_MARK"
-"""By which tests know the processes that they have started."""
+"""Environment variable that marks the processes started by tests."""
 
 
 class WarmCommand:

@@ -34,7 +34,7 @@ PASSING = {
     "load",
     "processes",
 }
-"""Fields of a record that may differ between two runs of one trial, beside all times."""
+"""Fields of a record that may differ between two runs of the same trial, in addition to times."""
 
 
 def restore_sigint():
@@ -51,7 +51,7 @@ class Workspace:
         self.plugins.mkdir()
         (self.plugins / "mixed_learners.py").write_text(PLUGIN)
         (self.plugins / "_hidden").mkdir()
-        hidden = self.plugins / "_hidden"  # importable, but no plugin
+        hidden = self.plugins / "_hidden"  # importable, but not a plugin
         (hidden / "deadly.py").write_text(DEADLY)
         paths = [str(hidden), *filter(None, [os.environ.get("PYTHONPATH")])]
         self.environment = os.environ | {

@@ -1,20 +1,20 @@
-"""The examples in the docstrings of the learners run and print what they show."""
+"""The examples in the docstrings of learners and representations run and print what they show."""
 
 import doctest
-import importlib
 
 import pytest
 
 from internals import discover
 
-PACKAGES = ("committee", "index", "prototype", "shortlist", "svm", "tree")
-TARGETS = [entry.spec.load for entry in discover((), ()).learners if entry.origin.plugin in PACKAGES]
+PACKAGES = ("committee", "index", "peers", "prototype", "representations", "shortlist", "sklearn", "svm", "tree")
+FOUND = discover((), ())
+TARGETS = [entry.spec.load for entry in (*FOUND.learners, *FOUND.representations) if entry.origin.plugin in PACKAGES]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_example_of_a_learner_runs(target):
+def test_the_example_runs(target):
     module, _, name = target.partition(":")
-    learner = getattr(importlib.import_module(module), name)
-    (example,) = doctest.DocTestFinder(recurse=False).find(learner, name, globs={})
+    kind = getattr(pytest.importorskip(module, exc_type=ImportError), name)
+    (example,) = doctest.DocTestFinder(recurse=False).find(kind, name, globs={})
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0

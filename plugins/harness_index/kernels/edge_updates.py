@@ -11,14 +11,14 @@ from harness.sdk.kernels.instances import Array
 from harness.sdk.kernels.rows import Rows, append
 
 SMALLEST = 5e-324
-"""The least number above 0: what weighs less weighs nothing."""
+"""The least number above 0, as a threshold that drops only weights of 0."""
 
 
 @helper()
 def gain(rows: Rows, f: Any, c: Any, amount: float, least: float) -> None:
-    """W[f, c] += amount; an edge appears behind the others when it is new and has the least weight."""
+    """W[f, c] += amount; a new edge of at least the least weight is appended."""
     start, place = rows.start[f], np.uint32(0)
-    for e in range(rows.length[f]):  # a class is there at most once, so a sum finds it: no branch, in vector registers
+    for e in range(rows.length[f]):  # a class has at most one edge, so a sum finds it: no branch, in vector registers
         place += np.uint32(e + 1) * np.uint32(rows.classes[start + e] == c)
     if place > 0:
         rows.weights[start + (place - np.uint32(1))] += amount
@@ -36,10 +36,9 @@ def weaken(rows: Rows, f: Any, factor: float) -> None:
 
 @helper()
 def settle(rows: Rows, f: Any, least: float, ordered: bool, most: int) -> None:
-    """Drop the edges below `least`; where order is wanted, put the others in decreasing order of weight, and drop those
-    behind the first `most`.
+    """Drop the edges below `least`; if `ordered`, sort the others by weight and keep only the first `most`.
 
-    Order is wanted where a limit of edges to be scored is below the number of classes: else it is never reached.
+    The order is needed only if fewer edges are scored than there are classes.
     """
     drop_below(rows, f, least)
     if ordered:
@@ -49,13 +48,13 @@ def settle(rows: Rows, f: Any, least: float, ordered: bool, most: int) -> None:
 
 @helper()
 def cut_tail(rows: Rows, f: Any, most: int) -> None:
-    """Drop the edges behind the first `most` of a row in order; what they held is lost."""
+    """Drop the edges beyond the first `most` of a sorted row; their weight is lost."""
     rows.length[f] = min(rows.length[f], np.uint32(most))
 
 
 @helper()
 def drop_below(rows: Rows, f: Any, least: float) -> None:
-    """Take away the edges that weigh less; the others keep their order."""
+    """Drop the edges with a smaller weight; the others keep their order."""
     start, length = rows.start[f], rows.length[f]
     light = np.uint32(0)
     for e in range(start, start + length):
@@ -66,7 +65,7 @@ def drop_below(rows: Rows, f: Any, least: float) -> None:
 
 @helper()
 def close_gaps(rows: Rows, f: Any, least: float) -> None:
-    """The same where some are known to weigh less."""
+    """Do the same for a row that is known to have such edges."""
     start, length = rows.start[f], rows.length[f]
     end = start
     for e in range(start, start + length):
@@ -78,7 +77,7 @@ def close_gaps(rows: Rows, f: Any, least: float) -> None:
 
 @helper()
 def restore_order(classes: Array, weights: Array, start: Any, length: Any) -> None:
-    """Sort a row by insertion, heaviest edge first; what ties keeps its order. A row changes little at a time."""
+    """Sort a row by insertion, heaviest edge first, keeping the order of ties. A row changes little between updates."""
     for e in range(start + np.uint32(1), start + length):
         c, weight = classes[e], weights[e]
         place: Any = e

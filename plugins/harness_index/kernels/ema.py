@@ -15,8 +15,10 @@ from harness_index.kernels.edge_updates import gain, settle, weaken
 
 
 class EMAStep(NamedTuple):
-    """Settings of an update: `degree` edges of a row are scored, `stored` of them kept, and those below
-    `least` dropped."""
+    """Settings of an update.
+
+    `degree` edges of a row are scored, `stored` edges are kept, and edges below `least` are dropped.
+    """
 
     margin: float
     rate: float
@@ -30,7 +32,7 @@ EMA_STEP = named(EMAStep, float64, float64, float64, int64, int64)
 
 @helper()
 def lacks_margin(scores: Array, truth: Array, s_rival: float, margin: float) -> bool:
-    """Return whether any of the true classes has less than the margin."""
+    """Return whether the lead of any true class is smaller than the margin."""
     lacks = False
     for p in range(truth.size):
         lacks |= scores[np.uint32(truth[p])] - s_rival < margin
@@ -46,12 +48,18 @@ def boost(rows: Rows, features: Array, values: Array, c: Any, rate: float) -> No
 
 @kernel(int64(ROWS, INSTANCES, LABELS, reads(int64), SPACE, EMA_STEP), **LEAN)
 def update_ema(rows: Rows, instances: Instances, labels: Labels, order: Array, space: Space, step: EMAStep) -> int:
-    """For each instance (x, y) in this order where s_y - max(0, s of the best rival) < margin, and each feature of it:
+    """Learn from each instance (x, y) in this order whose margin s_y - max(0, s of the best rival) is too small.
+
+    For each feature f of x:
 
         W[f, c] *= max(0, 1 - rate x_f^2) for all c,    W[f, y] += rate x_f
 
-    Of several labels those gain that lack the margin after all have been weakened. Returns the number of instances
-    done: all of them, or those before the arena is full.
+    If an instance has several labels, all edges are weakened, then each label that lacks the margin gains.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the arena was full.
     """
     scores = space.scores
     for done in range(order.size):

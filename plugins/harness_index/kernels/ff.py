@@ -1,4 +1,4 @@
-"""FF training: each feature counts its classes, and votes for them by their shares of the count."""
+"""FF training: each feature counts its classes and votes for them by their shares of the count."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from harness_index.kernels.edge_updates import SMALLEST, gain, settle
 
 
 class FFStep(NamedTuple):
-    """Settings of an update: `degree` edges of a row are scored, `stored` of them kept, and those below the
-    share `least` dropped."""
+    """Settings of an update.
+
+    `degree` edges of a row are scored, `stored` edges are kept, and edges below the share `least` are dropped.
+    """
 
     margin: float
     least: float
@@ -25,7 +27,7 @@ class FFStep(NamedTuple):
     degree: int
     stored: int
     meets: bool
-    """True if this pass counts how often a feature is met."""
+    """True if this pass counts the occurrences of features."""
 
 
 FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, int64, boolean)
@@ -33,8 +35,7 @@ FF_STEP = named(FFStep, float64, float64, int64, boolean, int64, int64, boolean)
 
 @helper()
 def vote(total: float, met: Any, warm: int) -> float:
-    """Return the factor that turns a count into a vote: 1 / N, times met / warm for a feature met fewer than warm
-    times."""
+    """Return the factor that turns a count into a vote: 1 / N, times met / warm while a feature is new (met < warm)."""
     if total == 0:
         return 0.0
     return min(1.0, met / warm) / total if warm else 1.0 / total
@@ -42,7 +43,7 @@ def vote(total: float, met: Any, warm: int) -> float:
 
 @helper()
 def count_gainers(scores: Array, truth: Array, s_rival: float, margin: float) -> int:
-    """Return how many of the true classes lead by no more than the margin."""
+    """Return the number of true classes whose lead is at most the margin."""
     n = 0
     for p in range(truth.size):
         n += scores[np.uint32(truth[p])] - s_rival <= margin
@@ -64,13 +65,20 @@ def update_ff(
     votes: Array,
     step: FFStep,
 ) -> int:
-    """For each instance (x, y) in this order, scored with w[f, c] = n[f, c] / N[f], less while f is new:
+    """Learn from each instance (x, y) in this order with s_y - max(0, s of the best rival) <= margin.
 
-        n[f, y] += x_f, N[f] += x_f    for each of its features, if s_y - max(0, s of the best rival) <= margin
+    The score uses w[f, c] = n[f, c] / N[f], reduced while f is new. For each feature f of x:
 
-    (1 instead of x_f where values do not count). Of several labels each counts that leads the best false class by no
-    more than the margin; without a label nothing is learned, nor are features met. `votes` has room for the longest
-    instance. Returns the number of instances done: all of them, or those before the arena is full.
+        n[f, y] += x_f, N[f] += x_f
+
+    With `by_value` False, 1 is added instead of x_f. If an instance has several labels, each of them counts whose lead
+    over the best false class is at most the margin. An instance without a label changes nothing and counts no
+    occurrences. `votes` has room for the longest instance.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the arena was full.
     """
     scores = space.scores
     for done in range(order.size):

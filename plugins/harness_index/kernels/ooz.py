@@ -1,7 +1,7 @@
-"""OOZ training: the true class gains what its strongest rivals lose, feature by feature, and each feature has a budget.
+"""OOZ training: weight moves from the strongest rivals to the true class, feature by feature, within a budget.
 
-The free source of a feature is the weight that it has not given to a class yet. Weights are never below 0, and those of
-a feature, with its free source, never exceed its budget.
+The free source of a feature is the weight that it has not given to a class yet. Weights are never below 0. The weights
+of a feature and its free source together never exceed its budget.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from harness.sdk.kernels.touched import SPACE, Space, best_rival, choose, clear_
 from harness_index.kernels.edge_updates import close_gaps, cut_tail, gain, restore_order
 
 SHARED, LEVEL, EXACT = 0, 1, 2
-"""Readings of how a rate is spread over rivals."""
+"""Rules for the distribution of a loss over rivals."""
 ROUNDING_FACTOR = 1 + 1e-12
-"""A sum that exceeds its bound by less than this factor does so by rounding alone."""
+"""A sum that exceeds its bound by less than this factor is a rounding error."""
 
 
 class OOZStep(NamedTuple):
-    """Settings of an update: `degree` edges of a row are scored, `stored` of them kept, and those below
-    `least` dropped."""
+    """Settings of an update.
+
+    `degree` edges of a row are scored, `stored` edges are kept, and edges below `least` are dropped.
+    """
 
     margin: float
     rate: float
@@ -37,11 +39,11 @@ class OOZStep(NamedTuple):
     degree: int
     stored: int
     extra: float
-    """Additional content of a free source for each label of an instance beyond the first."""
+    """Content that a free source has in addition for each label of an instance beyond the first."""
     third_source: bool
-    """True if negative classes that are no rivals lose as well, where rivals and free source give too little."""
+    """True if other negative classes lose weight too, where rivals and the free source give too little."""
     transfers: bool
-    """True if the gainers get what edges that are dropped for being light still held."""
+    """True if the gainers get the weight of edges that are dropped as too light."""
 
 
 _NUMBERS = (float64, float64, boolean, boolean, int64, float64, int64, int64, float64, boolean, boolean)
@@ -50,7 +52,7 @@ OOZ_STEP = named(OOZStep, *_NUMBERS)
 
 @helper()
 def best_place(scores: Array, truth: Array) -> int:
-    """The place of the true class with the highest score; the lowest id where they tie."""
+    """Return the place of the true class with the highest score; the lowest id on ties."""
     best = 0
     for p in range(1, truth.size):
         c, ahead = np.uint32(truth[p]), np.uint32(truth[best])
@@ -63,15 +65,15 @@ def best_place(scores: Array, truth: Array) -> int:
 def within_reach(free: float, extra: float) -> float:
     """Return the amount that a free source can give, with `extra` added for this instance.
 
-    Sources of further labels are drawn on when those before them are empty, so one number holds the rest of all of
-    them; below 0 it is the amount taken from further ones, which instances with fewer labels cannot reach.
+    The sources of further labels are used when the earlier ones are empty, so one number holds the rest of all sources.
+    A value below 0 is the amount taken from further sources, which instances with fewer labels cannot use.
     """
     return max(0.0, free + extra)
 
 
 @helper()
 def gained_from_free(free: Array, features: Array, values: Array, rate: float, extra: float) -> float:
-    """The score that the true class gains from the free sources: sum_f x_f min(free_f, x_f b)"""
+    """Return the score that the true class gains from the free sources: sum_f x_f min(free_f, x_f b)"""
     total = 0.0
     for j in range(features.size):
         x = np.float64(values[j])
@@ -81,10 +83,10 @@ def gained_from_free(free: Array, features: Array, values: Array, rate: float, e
 
 @helper()
 def spread_losses(scores: Array, rivals: Array, budget: float, reading: int, losses: Array) -> None:
-    """Split the budget into what each rival loses, the best first, down to the score of the next, and so on.
+    """Split the budget into the losses of the rivals: the best one first, down to the score of the next, and so on.
 
-    Of each step that the first i rivals share: shared, its height is divided among them; level, each loses the whole
-    height; exact, the budget pays the height for each, so they end up even.
+    At each step the first i rivals share a height. With SHARED, the height is divided among them. With LEVEL, each
+    loses the full height. With EXACT, the budget pays the height for each of them, so their scores end up equal.
     """
     spent = 0.0
     for i in range(rivals.size):
@@ -103,16 +105,16 @@ def spread_losses(scores: Array, rivals: Array, budget: float, reading: int, los
 def shift_weight(
     rows: Rows, free: Array, f: Any, value: Any, rate: float, truth: Array, gainers: Array, losses: Array, step: OOZStep
 ) -> None:
-    """Give the gainers up to x_f b, from the rivals and from the free source, in the order of the variant.
+    """Move up to x_f b to the gainers, from the rivals and the free source in the order of the variant.
 
-    Other sources are rare and handled elsewhere, since most of the time is spent here.
+    Other sources are rare. They are handled in `take_more`, since most of the time is spent here.
     """
     x = np.float64(value)
     wanted, given, share = x * rate, 0.0, 1.0
     at_hand = within_reach(free[f], step.extra * (truth.size - 1))
     if step.free_first:
         given = min(at_hand, wanted)
-    if step.free_first or step.reading == LEVEL:  # else rivals never lose more than is wanted
+    if step.free_first or step.reading == LEVEL:  # in other cases rivals never lose more than is needed
         share = affordable(rows, f, x, losses, wanted - given)
     taken, place, light = take_from_rivals(rows, f, x, share, losses, np.uint32(gainers[0]), step.least)
     if not step.free_first:
@@ -138,7 +140,7 @@ def shift_weight(
 
 @helper()
 def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> float:
-    """The share of what the rivals would lose, sum_c min(W[f, c], x_f D_c), that is no more than `most`."""
+    """Return the largest share of the rivals' losses, sum_c min(W[f, c], x_f D_c), that is no more than `most`."""
     start, total = rows.start[f], 0.0
     for e in range(start, start + rows.length[f]):
         total += min(np.float64(rows.weights[e]), x * losses[rows.classes[e]])
@@ -149,10 +151,11 @@ def affordable(rows: Rows, f: Any, x: float, losses: Array, most: float) -> floa
 
 @helper()
 def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, gainer: Any, least: float) -> Any:
-    """W[f, c] -= share min(W[f, c], x_f D_c); returns the sum, the place of the gainer's edge, counted from 1 and 0
-    without one, and how many edges now weigh less than the least.
+    """W[f, c] -= share min(W[f, c], x_f D_c)
 
-    All in one go: rows are short, and each loop over one costs more for its end than for its edges.
+    Returns the sum of the losses, the place of the gainer's edge (counted from 1; 0 if missing), and the number of
+    edges that are now lighter than `least`. One loop does all three: rows are short, and the end of a loop costs more
+    than its edges.
     """
     start, total, place, light = rows.start[f], 0.0, np.uint32(0), np.uint32(0)
     for e in range(rows.length[f]):
@@ -161,13 +164,13 @@ def take_from_rivals(rows: Rows, f: Any, x: float, share: float, losses: Array, 
         total += loss
         rows.weights[start + e] = weight - share * loss
         light += np.uint32(rows.weights[start + e] < least)
-        place += np.uint32(e + 1) * np.uint32(c == gainer)  # a class is there at most once, so a sum finds it
+        place += np.uint32(e + 1) * np.uint32(c == gainer)  # a class has at most one edge, so a sum finds it
     return share * total, place, light
 
 
 @helper()
 def take_more(rows: Rows, f: Any, missing: float, truth: Array, gainers: Array, losses: Array, step: OOZStep) -> float:
-    """Return the weight that gainers get from other sources than rivals and the free source."""
+    """Return the weight that the gainers get from sources other than rivals and the free source."""
     taken = 0.0
     if step.third_source and missing > 0:
         taken += take_from_others(rows, f, missing, truth, losses)
@@ -178,8 +181,10 @@ def take_more(rows: Rows, f: Any, missing: float, truth: Array, gainers: Array, 
 
 @helper()
 def take_from_others(rows: Rows, f: Any, wanted: float, truth: Array, losses: Array) -> float:
-    """W[f, c] -= share W[f, c] for all classes that are neither true nor lose as rivals, with one share for all of
-    them, so they keep their proportions; returns what they lost, at most what is wanted."""
+    """W[f, c] -= share W[f, c] for all classes that are neither true nor rivals that lose.
+
+    All of them lose the same share, so they keep their proportions. Returns the sum of the losses, at most `wanted`.
+    """
     start, total = rows.start[f], 0.0
     for e in range(start, start + rows.length[f]):
         if is_other(rows.classes[e], truth, losses):
@@ -200,7 +205,7 @@ def is_other(c: Any, truth: Array, losses: Array) -> bool:
 
 @helper()
 def held_below(rows: Rows, f: Any, least: float, gainers: Array) -> float:
-    """Return the weight of the edges that will be dropped, without those of the gainers."""
+    """Return the weight of the edges that will be dropped, except for edges of the gainers."""
     start, total = rows.start[f], 0.0
     for e in range(start, start + rows.length[f]):
         if rows.weights[e] < least and not contains(gainers, rows.classes[e]):
@@ -223,13 +228,19 @@ def update_ooz(
     chosen: Array,
     step: OOZStep,
 ) -> int:
-    """For each instance (x, y) in this order, with z = margin - s_y + max(0, s of the best rival): where z > 0, shift
+    """Learn from each instance (x, y) in this order with z = margin - s_y + max(0, s of the best rival) > 0.
+
+    The amount of score shifted to y is
 
         b = min(rate, z / (2 max(1, ||x||^2)))
 
-    of score to y. Of several labels the best one counts and gains; all gain alike where none has a score.
-    `losses` is 0 for each class, `chosen` has room for the rivals that may lose. Returns the number of instances done:
-    all of them, or those before the first that the arena has no room for.
+    If an instance has several labels, the best one is compared and gains; if none has a score, all gain alike.
+    `losses` holds 0 for each class, `chosen` has room for the rivals that may lose.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     scores = space.scores
     for done in range(order.size):

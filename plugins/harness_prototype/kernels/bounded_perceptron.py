@@ -1,6 +1,6 @@
 """The weight-bounded perceptron, one for each class: each feature splits a weight of 1 between a class and the rest.
 
-The index holds w - 1/2, from -1/2 to 1/2, so a missing edge means the even split of the start.
+The index holds w - 1/2, from -1/2 to 1/2, so a missing edge means the initial even split.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BOUND = 0.5
 
 @helper()
 def bound_row(rows: Rows, f: Any) -> None:
-    """Bring the weights of a feature back to the bounds that they crossed."""
+    """Clip the weights of a feature to their bounds."""
     start = rows.start[f]
     for e in range(start, start + rows.length[f]):
         rows.weights[e] = min(BOUND, max(-BOUND, np.float64(rows.weights[e])))
@@ -42,13 +42,18 @@ def update_bounded(
     mistakes: Array,
     rate: float,
 ) -> int:
-    """For each instance x != 0 in this order and each class k, which scores w_k x against (1 - w_k) x for the rest:
+    """Learn from each instance x != 0 in this order, for each class k with the score w_k x against (1 - w_k) x of the
+    rest.
 
-        w_k += min(rate x, 1 - w_k)    if k is true, and does not score more than the rest
-        w_k -= min(rate x, w_k)        if it is not, and the rest does not score more than k
+        w_k += min(rate x, 1 - w_k)    if k is true and does not score more than the rest
+        w_k -= min(rate x, w_k)        if k is false and the rest does not score more than k
 
-    `mistakes` counts these updates by class; `zeros` is 0 for each class, `scores` is space. Returns the number of
-    instances done: all of them, or those before the first that the arena has no room for.
+    `mistakes` counts these updates by class, `zeros` holds 0 for each class, and `scores` is space.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     for done in range(order.size):
         i = order[done]

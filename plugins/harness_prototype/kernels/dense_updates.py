@@ -1,4 +1,4 @@
-"""PA, the perceptron and MMP on dense rows: the updates of their sparse kernels, on a block of rows at a time."""
+"""PA, the perceptron and MMP on dense rows: the updates of the sparse kernels, on a block of rows at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness_prototype.kernels.passive_aggressive import PA_STEP, PAStep, worst_
 
 @helper()
 def take_scores(block: Block, r: Any, truth: Array, base: Array, scores: Array) -> None:
-    """The scores of an instance whose classes are met from now on, those of classes never met at -inf."""
+    """Score all classes for an instance. Its own classes count as seen; classes never seen score -inf."""
     for p in range(truth.size):
         base[np.uint32(truth[p])] = 0.0
     for c in range(np.uint64(scores.size)):
@@ -36,7 +36,7 @@ def move_apart(W: Array, block: Block, r: Any, gainer: Any, loser: Any, amount: 
 
 @kernel(void(WEIGHTS, BLOCK, LABELS, writes(float64), writes(float64), PA_STEP), **LEAN)
 def learn_pa(W: Array, block: Block, labels: Labels, base: Array, scores: Array, step: PAStep) -> None:
-    """As `update_pa` does."""
+    """Update a block by the rule of `update_pa`."""
     for r in range(block.numbers.size):
         i = block.numbers[r]
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]
@@ -60,7 +60,7 @@ def is_known(W: Array, c: Any, x: Array) -> bool:
 
 @kernel(void(WEIGHTS, BLOCK, reads(int32), writes(float64), writes(float64)), **LEAN)
 def learn_perceptron(W: Array, block: Block, labels: Array, base: Array, scores: Array) -> None:
-    """As `update_perceptron` does."""
+    """Update a block by the rule of `update_perceptron`."""
     for r in range(block.numbers.size):
         i = block.numbers[r]
         y = np.uint32(labels[i])
@@ -68,7 +68,7 @@ def learn_perceptron(W: Array, block: Block, labels: Array, base: Array, scores:
         s_y = scores[y]
         scores[y] = -np.inf
         rival = np.uint32(best_class(scores))
-        if scores[rival] < s_y:  # -inf when no other class was seen
+        if scores[rival] < s_y:  # -inf if no other class has occurred
             continue
         if scores[rival] == s_y and y < rival and is_known(W, y, block.rows[r]):
             continue
@@ -77,7 +77,7 @@ def learn_perceptron(W: Array, block: Block, labels: Array, base: Array, scores:
 
 @kernel(void(WEIGHTS, BLOCK, LABELS, writes(float64), writes(float64), writes(float64), MOVES), **LEAN)
 def learn_mmp(W: Array, block: Block, labels: Labels, base: Array, scores: Array, held: Array, moves: Moves) -> None:
-    """As `update_mmp` does with all classes."""
+    """Update a block by the rule of `update_mmp` with all classes."""
     for r in range(block.numbers.size):
         i = block.numbers[r]
         truth = labels.indices[labels.indptr[i] : labels.indptr[i + 1]]

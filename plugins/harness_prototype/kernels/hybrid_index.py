@@ -30,11 +30,11 @@ from harness.sdk.kernels.rows import NONE, ROWS, Rows, find_two, shift_found
 from harness.sdk.kernels.score import score
 
 SAFE = -1
-"""In place of a rival: none comes close enough."""
+"""Placeholder for a rival: the true class leads by more than the margin."""
 
 
 class Found(NamedTuple):
-    """Places of the two classes in a row of the index, by feature of an instance; counted from 1, 0 if missing."""
+    """Places of the two classes in the index row of each feature of an instance; counted from 1, 0 if missing."""
 
     gain: NDArray[np.uint32]
     lose: NDArray[np.uint32]
@@ -44,14 +44,14 @@ FOUND = named(Found, writes(uint32), writes(uint32))
 
 
 class HybridIndex(NamedTuple):
-    """The two parts of the index, and space for an update."""
+    """The two parts of the index, and temporary arrays for an update."""
 
     rows: Rows
     frequent: Frequent
     search: Search
     found: Found
     heaviest: NDArray[np.float64]
-    """One number, no less than the size of any weight."""
+    """An upper bound on the absolute value of any weight, in an array of one element."""
 
 
 HYBRID_INDEX = named(HybridIndex, ROWS, FREQUENT, SEARCH, FOUND, writes(float64))
@@ -74,9 +74,9 @@ def find_rival(
     heaviest: float,
     margin: float,
 ) -> Any:
-    """The class other than y that scores highest, the lowest id on ties.
+    """Return the class other than y with the highest score, the lowest id on ties.
 
-    SAFE where y is more than the margin ahead of it for certain, or no other class was seen.
+    Returns SAFE if y certainly leads it by more than the margin, or if no other class has occurred.
     """
     lo, hi = instances.indptr[i], instances.indptr[i + 1]
     features, values = instances.indices[lo:hi], instances.data[lo:hi]
@@ -97,7 +97,7 @@ def find_rival(
 def score_pair(
     rows: Rows, frequent: Frequent, features: Array, values: Array, base: Array, y: Any, rival: Any, found: Found
 ) -> Any:
-    """Return the scores of both, added up in the order of the features; write their places in the rows to `found`."""
+    """Return the scores of both classes, added up in the order of the features; store their places in `found`."""
     s_y, s_rival = base[y], base[rival]
     for j in range(np.uint64(features.size)):
         f, x = np.uint32(features[j]), np.float64(values[j])
@@ -119,7 +119,7 @@ def score_pair(
 def shift_pair(
     rows: Rows, frequent: Frequent, features: Array, values: Array, y: Any, rival: Any, found: Found, tau: float
 ) -> float:
-    """W[:, y] += tau x, W[:, rival] -= tau x; returns the most by which a weight may have grown."""
+    """W[:, y] += tau x, W[:, rival] -= tau x; returns an upper bound on the growth of a weight."""
     most = 0.0
     for j in range(np.uint64(features.size)):
         f, amount = np.uint32(features[j]), tau * values[j]
@@ -135,7 +135,7 @@ def shift_pair(
 
 @helper()
 def knows(rows: Rows, frequent: Frequent, features: Array, values: Array, y: Any, found: Found) -> bool:
-    """Return whether any feature of the instance has an edge to class y, where `found` is of this class."""
+    """Return whether any feature of the instance has an edge to class y; `found` holds the places of this class."""
     known = False
     for j in range(np.uint64(features.size)):
         place = frequent.places[np.uint32(features[j])]

@@ -17,7 +17,7 @@ from harness_prototype.kernels.passive_aggressive import PA_STEP, PAStep
 def update_pa_hybrid(
     index: HybridIndex, instances: Instances, labels: Array, order: Array, base: Array, step: PAStep
 ) -> int:
-    """Do what `update_pa` does, to the last bit, with an index in two parts. Each row has one label."""
+    """Learn exactly like `update_pa`, with an index in two parts. Each row has one label."""
     rows, frequent, search, found, heaviest = index
     for done in range(order.size):
         i = order[done]

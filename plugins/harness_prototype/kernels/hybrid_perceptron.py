@@ -21,7 +21,7 @@ from harness_prototype.kernels.hybrid_index import (
 
 @kernel(int64(HYBRID_INDEX, INSTANCES, reads(int32), reads(int64), writes(float64)), **LEAN)
 def update_perceptron_hybrid(index: HybridIndex, instances: Instances, labels: Array, order: Array, base: Array) -> int:
-    """Do what `update_perceptron` does, to the last bit, with an index in two parts."""
+    """Learn exactly like `update_perceptron`, with an index in two parts."""
     rows, frequent, search, found, heaviest = index
     for done in range(order.size):
         i = order[done]

@@ -1,7 +1,7 @@
-"""Winnow whose weights are no whole powers of one rate: two rates, updates by value, balanced pairs of weights.
+"""Winnow with weights that are not integer powers of one rate: two rates, updates by value, balanced pairs of weights.
 
-The index holds ln w, so a missing edge means the weight 1, and no weight ever comes to 0. If weights are balanced,
-class c has two of them for a feature, w+ in column 2 c and w- in column 2 c + 1, and scores (w+ - w-) x.
+The index holds ln w, so a missing edge means the weight 1, and no weight ever becomes 0. If weights are balanced, class
+c has two weights for a feature, w+ in column 2 c and w- in column 2 c + 1, and scores (w+ - w-) x.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.sdk.kernels.rows import FROZEN_ROWS, ROWS, Rows, freeze, has_room
 from harness.sdk.kernels.score import fill_top_k, squared_norm
 
 LARGEST_LOG = 300.0
-"""A weight beyond e^300 scores as that: sums stay finite, so those of a balanced pair can be compared."""
+"""Larger logarithms are clipped for scoring, so sums stay finite and balanced pairs can be compared."""
 
 
 class WinnowStep(NamedTuple):
@@ -28,11 +28,11 @@ class WinnowStep(NamedTuple):
 
     threshold: float
     up: float
-    """The logarithm of what a promotion multiplies by."""
+    """Logarithm of the factor of a promotion."""
     down: float
-    """The logarithm of what a demotion divides by."""
+    """Logarithm of the divisor of a demotion."""
     by_value: bool
-    """True if the logarithms count x_f times."""
+    """True if the logarithms are multiplied by x_f."""
     balanced: bool
 
 
@@ -41,7 +41,7 @@ WINNOW_STEP = named(WinnowStep, float64, float64, float64, boolean, boolean)
 
 @helper()
 def score_logs(rows: Rows, instances: Instances, i: int, base: Array, balanced: bool, scores: Array) -> float:
-    """s_c = base_c + sum_f x_f (W[f, c] - 1), or W+ - W- of a balanced pair; returns by how much w.x is more."""
+    """s_c = base_c + sum_f x_f (W[f, c] - 1), or with W+ - W- if balanced; returns the difference of w.x to s_c."""
     scores[:] = base
     total = 0.0
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
@@ -62,7 +62,7 @@ def score_logs(rows: Rows, instances: Instances, i: int, base: Array, balanced: 
 
 @helper()
 def plan_change(moves: Moves, n: int, c: Any, gain: float, loss: float, balanced: bool) -> int:
-    """Let the weight of class c change by the gain; of a balanced pair the other one by the loss."""
+    """Plan to change the weight of class c by `gain`; if balanced, also its second weight by `loss`."""
     if not balanced:
         return plan_move(moves, n, c, gain)
     n = plan_move(moves, n, np.uint32(2 * c), gain)
@@ -80,14 +80,19 @@ def update_real_winnow(
     moves: Moves,
     step: WinnowStep,
 ) -> int:
-    """For each instance in this order and each class c seen so far, for the features f of x:
+    """Learn from each instance in this order, for each class c that has occurred and each feature f of x.
 
-        ln W[f, c] += up      if c is true, and w_c x <  threshold    (promotion)
-        ln W[f, c] -= down    if it is not, and w_c x >= threshold    (demotion)
+        ln W[f, c] += up      if c is true and w_c x <  threshold     (promotion)
+        ln W[f, c] -= down    if c is false and w_c x >= threshold    (demotion)
 
-    or x_f times as much, by value. Of a balanced pair a promotion promotes W+ and demotes W-, a demotion the reverse.
-    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
-    Returns the number of instances done: all of them, or those before the first that the arena has no room for.
+    By value, the change is multiplied by x_f. With balanced pairs, a promotion promotes W+ and demotes W-, and a
+    demotion does the reverse. `base` holds 0 for classes that have occurred and -inf for the others. It is changed,
+    like the rows; `scores` is space.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     for done in range(order.size):
         i = order[done]
@@ -117,7 +122,7 @@ def update_real_winnow(
 
 
 def rank_logs(rows: Rows, instances: Instances, base: Array, balanced: bool, k: int) -> NDArray[np.int32]:
-    """The k best classes of each instance, best first, by w.x + base_c; -1 pads."""
+    """Return the k best classes of each instance, best first, by w.x + base_c; -1 pads."""
     ranked = np.empty((instances.n_instances, k), np.int32)
     fill_log_ranks(freeze(rows), instances, base, balanced, np.empty_like(base), ranked)
     return ranked
@@ -125,7 +130,7 @@ def rank_logs(rows: Rows, instances: Instances, base: Array, balanced: bool, k: 
 
 @kernel(void(FROZEN_ROWS, INSTANCES, reads(float64), boolean, writes(float64), writes(int32, 2)))
 def fill_log_ranks(rows: Rows, instances: Instances, base: Array, balanced: bool, scores: Array, ranked: Array) -> None:
-    """Rank the classes for each instance; one without a feature has no ranking, only padding."""
+    """Rank the classes for each instance; an instance without features gets only padding."""
     for i in range(ranked.shape[0]):
         if squared_norm(instances, i) > 0:
             score_logs(rows, instances, i, base, balanced, scores)

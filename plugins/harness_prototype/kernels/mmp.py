@@ -1,4 +1,4 @@
-"""MMP training: all pairs of a true and a false class that are ordered wrongly share one step evenly."""
+"""MMP training: all wrongly ordered pairs of a true and a false class share one step evenly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.sdk.kernels.score import score
 
 @helper()
 def hold_true(scores: Array, truth: Array, held: Array) -> float:
-    """Set the scores of the true classes aside, so only false ones are left; returns the least of them."""
+    """Move the scores of the true classes to `held`, so only false ones are left; returns the lowest of them."""
     low = np.inf
     for p in range(np.uint32(truth.size)):
         y = np.uint32(truth[p])
@@ -28,7 +28,7 @@ def hold_true(scores: Array, truth: Array, held: Array) -> float:
 
 @helper()
 def hide_untouched(rows: Rows, features: Array, values: Array, scores: Array, moves: Moves) -> int:
-    """Leave out the classes without an edge from any of the features; returns the first that took part, or -1."""
+    """Exclude the classes without an edge from any of the features; returns the first class that took part, or -1."""
     for j in range(features.size):
         f = np.uint32(features[j])
         if values[j] != 0:
@@ -44,7 +44,7 @@ def hide_untouched(rows: Rows, features: Array, values: Array, scores: Array, mo
 
 @helper()
 def plan_pairs(scores: Array, truth: Array, held: Array, low: float, moves: Moves) -> int:
-    """Let each class move by its part in the pairs that are ordered wrongly; returns how many classes move."""
+    """Plan the move of each class by its part in the wrongly ordered pairs; returns the number of classes that move."""
     n, pairs = 0, 0
     for c in range(np.uint32(scores.size)):
         if scores[c] >= low and scores[c] > -np.inf:
@@ -64,7 +64,7 @@ def plan_pairs(scores: Array, truth: Array, held: Array, low: float, moves: Move
 
 @helper()
 def beaten(s: float, truth: Array, held: Array, changes: Any) -> int:
-    """Return how many true classes a false one with score s is not behind; each of them gains a part."""
+    """Return the number of true classes whose score is at most s; each of them gains a part."""
     count = 0
     for p in range(np.uint32(truth.size)):
         if s >= held[p]:
@@ -87,14 +87,18 @@ def update_mmp(
     moves: Moves,
     touched_only: bool,
 ) -> int:
-    """For each instance (x, Y) in this order, with E = {(r, s): r in Y, s not in Y, seen, s_s >= s_r}:
+    """Learn from each instance (x, Y) in this order, with E = {(r, s): r in Y, s not in Y, seen, s_s >= s_r}.
 
         W[:, r] += x / |E|,  W[:, s] -= x / |E|    for each pair of E
 
-    With `touched_only` classes that no feature of x knows are left out of E, unless it would be empty without them:
-    then the first of them represents all. `base` holds 0 for the classes seen so far and -inf for the others; it and
-    the rows are changed, `scores` and `held` are space. Returns the number of instances done: all of them, or those
-    before the first that the arena has no room for.
+    With `touched_only`, classes without an edge from any feature of x are excluded from E. If E would be empty without
+    them, the first of them represents all. `base` holds 0 for classes that have occurred and -inf for the others. It is
+    changed, like the rows; `scores` and `held` are space.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     for done in range(order.size):
         i = order[done]

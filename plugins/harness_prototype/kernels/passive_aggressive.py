@@ -1,4 +1,4 @@
-"""Passive-aggressive training: leave the weights alone where the margin holds, else move them just so far."""
+"""Passive-aggressive training: change nothing if the margin holds, otherwise move just far enough."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.sdk.kernels.score import best_class, score, squared_norm
 
 
 class PAStep(NamedTuple):
-    """The length of an update that makes up for a loss L: tau = min(cap, L / (scale ||x||^2 + ridge))."""
+    """Settings of the step length for a loss L: tau = min(cap, L / (scale ||x||^2 + ridge))."""
 
     margin: float
     scale: float
@@ -27,7 +27,7 @@ PA_STEP = named(PAStep, float64, float64, float64, float64)
 
 @helper()
 def worst_class(scores: Array, truth: Array) -> Any:
-    """The true class with the lowest score; the lowest id where they tie."""
+    """Return the true class with the lowest score; the lowest id on ties."""
     worst = np.uint32(truth[0])
     for p in range(1, truth.size):
         c = np.uint32(truth[p])
@@ -54,13 +54,18 @@ def worst_pair(scores: Array, truth: Array, margin: float) -> Any:
 def update_pa(
     rows: Rows, instances: Instances, labels: Labels, order: Array, base: Array, scores: Array, step: PAStep
 ) -> int:
-    """For each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c and L = margin - s_y + s_c':
+    """Learn from each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c and L = margin - s_y + s_c'.
 
         W[:, y] += tau x,  W[:, c'] -= tau x,  tau = min(cap, L / (scale ||x||^2 + ridge))    if L > 0 and x != 0
 
-    Of several labels y is the one with the lowest score, and c' is none of them: the pair that is most in the wrong.
-    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
-    Returns the number of instances done: all of them, or those before the first that the arena has no room for.
+    If an instance has several labels, y is the label with the lowest score, and c' the best class that is no label.
+    `base` holds 0 for classes that have occurred and -inf for the others. It is changed, like the rows; `scores` is
+    space.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     for done in range(order.size):
         i = order[done]

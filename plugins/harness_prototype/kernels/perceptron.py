@@ -1,4 +1,4 @@
-"""Multi-class perceptron training: on a mistake the true class moves towards the instance, the predicted one away."""
+"""Multi-class perceptron training: on a mistake, the true class moves towards the instance, the predicted one away."""
 
 from __future__ import annotations
 
@@ -27,12 +27,17 @@ def is_touched(rows: Rows, features: Array, values: Array, c: Any) -> bool:
 
 @kernel(int64(ROWS, INSTANCES, reads(int32), reads(int64), writes(float64), writes(float64)))
 def update_perceptron(rows: Rows, instances: Instances, labels: Array, order: Array, base: Array, scores: Array) -> int:
-    """For each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c, the lowest id on ties:
+    """Learn from each instance (x, y) in this order, with c' = argmax_{c != y, seen} s_c, the lowest id on ties.
 
-        W[:, y] += x,  W[:, c'] -= x    if c' is ahead of y, or ties with it while no feature of x knows y
+        W[:, y] += x,  W[:, c'] -= x    if c' leads y, or ties with y while no feature of x has an edge to y
 
-    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space.
-    Returns the number of instances done: all of them, or those before the first that the arena has no room for.
+    `base` holds 0 for classes that have occurred and -inf for the others. It is changed, like the rows; `scores` is
+    space.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     for done in range(order.size):
         i = order[done]
@@ -44,7 +49,7 @@ def update_perceptron(rows: Rows, instances: Instances, labels: Array, order: Ar
         rival = np.uint32(best_class(scores))
         lo, hi = instances.indptr[i], instances.indptr[i + 1]
         features, values = instances.indices[lo:hi], instances.data[lo:hi]
-        if scores[rival] < s_y:  # -inf when no other class was seen
+        if scores[rival] < s_y:  # -inf if no other class has occurred
             continue
         if scores[rival] == s_y and y < rival and is_touched(rows, features, values, y):
             continue

@@ -1,7 +1,8 @@
 """Winnow, one for each class: weights are multiplied, never added to.
 
 Every weight is a power of the rate, W[f, c] = alpha^n, and the index holds the exponent n: promotions less demotions.
-So a missing edge means the weight 1, no weight ever comes to 0, and none is rounded.
+So
+a missing edge means the weight 1, no weight ever becomes 0, and none is rounded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from harness.sdk.kernels.score import fill_top_k, squared_norm
 
 
 def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
-    """alpha^n - 1 for n = -N ... N, where no exponent leaves that range in so many updates."""
+    """Return alpha^n - 1 for n = -N ... N, where N bounds the exponents after `n_updates` updates."""
     edges = rows.weights[: rows.heads[0]]
     most = n_updates + int(max(edges.max(initial=0), -edges.min(initial=0)))
     with np.errstate(over="ignore"):
@@ -27,7 +28,7 @@ def gains(rows: Rows, alpha: float, n_updates: int = 0) -> NDArray[np.float64]:
 
 @helper()
 def score_powers(rows: Rows, instances: Instances, i: int, base: Array, powers: Array, scores: Array) -> float:
-    """s_c = base_c + sum_f x_f (W[f, c] - 1); returns sum_f x_f, by which w.x is more, for each class alike."""
+    """s_c = base_c + sum_f x_f (W[f, c] - 1); returns sum_f x_f, the same difference to w.x for each class."""
     scores[:] = base
     middle, total = powers.size // 2, 0.0
     for j in range(instances.indptr[i], instances.indptr[i + 1]):
@@ -52,14 +53,18 @@ def update_winnow(
     moves: Moves,
     threshold: float,
 ) -> int:
-    """For each instance in this order and each class c seen so far, for the features f of x:
+    """Learn from each instance in this order, for each class c that has occurred and each feature f of x.
 
-        W[f, c] *= alpha    if c is true, and w_c x <  threshold    (promotion)
-        W[f, c] /= alpha    if it is not, and w_c x >= threshold    (demotion)
+        W[f, c] *= alpha    if c is true and w_c x <  threshold     (promotion)
+        W[f, c] /= alpha    if c is false and w_c x >= threshold    (demotion)
 
-    `base` holds 0 for the classes seen so far and -inf for the others; it and the rows are changed, `scores` is space,
-    `powers` come from `gains`. Returns the number of instances done: all of them, or those before the first that the
-    arena has no room for.
+    `base` holds 0 for classes that have occurred and -inf for the others. It is changed, like the rows; `scores` is
+    space, and `powers` come from `gains`.
+
+    Returns
+    -------
+    int
+        Number of instances done: all of them, or those before the first one without room in the arena.
     """
     for done in range(order.size):
         i = order[done]
@@ -88,7 +93,7 @@ def update_winnow(
 
 
 def rank_powers(rows: Rows, instances: Instances, base: Array, alpha: float, k: int) -> NDArray[np.int32]:
-    """The k best classes of each instance, best first, by sum_f x_f alpha^n[f, c] + base_c; -1 pads."""
+    """Return the k best classes of each instance, best first, by sum_f x_f alpha^n[f, c] + base_c; -1 pads."""
     ranked = np.empty((instances.n_instances, k), np.int32)
     fill_power_ranks(freeze(rows), instances, base, gains(rows, alpha), np.empty_like(base), ranked)
     return ranked
@@ -98,7 +103,7 @@ def rank_powers(rows: Rows, instances: Instances, base: Array, alpha: float, k: 
 def fill_power_ranks(
     rows: Rows, instances: Instances, base: Array, powers: Array, scores: Array, ranked: Array
 ) -> None:
-    """Rank the classes for each instance; one without a feature has no ranking, only padding."""
+    """Rank the classes for each instance; an instance without features gets only padding."""
     for i in range(ranked.shape[0]):
         if squared_norm(instances, i) > 0:
             score_powers(rows, instances, i, base, powers, scores)

@@ -1,4 +1,4 @@
-"""Counts of terms by row: what is met several times in a row becomes one entry."""
+"""Counts of terms by row: a term that occurs several times in a row becomes one entry."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from harness.sdk import LEAN, Array, kernel, reads, writes
 def count_rows(
     terms: Array, bounds: Array, number: int, met: Array, place: Array, indices: Array, counts: Array, ends: Array
 ) -> int:
-    """Entries of each row, in the order in which terms are met; -1 is no term. Returns how many entries there are.
+    """Write the entries of each row, in the order of first occurrence; -1 is no term. Returns the number of entries.
 
-    By term, `met` is the last row that has it, with rows counted from `number` on, and `place` its entry there.
+    By term, `met` is the last row that has it, with rows counted from `number` on, and `place` is its entry there.
     """
     n = 0
     for row in range(bounds.size - 1):

@@ -1,4 +1,4 @@
-"""Finds n-grams of texts, as spans of a buffer of code points with a single space between words."""
+"""N-grams of texts, as spans of a buffer of code points with a single space between words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPANS = int64(reads(uint32), reads(int64), int64, int64, writes(int64), writes(
 
 @helper()
 def end_of_word(buffer: Array, begin: int, stop: int) -> int:
-    """The place of the space behind a word, or `stop`."""
+    """Return the place of the space after a word, or `stop`."""
     end = begin
     while end < stop and buffer[end] != SPACE:
         end += 1
@@ -23,9 +23,11 @@ def end_of_word(buffer: Array, begin: int, stop: int) -> int:
 def find_chars(
     buffer: Array, bounds: Array, low: int, high: int, begins: Array, lengths: Array, row_bounds: Array
 ) -> int:
-    """The runs of `low` to `high` code points inside of words, the space either side included; returns how many.
+    """Find the n-grams of `low` to `high` code points inside words, including the spaces around words; returns how
+    many.
 
-    Each row is " word word ". A word too short for a length is taken whole, once. begins and lengths have room for all.
+    Each row is " word word ". A word that is too short for a length counts once, as a single n-gram. `begins` and
+    `lengths` have room for all.
     """
     n = 0
     for row in range(bounds.size - 1):
@@ -49,7 +51,7 @@ def find_chars(
 def find_words(
     buffer: Array, bounds: Array, low: int, high: int, begins: Array, lengths: Array, row_bounds: Array
 ) -> int:
-    """The runs of `low` to `high` words; returns how many. Each row is "word word"."""
+    """Find the runs of `low` to `high` words; returns how many. Each row is "word word"."""
     n = 0
     for row in range(bounds.size - 1):
         begin, stop = bounds[row], bounds[row + 1]

@@ -1,6 +1,7 @@
-"""A table of terms: spans of code points to numbers, in the order in which they were met. Exact: spans are compared.
+"""A table from terms, spans of code points, to numbers in the order of first occurrence. Spans are compared exactly.
 
-Open addressing. A kernel that finds no room returns the span that it has come to; its caller grows and goes on.
+It uses open addressing. A kernel that finds no room returns the span that it has reached; its caller enlarges the table
+and continues.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from harness.sdk import LEAN, Array, helper, kernel, named, reads, writes
 
 
 class Table(NamedTuple):
-    """The terms, and the slots that lead to them; -1 in an empty slot."""
+    """The terms, and the hash slots with their numbers; -1 in an empty slot."""
 
     slots: Array
     hashes: Array
@@ -39,7 +40,7 @@ SPANS = named(Spans, reads(uint32), reads(int64), reads(int32))
 
 @helper(inline="always")
 def hash_span(buffer: Array, begin: int, length: int) -> np.uint64:
-    """A 64-bit hash of code points: multiply and shift, so low bits depend on all of them."""
+    """Return a 64-bit hash of code points. Multiply and shift, so the low bits depend on all of them."""
     code = np.uint64(0x9E3779B97F4A7C15)
     for place in range(np.uint64(begin), np.uint64(begin + length)):
         code = (code ^ np.uint64(buffer[place])) * np.uint64(0xD6E8FEB86659FD93)
@@ -62,7 +63,7 @@ def is_term(table: Table, term: int, spans: Spans, span: int) -> bool:
 
 @helper()
 def find_slot(table: Table, spans: Spans, span: int, code: np.uint64) -> np.uint64:
-    """The slot of a span's term, or the empty one where it would be."""
+    """Return the slot of a span's term, or the empty slot where it belongs."""
     mask = np.uint64(table.slots.size - 1)
     slot = code & mask
     while True:
@@ -74,7 +75,7 @@ def find_slot(table: Table, spans: Spans, span: int, code: np.uint64) -> np.uint
 
 @kernel(int64(TABLE, SPANS, int64, writes(int32)), **LEAN)
 def add_terms(table: Table, spans: Spans, start: int, terms: Array) -> int:
-    """Number the terms of spans from `start` on, new ones included; returns the span for which there was no room."""
+    """Number the terms of the spans from `start` on, adding new terms; returns the first span without room."""
     for span in range(start, spans.begins.size):
         begin, length = spans.begins[span], spans.lengths[span]
         code = hash_span(spans.buffer, begin, length)
@@ -97,7 +98,7 @@ def add_terms(table: Table, spans: Spans, start: int, terms: Array) -> int:
 
 @kernel(int64(TABLE, SPANS, writes(int32)), **LEAN)
 def find_terms(table: Table, spans: Spans, terms: Array) -> int:
-    """The terms of spans, -1 for those that the table does not have; returns how many it has."""
+    """Write the number of each span's term to `terms`, -1 for unknown terms; returns the number of known ones."""
     known = 0
     for span in range(spans.begins.size):
         code = hash_span(spans.buffer, spans.begins[span], spans.lengths[span])
@@ -108,7 +109,7 @@ def find_terms(table: Table, spans: Spans, terms: Array) -> int:
 
 @kernel(int64(SPANS, int64, writes(int32)), **LEAN)
 def hash_terms(spans: Spans, bits: int, terms: Array) -> int:
-    """For terms without a table: the highest bits of their hashes."""
+    """Write the highest bits of each span's hash to `terms`, as numbers without a table."""
     shift = np.uint64(64 - bits)
     for span in range(spans.begins.size):
         terms[span] = hash_span(spans.buffer, spans.begins[span], spans.lengths[span]) >> shift
@@ -117,7 +118,7 @@ def hash_terms(spans: Spans, bits: int, terms: Array) -> int:
 
 @kernel(int64(TABLE), **LEAN)
 def place_terms(table: Table) -> int:
-    """Lead empty slots to all terms; returns how many there are."""
+    """Enter all terms into empty slots; returns their number."""
     mask = np.uint64(table.slots.size - 1)
     for term in range(table.size[0]):
         slot = table.hashes[term] & mask

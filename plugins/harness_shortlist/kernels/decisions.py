@@ -1,7 +1,7 @@
 """Decisions among the candidates of a row. Each machine is a small hash table of its features.
 
-A row reads one machine after the other, so a candidate's weights, a few kilobytes, are in the nearest cache when
-the row's features are looked up in them. The machine of a group is asked once a row.
+A row reads one machine after the other. So a candidate's weights, a few kilobytes, are in the nearest cache when the
+features of the row are looked up in them. The machine of a group is evaluated once per row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST_BITS = 1
 
 
 class Weights(NamedTuple):
-    """The weights of machine z, feature by feature, are those between `start[z]` and `start[z + 1]`."""
+    """Weights of all machines; those of machine z, by feature, are between `start[z]` and `start[z + 1]`."""
 
     start: NDArray[np.int64]
     features: NDArray[np.uint32]
@@ -30,7 +30,8 @@ class Weights(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The table of machine z has the 2**bits[z] slots from `start[z]` on, less than half of them taken."""
+    """Hash tables of all machines; that of machine z has 2**bits[z] slots from `start[z]` on, less than half of them
+    used."""
 
     start: NDArray[np.int64]
     bits: NDArray[np.uint8]
@@ -47,10 +48,10 @@ WEIGHTS = named(Weights, reads(int64), reads(uint32), reads(float32))
 
 
 class Judgement(NamedTuple):
-    """Settings and space for judging candidates."""
+    """Settings and temporary arrays for the evaluation of candidates."""
 
     priors: NDArray[np.float64]
-    """By place among the candidates: its value."""
+    """By place among the candidates: the value of the place."""
     group_share: float
     values: NDArray[np.float64]
     """By group: its value for the current row."""
@@ -64,7 +65,7 @@ JUDGEMENT = named(Judgement, reads(float64), float64, writes(float64), writes(in
 
 
 def build_tables(found: Weights, bias: NDArray[np.float32], group_of: NDArray[np.uint32]) -> Tables:
-    """The tables of these weights."""
+    """Return the hash tables of these weights."""
     sizes = np.diff(found.start)
     bits = np.maximum(np.frexp(2 * sizes)[1], LEAST_BITS).astype(np.uint8)
     start = np.concatenate([[0], np.cumsum(np.left_shift(1, bits.astype(np.int64)))])
@@ -83,7 +84,7 @@ def first_slot(f: Any, bits: Any) -> Any:
 
 @kernel(void(WEIGHTS, FILLED), **LEAN)
 def fill_tables(found: Weights, tables: Tables) -> None:
-    """Enter every weight."""
+    """Enter all weights into the tables."""
     for z in range(found.start.size - 1):
         begin, bits = np.uint64(tables.start[z]), tables.bits[z]
         mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
@@ -97,7 +98,7 @@ def fill_tables(found: Weights, tables: Tables) -> None:
 
 @helper()
 def value_of(tables: Tables, z: Any, instances: Instances, i: int, read: Array) -> float:
-    """-max(0, 1 - score)^2 of machine z for an instance."""
+    """Return -max(0, 1 - score)^2 of machine z for an instance."""
     begin, bits = np.uint64(tables.start[z]), tables.bits[z]
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
     score, n = np.float64(tables.bias[z]), 0
@@ -118,7 +119,7 @@ def value_of(tables: Tables, z: Any, instances: Instances, i: int, read: Array) 
 
 @kernel(void(TABLES, INSTANCES, reads(int32, 2), JUDGEMENT, writes(float64, 2)), **LEAN)
 def judge(tables: Tables, instances: Instances, candidates: Array, judgement: Judgement, values: Array) -> None:
-    """Write the value of each candidate of each instance; -inf beside pads."""
+    """Write the value of each candidate of each instance to `values`; -inf for pads."""
     for i in range(candidates.shape[0]):
         for p in range(candidates.shape[1]):
             values[i, p] = -np.inf
@@ -137,7 +138,7 @@ def judge(tables: Tables, instances: Instances, candidates: Array, judgement: Ju
 
 @kernel(void(reads(int32, 2), reads(float64, 2), writes(int32, 2)), **LEAN)
 def fill_ranks(candidates: Array, values: Array, ranked: Array) -> None:
-    """The best candidates of each instance, best first, the one proposed first where they tie; -1 pads."""
+    """Rank the candidates of each instance by value, best first, ties in the proposed order; -1 pads."""
     for i in range(ranked.shape[0]):
         chosen, size = ranked[i], 0
         for place in range(chosen.size):

@@ -1,10 +1,10 @@
-"""Linear support vector machines, squared hinge, each on its own few rows, by coordinate descent in the dual.
+"""Linear support vector machines with squared hinge loss, each on its own few rows, by coordinate descent in the dual.
 
     min_w  1/2 ||w||^2 + C sum_i max(0, 1 - y_i <w, x_i>)^2
     max_a  sum_i a_i - 1/2 ||w||^2 - D/2 sum_i a_i^2,   a_i >= 0,   w = sum_i a_i y_i x_i,   D = 1 / (2 C)
 
-The bias is the weight of a constant feature 1 (Hsieh and others, ICML 2008). All machines are trained in one space, one
-after the other: what a machine costs depends on its rows, not on the number of features.
+The bias is the weight of a constant feature 1 (Hsieh and others, ICML 2008). All machines are trained in the same
+space, one after the other, so the cost of a machine depends on its rows, not on the number of features.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from harness.sdk.kernels.random_numbers import draw_number
 from harness_shortlist.kernels.training_pairs import PAIRS, Pairs
 
 IDLE_SHARE = 0.1
-"""An a_i whose gradient is below this share of the tolerance does not move."""
+"""An a_i whose gradient is below this share of the tolerance is not changed."""
 
 
 class Goal(NamedTuple):
-    """The price of a loss, and how well is solved: no projected gradient beyond the tolerance, or so many sweeps."""
+    """The problem and when it counts as solved: no projected gradient above the tolerance, or the maximum of sweeps."""
 
     C: float
     tolerance: float
     most_sweeps: int
     prune: float
-    """Weights of no larger size are not stored."""
+    """Weights up to this absolute value are not stored."""
 
 
 GOAL = named(Goal, float64, float64, int64, float64)
 
 
 class MachineSpace(NamedTuple):
-    """Space for one machine at a time; `w` is all 0 between machines."""
+    """Temporary arrays for one machine at a time; `w` is all 0 between machines."""
 
     w: NDArray[np.float32]
-    """The last one belongs to the bias."""
+    """The last element is the bias."""
     alpha: NDArray[np.float64]
     order: NDArray[np.uint32]
     random: NDArray[np.uint64]
@@ -51,14 +51,14 @@ MACHINE_SPACE = named(MachineSpace, writes(float32), writes(float64), writes(uin
 
 
 class Found(NamedTuple):
-    """Trained machines: the weights of machine z are those between `start[z]` and `start[z + 1]`."""
+    """Trained machines: the weights of machine z are between `start[z]` and `start[z + 1]`."""
 
     start: NDArray[np.int64]
     features: NDArray[np.uint32]
     weights: NDArray[np.float32]
     bias: NDArray[np.float32]
     sweeps: NDArray[np.int64]
-    """One more than allowed for a machine that did not keep the tolerance."""
+    """By machine; one more than allowed if the tolerance was not reached."""
 
 
 FOUND = named(Found, writes(int64), writes(uint32), writes(float32), writes(float32), writes(int64))
@@ -66,7 +66,7 @@ FOUND = named(Found, writes(int64), writes(uint32), writes(float32), writes(floa
 
 @helper()
 def product(instances: Instances, i: Any, w: Array) -> Any:
-    """<w, x_i>, in two sums side by side: one alone would wait for itself at each step."""
+    """Return <w, x_i>, in two sums side by side, since each addition would otherwise wait for the one before."""
     one, two = np.float32(0.0), np.float32(0.0)
     indices, data = instances.indices, instances.data
     j, end = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])
@@ -88,14 +88,14 @@ def add_instance(instances: Instances, i: Any, amount: Any, w: Array) -> None:
 
 @helper()
 def forget_instance(instances: Instances, i: Any, w: Array) -> None:
-    """w is 0 for each feature of the instance"""
+    """Set w to 0 for each feature of the instance."""
     for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])):
         w[np.uint32(instances.indices[j])] = 0.0
 
 
 @helper()
 def shuffle(order: Array, n: Any, random: Array) -> None:
-    """The first n in a random order."""
+    """Shuffle the first n elements."""
     for p in range(np.uint64(n)):
         other = p + draw_number(random, np.uint64(n) - p)
         order[p], order[other] = order[other], order[p]
@@ -105,9 +105,9 @@ def shuffle(order: Array, n: Any, random: Array) -> None:
 def sweep(
     instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: MachineSpace, active: Any
 ) -> Any:
-    """Improve the a_i of each active row in turn; one at 0 that wants to stay there is active no more.
+    """Improve the a_i of each active row in turn; a row whose a_i is 0 and should stay 0 becomes inactive.
 
-    Returns how many are active still, and the largest size of a projected gradient.
+    Returns the number of rows that are still active, and the largest absolute projected gradient.
     """
     w, alpha, order, _ = space
     last, ridge = np.uint32(w.size - 1), 0.5 / goal.C
@@ -134,10 +134,9 @@ def sweep(
 
 @helper()
 def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: MachineSpace) -> int:
-    """Train one machine from nothing, until a sweep over all of its rows finds the tolerance kept.
+    """Train one machine from scratch, until a sweep over all its rows finds no gradient above the tolerance.
 
-    Between such sweeps those rows alone are gone through that want to move. Returns the number of all sweeps, or one
-    more than allowed.
+    Between such sweeps, only active rows are visited. Returns the number of all sweeps, or one more than allowed.
     """
     n = np.uint64(rows.size)
     for p in range(n):
@@ -158,7 +157,7 @@ def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal:
 
 @helper()
 def store(instances: Instances, rows: Array, goal: Goal, space: MachineSpace, found: Found, z: Any, place: Any) -> bool:
-    """Move the weights of machine z to where they stay, and leave w all 0; False where they have no room."""
+    """Copy the weights of machine z to `found` and reset w to 0; returns False if there is no room."""
     w, end = space.w, found.start[z]
     for p in range(np.uint64(rows.size)):
         if space.alpha[p] == 0:
@@ -191,9 +190,9 @@ def train_machines(
     first: int,
     seed: int,
 ) -> int:
-    """Train those that are not done; returns how many are then, all or those that found room.
+    """Train the machines from number `done` on; returns the number of trained machines: all, or those with room.
 
-    `first` is the number of the first of them among all machines of the training.
+    `first` is the number of the first machine among all machines of the training.
     """
     for z in range(done, pairs.start.size - 1):
         lo, hi = pairs.start[z], pairs.start[z + 1]

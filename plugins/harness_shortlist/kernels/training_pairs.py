@@ -1,7 +1,7 @@
-"""Which rows each machine is trained on: its own, and those that it was proposed for by mistake.
+"""The training rows of each machine: its own rows, and rows for which it was proposed by mistake.
 
-Machines 0 to K - 1 are those of the classes, the ones behind them those of groups of classes. A row is a group's own
-where one of its labels is in the group.
+Machines 0 to K - 1 are those of the classes, followed by the machines of groups of classes. A row belongs to a group if
+one of its labels is in the group.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ NO_GROUP = np.uint32(0xFFFFFFFF)
 
 
 class Pairs(NamedTuple):
-    """The rows of machine z are `rows[start[z]:start[z + 1]]`, in order; `signs` has 1 for its own, else -1."""
+    """The rows of machine z are `rows[start[z]:start[z + 1]]`, in order; `signs` is 1 for its own rows, otherwise
+    -1."""
 
     start: NDArray[np.int64]
     rows: NDArray[np.uint32]
@@ -31,7 +32,7 @@ FILLING = named(Pairs, writes(int64), writes(uint32), writes(int8))
 
 
 def list_pairs(labels: Labels, candidates: NDArray[np.int32], group_of: NDArray[np.uint32], n_machines: int) -> Pairs:
-    """The training rows of all machines, from the labels and the candidates of each row; -1 pads these."""
+    """Return the training rows of all machines, from the labels and the candidates of each row; -1 pads candidates."""
     places, met = np.zeros(n_machines + 1, np.int64), np.zeros(n_machines, np.int64)
     empty = Pairs(places, np.zeros(0, np.uint32), np.zeros(0, np.int8))
     fill_pairs(labels, candidates, group_of, met, empty, False)
@@ -44,7 +45,7 @@ def list_pairs(labels: Labels, candidates: NDArray[np.int32], group_of: NDArray[
 
 @helper()
 def enter(z: Any, i: int, sign: int, met: Array, pairs: Pairs, fills: bool) -> None:
-    """Row i becomes one of machine z's, unless it is: the first sign counts."""
+    """Add row i to machine z unless it is already there; the first sign counts."""
     if met[z] == i + 1:
         return
     met[z] = i + 1
@@ -57,9 +58,9 @@ def enter(z: Any, i: int, sign: int, met: Array, pairs: Pairs, fills: bool) -> N
 
 @kernel(void(LABELS, reads(int32, 2), reads(uint32), writes(int64), FILLING, boolean), **LEAN)
 def fill_pairs(labels: Labels, candidates: Array, group_of: Array, met: Array, pairs: Pairs, fills: bool) -> None:
-    """Enter each row under its labels and candidates, or only count: `start` goes on with each one entered.
+    """Enter each row under its labels and candidates, or only count them; `start` advances with each entry.
 
-    `met` has, by machine, the number of the last row that it was given, counted from 1.
+    `met` holds, by machine, the number of its last row, counted from 1.
     """
     for i in range(candidates.shape[0]):
         for p in range(labels.indptr[i], labels.indptr[i + 1]):

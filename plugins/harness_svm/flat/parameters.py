@@ -11,23 +11,23 @@ from harness_svm.flat.kernels.dual import HINGE_LOSSES, DualProblem, pose
 
 
 class HingeParameters:
-    """Parameters of linear machines with a hinge loss, trained one class against the rest.
+    """Parameters of linear machines with a hinge loss, one class against the rest.
 
     Parameters
     ----------
     C : float, default=3.0
-        Weight of the loss, relative to ||w||^2 / 2.
+        Weight of the loss, above 0, relative to ||w||^2 / 2.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         Loss function.
     bias : float, default=1.0
-        Value of an added constant feature, 0 for none. Its weight is regularised like any other.
+        Value of an added constant feature, at least 0; 0 adds none. Its weight is regularised like any other.
     tol : float, default=0.1
-        Tolerance: training ends when the projected gradients of a sweep differ by no more.
+        Tolerance, above 0: training ends when the projected gradients of a sweep differ by no more.
     max_sweeps : int, default=1000
-        Maximum number of sweeps over all rows for a class.
+        Maximum number of sweeps over all rows for a class, at least 1.
     prune : float or None, default=None
-        Weights with an absolute value up to this are not stored. None means 0, or 0.01 if a matrix of all weights would
-        take over 2 GB.
+        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
+        weights would take over 2 GB.
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows. Equal seeds give equal bits.
     """
@@ -52,7 +52,7 @@ class HingeParameters:
         self.random_state = random_state
 
     def _problem(self) -> DualProblem:
-        """Return the problem that these parameters state for each class."""
+        """Return the problem to solve for each class."""
         return pose(
             float(self.C),
             squared=self.loss == "squared_hinge",

@@ -16,34 +16,35 @@ from harness_svm.structured.solver import Kernels, share_of_duals, start_solver
 
 
 class StructuredMachine(LinearMachine):
-    """A machine whose classes share one problem, solved in the dual row by row.
+    """A machine that trains all classes in one problem, solved in the dual row by row.
 
     Parameters
     ----------
     C : float, default=3.0
-        Weight of the loss.
+        Weight of the loss, above 0.
     tol : float, default=0.1
-        Tolerance: training ends when no row's gradients differ by more.
+        Tolerance, above 0: training ends when no row's gradients differ by more.
     max_sweeps : int, default=1000
-        Maximum number of sweeps over all rows.
+        Maximum number of sweeps over all rows, at least 1.
     prune : float or None, default=None
-        Weights with an absolute value up to this are not stored. None means 0, or 0.01 if a matrix of all weights would
-        take over 2 GB.
+        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
+        weights would take over 2 GB.
     trace : bool, default=False
         If True, `dual_` keeps the objective of the dual after each sweep, which takes extra time.
     random_state : int, RandomState instance or None, default=None
+        Seed of the order of rows. Equal seeds give equal bits.
         Seed of the order of rows. Equal seeds give equal bits.
 
     Attributes
     ----------
     prune_ : float
         The threshold that was used for pruning.
-    sweeps_ : ndarray
+    sweeps_ : int
         Number of sweeps over all rows.
     dual_ : ndarray
-        With trace=True, the objective of the dual after each of them; else empty.
+        With trace=True, the objective of the dual after each sweep; otherwise empty.
     support_share_ : float
-        Of all pairs of a training row and another class than its own, the share that has a dual above 0.
+        Share of the pairs of a training row and a false class whose dual is above 0.
     """
 
     prune_: float

@@ -1,4 +1,4 @@
-"""Training of all classes at once: sweeps over all rows, then over those that still move, until none does."""
+"""Training of all classes at once: sweeps over all rows, then over the rows that still change, until none does."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from harness_svm.structured.kernels.class_tree import ClassTree, OrderedTree, in
 from harness_svm.structured.kernels.subproblem import IDLE, Goal, Sweep, SweepState, empty_block
 
 FOCUS = 0.2
-"""Rows that move are gone through again, by themselves, until what is wrong with them is this share of what it was."""
+"""Changing rows are visited again until their violations have fallen to this share."""
 
 BLOCK_NUMBERS = 2**22
-"""Weights are looked at in blocks of so many numbers, lest a copy of all of them is made."""
+"""Weights are read in blocks of this many numbers, to avoid a full copy."""
 
 
 class Kernels(NamedTuple):
@@ -41,13 +41,13 @@ class Kernels(NamedTuple):
 
     dense: Callable[..., int]
     sparse: str
-    """"module:function", compiled for those few who need it."""
+    """"module:function", compiled only if needed."""
     sum_up: Callable[..., int] | None = None
-    """Along trees: what makes the weights of the classes from the duals, since the matrix holds other vectors."""
+    """For trees: computes the weights of the classes from the duals, since the matrix holds other vectors."""
     most_repeats: int = 5
-    """Sweeps over the moving rows between two sweeps over all rows."""
+    """Maximum number of sweeps over changing rows between two sweeps over all rows."""
     worth_repeating: float = 0.0
-    """The others wait for that sweep: those that are wrong by a smaller share of what the worst is."""
+    """Rows whose violation is below this share of the largest one wait for the next sweep over all rows."""
 
     def load_sparse(self) -> Callable[..., int]:
         module, _, name = self.sparse.partition(":")
@@ -57,16 +57,16 @@ class Kernels(NamedTuple):
 
 @dataclass
 class DualSolver:
-    """The weights and the duals on their way."""
+    """The state of a training: weights and duals."""
 
     instances: Instances
     labels: NDArray[np.int32]
     n_features: int
     tree: ClassTree
-    """Inside, classes are in its order, and so are those of `duals` and `weights`."""
+    """The tree. `duals` and `weights` have its order of classes."""
     goal: Goal
     sparse: bool
-    """True if the weights are kept in an index, and not in a matrix."""
+    """True if the weights are kept in an index instead of a matrix."""
     kernels: Kernels
     trace: bool = False
     """True if the dual is measured after each sweep over all rows."""
@@ -74,14 +74,14 @@ class DualSolver:
     """Objective of the dual after each sweep over all rows."""
     squares: NDArray[np.float64] = field(init=False)
     violations: NDArray[np.float64] = field(init=False)
-    """By row: how far from its optimum it was when it was last visited."""
+    """By row: distance from its optimum at the last visit."""
     weights: Any = field(init=False)
     duals: Rows = field(init=False)
     ordered: OrderedTree = field(init=False)
     order: NDArray[np.int64] = field(init=False)
     """The class in each place of the tree's order."""
     features: NDArray[np.int64] = field(init=False)
-    """The feature of each row of a matrix: those met often are side by side there, which saves time."""
+    """The feature of each row of a matrix: frequent features are neighbours, which saves time."""
 
     def __post_init__(self) -> None:
         n, n_classes = self.instances.n_instances, self.tree.leaf.size
@@ -114,7 +114,7 @@ class DualSolver:
                 self.weights = enlarge(self.weights) if self.sparse else self.weights
 
     def run(self, random: np.random.Generator, most_sweeps: int) -> int:
-        """Sweep until a sweep over all rows finds the tolerance kept; returns the number of those."""
+        """Sweep until a sweep over all rows is within the tolerance; returns the number of such sweeps."""
         n, tolerance = self.instances.n_instances, self.goal.tolerance
         for number in range(1, most_sweeps + 1):
             self.sweep(random.permutation(n))
@@ -138,7 +138,7 @@ class DualSolver:
         return dual_objective(self.duals, self.class_weights(), self._places, self.ordered)
 
     def class_weights(self) -> Any:
-        """The vectors u_y of the classes, in an index or in a matrix, as `weights` are."""
+        """Return the vectors u_y of the classes, in an index or a matrix like `weights`."""
         if self.sparse or self.kernels.sum_up is None:
             return self.weights
         summed = np.zeros_like(self.weights)
@@ -146,7 +146,7 @@ class DualSolver:
         return summed
 
     def index(self, prune: float) -> Rows:
-        """The weights as an index, without those of no larger size than `prune`; the training ends with it."""
+        """Return the weights above the threshold `prune` as an index. Training cannot continue after that."""
         if self.sparse:
             indptr, places, weights = as_edges(self.weights)
             kept = np.abs(weights) > prune
@@ -175,26 +175,26 @@ class DualSolver:
 def start_solver(
     X: csr_array, labels: NDArray[Any], tree: ClassTree, goal: Goal, kernels: Kernels, trace: bool
 ) -> DualSolver:
-    """Training that has not begun, with the weights in a matrix where that is not too large."""
+    """Return a training that has not begun, with the weights in a matrix unless it would be too large."""
     sparse = is_large(X.shape[1], tree.leaf.size)
     return DualSolver(as_instances(X), frozen(labels, np.int32), X.shape[1], tree, goal, sparse, kernels, trace)
 
 
 def dual_objective(duals: Rows, weights: Any, labels: NDArray[np.int32], tree: ClassTree | OrderedTree) -> float:
-    """sum_iy cost_iy b_iy - ||w||^2 / 2, from the duals and the stored weights."""
+    """Return sum_iy cost_iy b_iy - ||w||^2 / 2, from the duals and the stored weights."""
     edges = as_edges(duals)
     costs = pair_costs(tree, labels[edges.features], edges.classes)
     return float(costs @ edges.weights) - squared_length(weights, tree) / 2
 
 
 def share_of_duals(duals: Rows, n_classes: int) -> float:
-    """The share of all pairs of a row and a class other than its own that have a dual above 0."""
+    """Return the share of pairs of a row and a false class whose dual is above 0."""
     pairs = duals.length.size * (n_classes - 1)
     return duals.n_edges / max(1, pairs)
 
 
 def pair_costs(tree: ClassTree | OrderedTree, true: NDArray[Any], other: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the cost of predicting each of the other classes for the true one beside it."""
+    """Return the cost of predicting each class of `other` for the class of `true` at the same place."""
     one, two = tree.leaf[true], tree.leaf[other]
     missed, false = tree.missed[one], tree.false[two]
     apart = one != two
@@ -208,7 +208,7 @@ def pair_costs(tree: ClassTree | OrderedTree, true: NDArray[Any], other: NDArray
 
 
 def squared_length(weights: Any, tree: ClassTree | OrderedTree) -> float:
-    """||w||^2, where w_z is sqrt(m_z) times the sum of the vectors of the classes below z."""
+    """Return ||w||^2; w_z is sqrt(m_z) times the sum of the vectors of the classes below z."""
     below = class_paths(tree)
     total = 0.0
     for block in _blocks(weights, tree):
@@ -218,7 +218,7 @@ def squared_length(weights: Any, tree: ClassTree | OrderedTree) -> float:
 
 
 def class_paths(tree: ClassTree | OrderedTree) -> csr_array:
-    """Classes x nodes: 1 where the node is on the path of the class, the root left out."""
+    """Return classes x nodes: 1 if the node is on the path of the class, without the root."""
     classes, nodes = [], []
     here, at = np.arange(tree.leaf.size), tree.leaf.astype(np.int64)
     while here.size:
@@ -231,7 +231,7 @@ def class_paths(tree: ClassTree | OrderedTree) -> csr_array:
 
 
 def _blocks(weights: Any, tree: ClassTree | OrderedTree) -> Iterator[csr_array]:
-    """The weights, some features at a time, as sparse matrices."""
+    """Yield the weights, some features at a time, as sparse matrices."""
     if isinstance(weights, Rows):
         indptr, classes, values = as_edges(weights)
         shape = (indptr.size - 1, tree.leaf.size)

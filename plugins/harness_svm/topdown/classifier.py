@@ -1,4 +1,4 @@
-"""Base of the top-down learners: at each node of a class tree a flat learner chooses among the children."""
+"""Base of the top-down learners: at each node of a class tree, a flat learner chooses among the children."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from harness_svm.linear import draw_seed
 from harness_svm.topdown.kernels.branches import Branches
 
 MOST_NODE_SCORES = 4_000_000
-"""Scores of nodes in memory at once."""
+"""Maximum number of node scores in memory at a time."""
 
 
 class Choice(NamedTuple):
-    """The classifier of one node: its features, their edges to its children by number, and biases."""
+    """The classifier of one node: its features, their edges to numbered children, and biases."""
 
     features: NDArray[np.int64]
     edges: Edges
@@ -37,21 +37,23 @@ class Choice(NamedTuple):
 
 
 class Below(NamedTuple):
-    """The training rows below a node, in their order, and the node's children that each is below."""
+    """The training rows below a node, in their order, and for each row the children that lead to its labels."""
 
     rows: NDArray[np.int64]
     starts: NDArray[np.int64]
-    """The children of row number r are `children[starts[r]:starts[r + 1]]`: one, where a row has one label."""
+    """The children of row number r are `children[starts[r]:starts[r + 1]]`; a single one if each row has one label."""
     children: NDArray[np.int64]
 
 
 class TopDown(SearchScores, Classifier):
-    """A class tree with a flat learner at each node; a learner supplies `_learn`.
+    """A class tree with a flat learner at each node. A subclass implements `_learn`.
 
-    A row with several labels goes down every branch that holds one of them.
+    A row with several labels goes down every branch with one of them.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
     branches_ : Branches
         The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
     index_size_, index_bytes_ : int
@@ -68,10 +70,42 @@ class TopDown(SearchScores, Classifier):
 
     @abstractmethod
     def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        """Learn to choose among the children of one node, from the rows below it."""
+        """Learn to choose among the children of one node, from the rows below it.
+
+        Parameters
+        ----------
+        instances : Instances
+            The rows below the node, with the features of this node only.
+        labels : Labels
+            Numbers of the children of each row.
+        n_features, n_children : int
+            Numbers of features and children of the node.
+        seed : int
+            Seed of the node.
+        """
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
-        """Train from nothing; y holds class positions where a taxonomy is given."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_rows, n_features)
+            Training rows.
+        y : array of shape (n_rows,) or (n_rows, n_classes)
+            Class of each row, or an indicator matrix. If there is a taxonomy, the positions of the classes in it.
+        taxonomy : Taxonomy or None, default=None
+            The tree of the classes.
+
+        Returns
+        -------
+        self : TopDown
+            The fitted learner.
+
+        Raises
+        ------
+        DataError
+            If no row of y has a label.
+        """
         rows, labels = self._begin(X, y)
         seed = draw_seed(self.random_state)
         seen, places = np.unique(labels.indices, return_inverse=True)
@@ -95,11 +129,11 @@ class TopDown(SearchScores, Classifier):
     def _grow_hierarchy(
         self, rows: csr_array, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
     ) -> Hierarchy:
-        """The tree above the classes that have a row."""
+        """Return the tree above the classes that have a row."""
         return choose_hierarchy(self.taxonomy, taxonomy, rows, labels, classes, seed)
 
     def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int) -> Choice:
-        """Learn from rows with the features of this node only, so its cost depends on these alone."""
+        """Learn from rows with the features of this node only, so the cost depends on these alone."""
         features, places = np.unique(X.indices, return_inverse=True)
         narrow = csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(1, features.size)))
         found = self._learn(as_instances(narrow), labels, features.size, n_children, seed)
@@ -113,10 +147,10 @@ class TopDown(SearchScores, Classifier):
 
     @abstractmethod
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
-        """The k best classes of each instance, best first, -1 pads; and the number of edges read."""
+        """Return the k best classes of each instance, best first, -1 pads; and the number of edges read."""
 
     def _judge_steps(self, scores: NDArray[np.float64], is_only_child: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return what the step to each node adds to its path: log sigma(score), where score is <w, x> + bias."""
+        """Return the score of the step to each node: log sigma(score), where score is <w, x> + bias."""
         return -np.logaddexp(0.0, -scores)
 
     def _score_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -187,7 +221,7 @@ class TopDown(SearchScores, Classifier):
         return sum(array.nbytes for array in self.branches_)
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Edges read per active feature on the way to k classes; features that no node knows count, with no edge."""
+        """Return the edges read per active feature on the way to k classes, counting features without any edge too."""
         instances = as_instances(self._known(X))
         active = int(np.count_nonzero(instances.data))
         _, read = self._search(instances, k)
@@ -210,7 +244,7 @@ def path_above(node: int, parent: NDArray[np.int64]) -> list[int]:
 
 
 def node_weights(branches: Branches, n_features: int) -> csr_array:
-    """Return the weights of all nodes as one matrix, features x nodes: a node is the child of one other."""
+    """Return the weights of all nodes as one matrix, features x nodes: each node has a single parent."""
     features = np.repeat(branches.features.astype(np.int64), np.diff(branches.edge))
     nodes = branches.children.astype(np.int64)
     weights = branches.weights.astype(np.float64)
@@ -218,7 +252,7 @@ def node_weights(branches: Branches, n_features: int) -> csr_array:
 
 
 def rows_below(hierarchy: Hierarchy, labels: Labels) -> dict[int, Below]:
-    """By inner node that has any: the rows with a class below it."""
+    """Return, for each inner node with training rows, the rows with a class below it."""
     rows = np.repeat(np.arange(labels.indptr.size - 1), np.diff(labels.indptr))
     at = hierarchy.leaf[labels.indices]  # node of each label of a row, moving up to the root
     n_nodes = hierarchy.parent.size
@@ -234,14 +268,15 @@ def rows_below(hierarchy: Hierarchy, labels: Labels) -> dict[int, Below]:
 
 
 def _by_row(pairs: NDArray[np.int64], n_nodes: int) -> Below:
-    """From pairs, each row * n_nodes + child. Labels of a row that are below one child meet there: it counts once."""
+    """Return the rows and children of a node from pairs row * n_nodes + child; labels below the same child count
+    once."""
     rows, children = np.divmod(np.unique(pairs), n_nodes)
     distinct, starts = np.unique(rows, return_index=True)
     return Below(distinct, np.append(starts, rows.size), children)
 
 
 def first_children(hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """By node, and one more: its first child; those of a leaf begin where they end."""
+    """Return the first child of each node, and one end; a leaf has an empty range."""
     counts = np.bincount(hierarchy.parent[1:], minlength=hierarchy.parent.size)
     return 1 + np.concatenate([[0], np.cumsum(counts)])
 
@@ -249,7 +284,7 @@ def first_children(hierarchy: Hierarchy) -> NDArray[np.int64]:
 def assemble(
     hierarchy: Hierarchy, classes: NDArray[np.int32], child: NDArray[np.int64], choices: Mapping[int, Choice]
 ) -> Branches:
-    """All choices of a tree, one behind the other in the order of the nodes; `classes` are those of its leaves."""
+    """Return all choices of a tree in the order of the nodes; `classes` are the classes of its leaves."""
     nodes = hierarchy.parent.size
     own, base = np.full(nodes, -1, np.int32), np.zeros(nodes)
     own[hierarchy.leaf] = classes
@@ -285,7 +320,7 @@ def _joined(parts: list[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def check_branches(branches: Branches, n_classes: int) -> None:
-    """Raise ValueError for a tree, from wherever it came, that would be left while going down."""
+    """Raise ValueError if the arrays do not form a tree that a search can follow to the leaves."""
     child, own, base, first, features, edge, children, weights = branches
     n_nodes, n_features, n_weights = own.size, features.size, weights.size
     for array, size, dtype in (

@@ -16,21 +16,21 @@ from harness.sdk.kernels.vectors import BLOCK, BLOCK_ROWS, Block, correct_all_sc
 from harness_tree.kernels.regressor import HINGE, REGRESSOR_STEP, RegressorStep, limit, loss_slope
 
 BLOCK_CLASSES = 256
-"""So many classes are trained together, whatever the number of threads: so the same products are made."""
+"""Number of classes trained together, fixed for any number of threads, so the same products are computed."""
 GROUP = 16
-"""So many classes are passed over at once where none of them has a loss."""
+"""Number of classes that are skipped at once if none of them has a loss."""
 FEW = 8
-"""When less than one class in so many moves, they are moved one by one, not by a product of all pulls and rows."""
+"""If fewer than one class in this many moves, they are moved one by one instead of by a product of pulls and rows."""
 
 
 class Regressors(NamedTuple):
-    """Those of some classes in training."""
+    """The regressors of some classes during training."""
 
     weights: Vectors
     """Classes x features."""
     bias: Vectors
     pulls: Vectors
-    """Space: by instance of a block and class, what moves it, where it has not moved yet."""
+    """Space: the pull on each class by each instance of a block, if the class has not moved yet."""
     moved: NDArray[np.int64]
     """Space: the classes that an instance moves."""
     first: int
@@ -41,7 +41,7 @@ REGRESSORS = named(Regressors, writes(float32, 2), writes(float32), writes(float
 
 
 def take_regressors(W: Vectors) -> list[Regressors]:
-    """The columns of W, biases first, in blocks of classes, to be trained apart."""
+    """Copy the columns of W, biases first, into blocks of classes that can be trained separately."""
     found = []
     for first in range(0, W.shape[1], BLOCK_CLASSES):
         part = np.ascontiguousarray(W[:, first : first + BLOCK_CLASSES].T)
@@ -53,7 +53,7 @@ def take_regressors(W: Vectors) -> list[Regressors]:
 
 
 def put_back(regressors: Regressors, W: Vectors) -> None:
-    """Into the columns of W that they were taken from."""
+    """Copy the weights back into the columns of W."""
     classes = slice(regressors.first, regressors.first + regressors.bias.size)
     W[0, classes] = regressors.bias
     W[1:, classes] = regressors.weights.T
@@ -66,7 +66,7 @@ def train_densely(
     order: NDArray[np.int64],
     step: RegressorStep,
 ) -> None:
-    """Go through the rows in this order; what is found of a block of rows serves all classes."""
+    """Learn from the rows in this order; the scores of a block of rows are computed once for all classes."""
     for rows in row_blocks(X, order):
         for part in parts:
             block = scored(rows, rows.values @ part.weights.T + part.bias)
@@ -78,7 +78,7 @@ def train_densely(
 
 @helper()
 def find_moved(part: Regressors, block: Block, r: Any, own: Any, step: RegressorStep) -> int:
-    """Write down by how much an instance moves each class, and which ones; gives their number."""
+    """Compute the pull of an instance on each class, and list the classes that move; returns their number."""
     scores, pulls, moved = block.scores[r], part.pulls[r], part.moved
     A, n = np.float64(block.products[r, r]) + 1.0, 0
     quiet = -1.0 if step.loss == HINGE else -np.inf
@@ -98,14 +98,14 @@ def find_moved(part: Regressors, block: Block, r: Any, own: Any, step: Regressor
 
 @helper()
 def add_pull(weights: Array, k: Any, pull: Any, x: Array) -> None:
-    """w_k += pull x, all of it in float32, as the sparse kernel adds"""
+    """w_k += pull x, entirely in float32, like the sparse kernel"""
     for f in range(np.uint64(x.size)):
         weights[k, f] += pull * x[f]
 
 
 @kernel(int64(REGRESSORS, BLOCK, reads(int32), REGRESSOR_STEP), **LEAN)
 def learn_block(part: Regressors, block: Block, labels: Array, step: RegressorStep) -> int:
-    """Do what `update_oaa` does with each instance of the block; returns how many of them still have to move weights.
+    """Learn from each instance of the block like `update_oaa`; returns the number of instances with pending moves.
 
     If few classes move, they move at once. Otherwise the moves of a block are added up first.
     """

@@ -1,5 +1,4 @@
-"""The ranking of classes by a tree: those of the leaf that an instance is routed to, of other likely leaves, of the
-nodes above."""
+"""Ranking of classes by a tree: first the leaf of an instance, then other probable leaves, then the nodes above."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from harness_tree.kernels.search import (
 )
 
 ROOM = 64
-"""Nodes that the search may have open besides four paths for each leaf that it looks for."""
+"""Number of nodes that may be open in the search, in addition to four for each leaf to find."""
 
 
 def rank_nodes(
@@ -40,12 +39,18 @@ def rank_nodes(
     n_classes: int,
     n_leaves: int,
 ) -> NodeRanks:
-    """The k best classes of each instance, -1 pads: the first class of the leaf that it is routed to, then
+    """Return the k best classes of each instance; -1 pads.
 
-    with n_leaves > 0 the classes of the n_leaves most probable leaves, found best-first, where a node sends an instance
-    to the right with the probability sigma(2 h), by sum_leaf P(leaf) share(class | leaf); then, or with n_leaves = 0 at
-    once, the other classes of its leaf and those of each node above, nearest first. A tree that cannot decide would
-    have the search open all of it: it ends when its room is full, so an instance costs leaves x depth at most.
+    The first class is that of the leaf to which the instance is routed. With n_leaves > 0, the classes of the n_leaves
+    most probable leaves follow, by sum_leaf P(leaf) share(class | leaf). They are found best-first; a node sends an
+    instance to the right with the probability sigma(2 h). The remaining places go to the other classes of its leaf and
+    those of each node above, nearest first. An undecided tree could open all of its nodes, so the search ends when its
+    space is full: an instance costs at most leaves x depth.
+
+    Returns
+    -------
+    NodeRanks
+        The rankings, and the number of decisions for each instance.
     """
     room = 4 * n_leaves * (tree_depth(nodes, root) + 1) + ROOM if n_leaves else 0
     space = ranking_space(room, n_classes)

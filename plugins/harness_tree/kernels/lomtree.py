@@ -1,8 +1,8 @@
 """LOMtree (Choromanska and Langford): a tree of linear splits that grows while it learns, within a budget of nodes.
 
-Each node keeps, class by class, the mean score of the instances that came by. An instance of class y is trained to the
-right where its class scores at least as high as all classes together, else to the left: balanced and pure splits. When
-the budget is spent, a leaf that would gain by a split takes the place of the smallest leaf.
+Each node keeps, class by class, the mean score of the instances that reached it. An instance of class y is trained to
+the right if the mean of its class is at least the mean of all classes, otherwise to the left. This makes splits
+balanced and pure. When the budget is spent, a leaf that would gain by a split replaces the smallest leaf.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LOAD = 0.6
 
 
 class GrowingTree(NamedTuple):
-    """Nodes, what they know of classes (a hash table, its size a power of two), and one record of counts."""
+    """Nodes, their statistics by class (a hash table whose size is a power of two), and one record of counts."""
 
     nodes: NDArray[Any]
     entries: NDArray[Any]
@@ -58,7 +58,7 @@ class GrowingTree(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """At most `budget` inner nodes; beyond it a leaf takes another's place when C - maxc > resistance (C_root + 1)."""
+    """Limits of growth: `budget` inner nodes; then a leaf replaces another when C - maxc > resistance (C_root + 1)."""
 
     budget: int
     resistance: float
@@ -76,7 +76,7 @@ def empty_entries(size: int) -> NDArray[Any]:
 
 
 def new_tree(budget: int, n_entries: int = 1024) -> GrowingTree:
-    """A root that is a leaf, and room for a budget of inner nodes; memory is allocated on first use."""
+    """Return a tree with a single leaf and room for `budget` inner nodes; memory is allocated on first use."""
     tree = GrowingTree(np.zeros(2 * budget + 1, NODE), empty_entries(n_entries), np.zeros(1, TALLY))
     tree.tally["n_nodes"] = tree.tally["next_uid"] = 1
     root = tree.nodes[:1]
@@ -85,7 +85,7 @@ def new_tree(budget: int, n_entries: int = 1024) -> GrowingTree:
 
 
 def make_room(tree: GrowingTree) -> GrowingTree:
-    """The same tree with what dead nodes knew of classes left out, and a table that has room for as much again."""
+    """Return the same tree without the statistics of dead nodes, in a table with twice the room that it needs."""
     uids = tree.nodes["uid"][: tree.tally["n_nodes"][0]]
     alive = np.isin(tree.entries["key"] >> np.uint64(32), uids) & (tree.entries["key"] != VACANT)
     kept, size = tree.entries[alive], tree.entries.size
@@ -129,7 +129,7 @@ def refill(entries: Array, kept: Array) -> None:
 
 @helper()
 def reach(tree: GrowingTree, j: Any, y: Any) -> Any:
-    """Count that class y came to node j; returns the place of its entry, made if there was none."""
+    """Count the arrival of class y at node j; returns the place of its entry, which is created if necessary."""
     node = tree.nodes[j]
     key = (np.uint64(node.uid) << np.uint64(32)) | np.uint64(y)
     at = find_entry(tree.entries, key)
@@ -146,7 +146,7 @@ def reach(tree: GrowingTree, j: Any, y: Any) -> Any:
 
 @helper()
 def set_node(tree: GrowingTree, v: Any, parent: Any) -> None:
-    """An empty leaf of a new generation: what the old one knew of classes is out of reach. It inherits a label."""
+    """Make an empty leaf of a new generation, which hides the statistics of the old one. It inherits a label."""
     node, tally = tree.nodes[v], tree.tally[0]
     node.parent, node.left, node.right, node.slot = parent, -1, -1, -1
     node.uid = tally.next_uid
@@ -157,7 +157,7 @@ def set_node(tree: GrowingTree, v: Any, parent: Any) -> None:
 
 @helper()
 def update_c(nodes: Array, root: Any, v: Any) -> None:
-    """C = min(C_left, C_right), renewed from v upwards as far as it changes."""
+    """Update C = min(C_left, C_right) from v upwards, until it does not change."""
     while v != root:
         v = np.int64(nodes[v].parent)
         least = min(nodes[nodes[v].left].C, nodes[nodes[v].right].C)
@@ -168,10 +168,10 @@ def update_c(nodes: Array, root: Any, v: Any) -> None:
 
 @helper()
 def swap(tree: GrowingTree, weights: Weights, j: Any) -> Any:
-    """Take the smallest leaf and its parent out of the tree for leaf j, which gets the parent's regressor, cleared.
+    """Remove the smallest leaf and its parent, so leaf j can be split; j gets the cleared regressor of the parent.
 
-    The sibling moves up; it becomes the root where there is no grandparent. Returns the two nodes, or -1, -1 when the
-    smallest leaf is j itself.
+    The sibling moves up, and becomes the root if there is no grandparent. Returns the two free nodes, or -1, -1 if j
+    is the smallest leaf itself.
     """
     nodes, tally = tree.nodes, tree.tally[0]
     s = tally.root
@@ -203,7 +203,7 @@ def swap(tree: GrowingTree, weights: Weights, j: Any) -> Any:
 
 @helper()
 def split(tree: GrowingTree, weights: Weights, j: Any, depth: Any, growth: Growth) -> bool:
-    """Give a leaf with two classes two children: new ones within the budget, else those that a swap sets free."""
+    """Give a leaf with two classes two children: new nodes within the budget, otherwise nodes freed by a swap."""
     nodes, tally = tree.nodes, tree.tally[0]
     if nodes[j].nd < 2:
         return False
@@ -240,10 +240,10 @@ def learn(
     step: RegressorStep,
     space: Array,
 ) -> None:
-    """Take one instance down the tree, training each node on its way, and count it at the leaf where it stops.
+    """Send one instance down the tree, train each node on its way, and count it at its leaf.
 
-    With E = M / N over all classes and e = m / n over y's instances (0 where nothing was counted), the target of a node
-    is c = -1 where E > e, else 1; the instance follows the score that its node has after the step.
+    E = M / N is the mean score over all classes, and e = m / n that of class y (0 without any counts). The target of a
+    node is c = -1 if E > e, otherwise 1. The instance follows the score of its node after the step.
     """
     nodes, tally = tree.nodes, tree.tally[0]
     j, depth = tally.root, np.int64(0)
@@ -282,10 +282,10 @@ def update_lomtree(
     step: RegressorStep,
     space: Array,
 ) -> int:
-    """Learn from the instances in this order. Returns how many were done before the table of entries was too full."""
+    """Learn from the instances in this order. Returns the number done before the table of entries was too full."""
     tally = tree.tally[0]
     for done in range(order.size):
-        # an instance brings at most one entry for each node on its way, one leaf more when it splits the last
+        # an instance adds at most one entry for each node on its way, and one for a new leaf if it splits the last node
         if tally.n_entries + tally.deepest + 2 > LOAD * tree.entries.size:
             return done
         fetch_instance(instances, order, done)

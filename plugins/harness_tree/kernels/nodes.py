@@ -1,4 +1,4 @@
-"""A binary tree as an array of nodes, and the way of an instance through it."""
+"""A binary tree as an array of nodes, and the path of an instance through it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NODE = np.dtype(
     ],
     align=True,
 )
-"""One cache line. Learners with a tree that never changes use the links, the slot and the uid only."""
+"""One cache line. Trees with a fixed shape use only the links, the slot and the uid."""
 NODES, FROZEN_NODES = writes(from_dtype(NODE)), reads(from_dtype(NODE))
 
 
@@ -40,7 +40,7 @@ def freeze_weights(weights: Weights) -> Weights:
 def route(
     nodes: Array, root: int, weights: Weights, instances: Instances
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The leaf of each instance, and how many decisions led there."""
+    """Return the leaf of each instance, and the number of decisions on the way."""
     leaves, depths = np.empty(instances.n_instances, np.int64), np.empty(instances.n_instances, np.int64)
     fill_leaves(nodes, root, freeze_weights(weights), instances, leaves, depths)
     return leaves, depths
@@ -48,14 +48,14 @@ def route(
 
 @helper()
 def next_node(nodes: Array, j: Any, weights: Weights, instances: Instances, i: int) -> Any:
-    """The child of an inner node that the instance goes to."""
+    """Return the child of an inner node to which the instance goes."""
     h = score_node(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
     return np.int64(nodes[j].left) if h < 0 else np.int64(nodes[j].right)
 
 
 @kernel(void(FROZEN_NODES, int64, FROZEN_WEIGHTS, INSTANCES, writes(int64), writes(int64)), **LEAN)
 def fill_leaves(nodes: Array, root: int, weights: Weights, instances: Instances, leaves: Array, depths: Array) -> None:
-    """Left where h < 0, else right, until there is no further node."""
+    """Route each instance to its leaf: left if h < 0, otherwise right."""
     for i in range(leaves.size):
         j, depth = np.int64(root), 0
         while nodes[j].left >= 0:
@@ -65,7 +65,7 @@ def fill_leaves(nodes: Array, root: int, weights: Weights, instances: Instances,
 
 
 def levels(nodes: Array, root: int) -> Iterator[NDArray[np.int64]]:
-    """The nodes that are 0, 1, 2, ... decisions from the root, one level after the other."""
+    """Yield the nodes at depth 0, 1, 2, ..., one level after the other."""
     level = np.array([root])
     while level.size:
         yield level
@@ -74,5 +74,5 @@ def levels(nodes: Array, root: int) -> Iterator[NDArray[np.int64]]:
 
 
 def tree_depth(nodes: Array, root: int) -> int:
-    """The number of decisions on the longest way from the root to a leaf."""
+    """Return the maximum number of decisions from the root to a leaf."""
     return sum(1 for _ in levels(nodes, root)) - 1

@@ -14,14 +14,14 @@ from harness.sdk.kernels.score import fetch_instance, fill_top_k, squared_norm
 from harness_tree.kernels.regressor import REGRESSOR_STEP, RegressorStep, limit, loss_slope
 
 FEW = 8
-"""When less than one class in so many moves, they are moved one by one, not all in one sweep."""
+"""If fewer than one class in this many moves, they are moved one by one instead of in one sweep."""
 
 
 @helper()
 def score_all(W: Array, instances: Instances, i: int, base: Array, scores: Array, first: Any) -> None:
     """s_k = base_k + W[0, k] + sum_f x_f W[f + 1, k], feature by feature, so each row of W is read in order.
 
-    There are as many classes as scores, from the first one on.
+    The classes scored are those from `first` on, as many as there are scores.
     """
     for k in range(np.uint64(scores.size)):
         scores[k] = base[k] + np.float64(W[0, first + k])
@@ -68,12 +68,12 @@ def update_oaa(
     moved: Array,
     first_class: int,
 ) -> None:
-    """A plain step of every class on every instance, towards c_k = 1 for its own class and -1 for all others:
+    """Take a plain step of every class on every instance, towards c_k = 1 for its own class and -1 for all others.
 
         W[f, k] += eta_eff g_k x_f,   eta_eff = min(eta, |c_k - s_k| / (A |g_k|)),   A = ||x||^2 + 1
 
-    `zeros` is 0 for each class, `scores` and `moved` are space. If these are for fewer classes than W has, it is
-    those from the first one on that learn: none looks at another.
+    `zeros` is 0 for each class, `scores` and `moved` are space. If they have fewer classes than W, only the classes
+    from `first_class` on learn. Classes are independent of each other.
     """
     first = np.uint64(first_class)
     for done in range(order.size):
@@ -102,14 +102,15 @@ def train_columns(
     order: NDArray[np.int64],
     step: RegressorStep,
 ) -> None:
-    """Go through the instances in this order with some classes."""
+    """Learn from the instances in this order with some classes."""
     n = columns.stop - columns.start
     zeros, scores, moved = np.zeros(n), np.empty(n), np.empty(n, np.int32)
     update_oaa(W, instances, labels, order, step, zeros, scores, moved, columns.start)
 
 
 def rank_oaa(W: NDArray[np.float32], instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
-    """The k best classes of each instance, best first, ties by class; those with the base -inf take no part."""
+    """Return the k best classes of each instance, best first, ties by class; classes with the base -inf are
+    excluded."""
     ranked = np.empty((instances.n_instances, k), np.int32)
     fill_oaa_ranks(frozen(W), instances, base, np.empty_like(base), ranked)
     return ranked

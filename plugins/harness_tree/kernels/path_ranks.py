@@ -1,8 +1,8 @@
-"""The ranking of classes by a tree in a few times the decisions of one label.
+"""Ranking of classes by a tree for a few times the decisions of one prediction.
 
-An instance goes down greedily. Then the most probable node that it passed by decides, and so on, as long as there are
-decisions left: twice as many as its first way took. A node that did not decide speaks for itself, by the classes that
-came there in training.
+An instance first goes down greedily. Then the most probable node that is still open decides, and so on, until the
+decisions are used up: WAYS times as many as on the first path. An open node that did not decide contributes the classes
+that reached it in training.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ STEEPNESS = 6.0
 scores that decide wrongly are near 0 (4 and 6 were compared on
 validation parts of two sets of short texts; 1, 2, 4 and 8 had been looked at on test rows of one of them before)."""
 WAYS = 3
-"""A ranking takes so many times the decisions of one label at most. At 12,000 classes of `directory` (6,000 held-out
-rows) R5 is .499 in two times with 5 nodes passed by, .516 in three with 5, .523 with 15, .526 with 40. It was chosen on
-these rows, so they are no estimate for others. Times were not compared, since the machine was busy."""
+"""Maximum number of decisions of a ranking, as a multiple of those of one prediction. At 12,000 classes of `directory`
+(6,000 held-out rows) R5 is .499 with 2 and 5 open nodes, .516 with 3 and 5, .523 with 15 open nodes, .526 with 40. The
+value was chosen on these rows, so they are no estimate for others. Times were not compared, since the machine was
+busy."""
 MOST_LISTED = 10
-"""So many classes of a node are looked at, the most frequent ones."""
+"""Maximum number of classes of a node that are counted, the most frequent ones."""
 MOST_PASSED_BY = 15
 """Number of open nodes, the most probable ones, whose classes are counted."""
 
@@ -49,11 +50,13 @@ MOST_PASSED_BY = 15
 def rank_paths(
     nodes: Array, root: int, weights: Weights, lists: ClassLists, instances: Instances, k: int, n_classes: int
 ) -> NodeRanks:
-    """The k best classes of each instance, -1 pads: first that of the leaf that it is routed to, then by
+    """Return the k best classes of each instance; -1 pads.
 
-        sum over leaves reached, and nodes passed by, of P(node) share(class | node)
+    The class of the leaf to which the instance is routed is first. The others follow by
 
-    and then those of the nodes above its leaf.
+        sum over leaves reached, and open nodes, of P(node) share(class | node)
+
+    and then the classes of the nodes above its leaf.
     """
     room = 2 * WAYS * (tree_depth(nodes, root) + 1) + 1  # a decision opens two nodes at most
     space = ranking_space(room, n_classes)
@@ -65,7 +68,8 @@ def rank_paths(
 
 @helper()
 def hear_node(lists: ClassLists, j: Any, odds: float, space: RankingSpace, n_met: int) -> int:
-    """Add P(node) share(class | node) to the scores of the first classes of a node; returns how many were met."""
+    """Add P(node) share(class | node) to the scores of the first classes of a node; returns the number of scored
+    classes."""
     total = lists.totals[j]
     for e in range(lists.starts[j], min(lists.starts[j + 1], lists.starts[j] + MOST_LISTED)):
         c = lists.classes[e]
@@ -80,7 +84,7 @@ def hear_node(lists: ClassLists, j: Any, odds: float, space: RankingSpace, n_met
 def decide_node(
     nodes: Array, weights: Weights, instances: Instances, i: int, j: Any, odds: float, space: RankingSpace, n_open: int
 ) -> Any:
-    """The likelier child of an inner node, and its odds; the other one is open. Returns how many are open now, too."""
+    """Return the likelier child of an inner node, its probability, and the new number of open nodes."""
     h = score_node(weights, offset(weights, nodes[j].slot, nodes[j].uid), instances, i)
     likelier = 1.0 / (1.0 + np.exp(-STEEPNESS * abs(h)))
     left, right = np.int64(nodes[j].left), np.int64(nodes[j].right)

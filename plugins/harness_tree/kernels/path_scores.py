@@ -1,4 +1,4 @@
-"""The probability of a class by a binary tree: the sum over its leaves of the probability of the path to each."""
+"""The probability of a class by a binary tree: the sum over its leaves of the probability of the path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def score_paths(
     """Return sum over leaves of c of P(leaf) share(c | leaf), for each class c in `ranks`; 0 beside pads.
 
     A node sends an instance to the right with probability 1 / (1 + exp(-steepness h(x))). P(leaf) is the product along
-    its path. So an instance costs a decision for each node above a leaf of a listed class.
+    its path. So an instance costs one decision for each node above a leaf of a ranked class.
     """
     scores = np.zeros(ranks.shape)
     frozen_leaves = ClassLeaves(*(frozen(array) for array in leaves))

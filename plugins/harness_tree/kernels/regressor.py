@@ -1,13 +1,13 @@
-"""The linear regressors of a tree's nodes, h(x) = <w, x> + w_0, all in one table; and one online step of any of them.
+"""The linear regressors of a tree's nodes, h(x) = <w, x> + w_0, all in one table, and an online step of a regressor.
 
-A weight lives at place (start of its node + offset of its feature) mod the table, with offset 0 for the bias. A dense
-table gives each slot its own stretch; a hashed one spreads all nodes over a fixed size, by node generation (uid),
-so a recycled node starts at places of its own and nothing needs to be cleared.
+A weight is at place (start of its node + offset of its feature) mod the table size, with offset 0 for the bias. A dense
+table gives each slot its own range. A hashed table spreads all nodes over a fixed size, by node generation (uid), so a
+recycled node starts at other places and nothing needs to be cleared.
 
-Most of the time is spent waiting for memory. Offsets are those of an instance, whatever the node, so they are reckoned
-once, into the place of its indices (`at_offsets`): the less there is to do for each weight, the more of them a
-processor asks memory for at once. And in a hashed table features of about the same frequency lie side by side, BLOCK of
-them, so an instance finds several of its weights in a page.
+Most of the time is spent waiting for memory. The offsets of an instance are the same for all nodes, so they are
+computed once and replace its feature numbers (`at_offsets`): with less work for each weight, a processor requests more
+weights at once. In a hashed table, features of similar frequency are neighbours, BLOCK of them, so an instance finds
+several of its weights in the same page.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from harness.sdk.kernels.score import squared_norm
 LOSSES = ("hinge", "absolute", "squared", "logistic")
 HINGE, ABSOLUTE, SQUARED, LOGISTIC = range(4)
 SPREAD, HOP = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
-"""Odd, so no two features of a node share a place while the table is larger than their number."""
+"""Odd, so two features of a node share a place only if the table has fewer places than features."""
 BLOCK = 64
-"""Weights side by side in a hashed table, a power of two. A label at 12,000 classes took 27 µs with 1, 20 with 8, 17
-with 64, 18 with 512."""
+"""Number of neighbouring weights in a hashed table, a power of two. A prediction at 12,000 classes took 27 µs with 1,
+20 with 8, 17 with 64, 18 with 512."""
 WHOLE = 2**64 - 1
 
 
@@ -37,7 +37,7 @@ class Weights(NamedTuple):
 
     table: NDArray[np.float32]
     stride: np.uint64
-    """Weights of a slot; 0 where they are hashed."""
+    """Number of weights of a slot; 0 in a hashed table."""
     hop: np.uint64
     """Distance of two generations in a hashed table; 0 in a dense one."""
     spread: np.uint32
@@ -46,7 +46,7 @@ class Weights(NamedTuple):
 
 
 class RegressorStep(NamedTuple):
-    """Settings of a step: its loss (position in LOSSES), AdaGrad or plain, and the rate."""
+    """Settings of a step: its loss (position in LOSSES), AdaGrad or plain, and the learning rate."""
 
     loss: int
     adaptive: bool
@@ -59,20 +59,20 @@ REGRESSOR_STEP = named(RegressorStep, int64, boolean, float64)
 
 
 def dense_weights(table: NDArray[np.float32], n_features: int) -> Weights:
-    """The table as stretches of n_features + 1 weights, one for each slot."""
+    """Return the table as ranges of n_features + 1 weights, one for each slot."""
     return Weights(table, np.uint64(n_features + 1), np.uint64(0), np.uint32(1), np.uint64(WHOLE))
 
 
 def hashed_weights(table: NDArray[np.float32]) -> Weights:
-    """The table, its size a power of two, shared by all nodes."""
+    """Return the table, whose size is a power of two, shared by all nodes."""
     hop = np.uint64(HOP * BLOCK & WHOLE)
     return Weights(table, np.uint64(0), hop, np.uint32(SPREAD & 0xFFFFFFFF), np.uint64(len(table) - 1))
 
 
 def at_offsets(instances: Instances, weights: Weights) -> Instances:
-    """The instances with the offset of a feature in the place of its number.
+    """Return the instances with the offsets of their features instead of the feature numbers.
 
-    Of an offset 32 bits are enough, since no hashed table has more than 2^32 places, and no dense one as many features.
+    32 bits suffice for an offset, since no hashed table has more than 2^32 places, and no dense one as many features.
     """
     numbers = instances.indices.astype(np.uint32) + np.uint32(1)  # 0 is the bias
     within = numbers & np.uint32(BLOCK - 1)
@@ -94,7 +94,7 @@ def place(weights: Weights, start: Any, feature_offset: Any) -> Any:
 
 @helper(fastmath={"reassoc", "nsz", "contract"})  # several sums side by side: the same bits again on the same machine
 def score_node(weights: Weights, start: Any, instances: Instances, i: int) -> float:
-    """h = w_0 + sum_f x_f w_f, for an instance that is `at_offsets`."""
+    """Return h = w_0 + sum_f x_f w_f for an instance with offsets (`at_offsets`)."""
     h = np.float64(weights.table[start & weights.mask, 0])
     for p in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
         at = place(weights, start, instances.indices[p])
@@ -104,7 +104,7 @@ def score_node(weights: Weights, start: Any, instances: Instances, i: int) -> fl
 
 @helper()
 def loss_slope(loss: int, h: float, c: float) -> Any:
-    """Minus the derivative of the loss in h, for the target c = -1 or 1."""
+    """Return minus the derivative of the loss in h, for the target c = -1 or 1."""
     if loss == HINGE:
         return c if c * h < 1.0 else 0.0
     if loss == ABSOLUTE:
@@ -116,7 +116,7 @@ def loss_slope(loss: int, h: float, c: float) -> Any:
 
 @helper()
 def limit(step: RegressorStep, h: float, c: float, g: float, A: float) -> float:
-    """The rate, or less where it would carry h past its target; the logistic loss has none to pass.
+    """Return the learning rate, reduced if it would carry h past its target; the logistic loss has no target to pass.
 
     eta_eff = min(eta, |c - h| / (A |g|))
     """
@@ -145,12 +145,12 @@ def adapt(instances: Instances, lo: Any, hi: Any, squared: Any, space: Array) ->
 def move_regressor(
     weights: Weights, start: Any, instances: Instances, i: int, h: float, c: float, step: RegressorStep, space: Array
 ) -> float:
-    """One step of a regressor that scores h towards c; gives its new score, without a second product.
+    """Take one step of a regressor that scores h towards c; returns its new score, without a second product.
 
         AdaGrad:  G_f += g^2 x_f^2,  r_f = x_f / sqrt(G_f)        plain:  r_f = x_f
         w_f += eta_eff g r_f         new score = h + eta_eff g A,  A = sum_f x_f r_f
 
-    with x_0 = 1 for the bias. A feature with G_f = 0 stays. `space` has two rows, each for the features of an instance.
+    with x_0 = 1 for the bias. A feature with G_f = 0 does not move. `space` has two rows of the length of the instance.
     """
     g = loss_slope(step.loss, h, c)
     if g == 0.0:
@@ -181,7 +181,8 @@ def move_regressor(
 
 @helper()
 def clear_slot(weights: Weights, slot: Any) -> None:
-    """Forget what a slot has learned; a hashed table has nothing to clear, its next user has another uid."""
+    """Reset the weights of a slot. A hashed table has nothing to reset, since the next user of the slot has another
+    uid."""
     first = np.uint64(slot) * weights.stride
     for at in range(first, first + weights.stride):
         weights.table[at, 0] = np.float32(0.0)

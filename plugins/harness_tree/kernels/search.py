@@ -1,4 +1,4 @@
-"""Shared parts of the searches through a tree: open nodes by their odds, and classes met by their scores."""
+"""Shared parts of the searches through a tree: open nodes by probability, and classes found by score."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.sdk.kernels.compile import helper, named, reads, writes
 from harness.sdk.kernels.instances import Array, frozen
 
 TINY = 1e-300
-"""Least score of a class that was met, so it is never taken for a new one."""
+"""Minimum score of a class that was found, so it does not count as a new one again."""
 
 
 class ClassLists(NamedTuple):
@@ -27,18 +27,18 @@ class ClassLists(NamedTuple):
 
 
 class RankingSpace(NamedTuple):
-    """Room for ranking one instance: the nodes still open, the classes met with their scores, the classes listed."""
+    """Space for ranking one instance: open nodes, classes found with their scores, and classes already listed."""
 
     odds: NDArray[np.float64]
     open: NDArray[np.int64]
     scores: NDArray[np.float64]
     met: NDArray[np.int64]
     listed: NDArray[np.int64]
-    """The number of the last row, counted from 1, that has the class in its ranking."""
+    """By class: the number of the last row, counted from 1, whose ranking has the class."""
 
 
 class NodeRanks(NamedTuple):
-    """Ranked classes by instance, and how many nodes decided on the way to them, one met twice counted twice."""
+    """Ranked classes by instance, and the number of decisions for them; a node that decides twice counts twice."""
 
     ranks: NDArray[np.int32]
     decisions: NDArray[np.int64]
@@ -51,9 +51,9 @@ RANKING_SPACE = named(RankingSpace, writes(float64), writes(int64), writes(float
 def as_lists(
     at: NDArray[np.int64], classes: NDArray[np.int64], counts: NDArray[np.int64], favourites: NDArray[np.int64]
 ) -> ClassLists:
-    """Lists from counts: `counts[e]` instances of `classes[e]` at node `at[e]`.
+    """Return class lists from counts: `counts[e]` instances of `classes[e]` at node `at[e]`.
 
-    A node's favourite class wins ties, and is all that a node without counts has; -1 means none.
+    The favourite class of a node wins ties, and is the only class of a node without counts; -1 means none.
     """
     bare = np.setdiff1d(np.flatnonzero(favourites >= 0), at)
     at, classes = np.concatenate([at, bare]), np.concatenate([classes, favourites[bare]])
@@ -64,7 +64,7 @@ def as_lists(
 
 
 def make_lists(starts: NDArray[Any], classes: NDArray[Any], counts: NDArray[Any]) -> ClassLists:
-    """Lists as kernels take them."""
+    """Return class lists with the types that the kernels require."""
     before = np.concatenate([[0], np.cumsum(counts)])
     totals = before[starts[1:]] - before[starts[:-1]]
     arrays = frozen(starts, np.int64), frozen(classes, np.int32), frozen(counts, np.int64)
@@ -72,7 +72,7 @@ def make_lists(starts: NDArray[Any], classes: NDArray[Any], counts: NDArray[Any]
 
 
 def ranking_space(room: int, n_classes: int) -> RankingSpace:
-    """Space for rankings with up to `room` nodes open at a time."""
+    """Return space for rankings with up to `room` nodes open at a time."""
     return RankingSpace(
         odds=np.empty(room),
         open=np.empty(room, np.int64),
@@ -110,7 +110,7 @@ def take_first(space: RankingSpace, size: int) -> int:
 
 @helper()
 def list_node(lists: ClassLists, j: Any, listed: Array, ranked: Array, i: int, size: int) -> int:
-    """Put the classes of a node behind those that are ranked, each once."""
+    """Append the classes of a node to the ranking, each class once."""
     for e in range(lists.starts[j], lists.starts[j + 1]):
         c = lists.classes[e]
         if size < ranked.shape[1] and listed[c] != i + 1:
@@ -122,7 +122,7 @@ def list_node(lists: ClassLists, j: Any, listed: Array, ranked: Array, i: int, s
 
 @helper()
 def rank_met_classes(space: RankingSpace, n_met: int, ranked: Array, i: int) -> int:
-    """Rank the classes met behind the first one, by score, and forget the scores; returns how many are ranked."""
+    """Append the found classes to the ranking by score, and reset the scores; returns the number of ranked classes."""
     size = 1
     for a in range(n_met):
         c = space.met[a]
@@ -148,7 +148,7 @@ def rank_met_classes(space: RankingSpace, n_met: int, ranked: Array, i: int) -> 
 def rank_nodes_above(
     nodes: Array, root: int, lists: ClassLists, j: Any, listed: Array, ranked: Array, i: int, size: int
 ) -> None:
-    """Fill the places left with the other classes of leaf j and those of each node above, nearest first; -1 pads."""
+    """Fill the remaining places with the other classes of leaf j and of each node above, nearest first; -1 pads."""
     while size < ranked.shape[1] and j >= 0:
         size = list_node(lists, j, listed, ranked, i, size)
         j = np.int64(nodes[j].parent) if j != root else np.int64(-1)

@@ -1,4 +1,4 @@
-"""Trees whose shape is settled before training, one class a leaf: the random tree and the filter tree."""
+"""Trees whose shape is fixed before training, one class per leaf: the random tree and the filter tree."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from harness_tree.kernels.regressor import (
 
 
 def build_tree(order: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-    """The tree with the classes in this order, and the leaf of each class.
+    """Return the tree with the classes in this order, and the leaf of each class.
 
-    Class r of the order belongs at leaf floor(r * n / K) of a complete tree with n = 2^ceil(log2 K) leaves, so
-    none is deeper than ceil(log2 K); a node of which one side is empty would decide nothing and is left out.
+    Class r of the order is at leaf floor(r * n / K) of a complete tree with n = 2^ceil(log2 K) leaves, so no leaf is
+    deeper than ceil(log2 K). A node with an empty side would decide nothing and is left out.
     """
     n_classes = order.size
     width = 1 << (n_classes - 1).bit_length()
@@ -80,10 +80,10 @@ def update_static_tree(
     winners_only: bool,
     space: Array,
 ) -> None:
-    """Train, from the leaf of each instance's class up to the root, each node to send it to that side.
+    """Train each node, from the leaf of an instance's class up to the root, to send the instance to that side.
 
-    With `winners_only`, the filter tree, the walk ends at the first node that would have sent it to the other side:
-    only the winner of a match plays the next one. The score before the step counts.
+    With `winners_only`, the filter tree, the walk ends at the first node whose score before the step would have sent
+    the instance to the other side: only the winner of a match plays the next one.
     """
     for done in range(order.size):
         fetch_instance(instances, order, done)

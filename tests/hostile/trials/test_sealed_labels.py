@@ -1,6 +1,6 @@
 """Test labels stay outside of the learner's process: five ways to search for them find nothing.
 
-The rows of the data tell nothing about their classes, so that a learner without the labels is right by chance.
+The features are independent of the classes, so a learner without the labels is only right by chance.
 """
 
 import os
@@ -21,7 +21,7 @@ THIEVES = Path(__file__).parents[2] / "parts" / "label_thieves.py"
 
 
 def noise():
-    """Rows that tell their position and nothing else, of classes drawn at random."""
+    """Return rows whose only feature is their position, with random classes."""
     X = np.column_stack([np.arange(1, ROWS + 1), np.ones(ROWS)]).astype(np.float32)
     y = np.random.default_rng(11).integers(0, CLASSES, ROWS)
     return Dataset(csr_array(X), y, tuple(f"c{number}" for number in range(CLASSES)))
@@ -29,7 +29,7 @@ def noise():
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with all that the trial is given: the data home and the module of its learner."""
+    """Return a folder with the files of a trial: the data home and the module of its learner."""
     place = tmp_path_factory.mktemp("place")
     (place / "learners").mkdir()
     (place / "learners" / "label_thieves.py").write_text(THIEVES.read_text())

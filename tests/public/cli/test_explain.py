@@ -49,6 +49,11 @@ def test_a_docstring_is_split_into_sections():
     )
 
 
+def test_types_are_not_part_of_a_description():
+    text = "Parameters\n----------\na : float, default=0.1\n    Rate.\nb, c : str or int\n    Column.\n"
+    assert parse_docstring(text).parameters == {"a": "Rate.", "b": "Column.", "c": "Column."}
+
+
 def test_a_docstring_without_sections_is_shown_whole():
     assert parse_docstring("Only this.") == Docstring(("Only this.",))
     assert parse_docstring("") == Docstring()

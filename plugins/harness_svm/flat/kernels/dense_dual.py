@@ -1,7 +1,7 @@
-"""Coordinate descent in the dual on dense rows, some machines side by side: a row is fetched once for all of them.
+"""Coordinate descent in the dual on dense rows, several machines at a time, so a row is fetched once for all of them.
 
-Each machine takes the same steps as in `dual`, and ends by itself. Only the order in which
-rows are met is shared, and sums of products are added up several side by side in vector registers.
+Each machine takes the same steps as in `dual` and stops independently. The machines share only the order of the rows.
+Sums of products are added up in vector registers.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from harness_svm.flat.kernels.dual import (
 )
 
 MACHINES = 8
-"""So many side by side: the weights of more would leave the nearest cache."""
+"""Number of machines at a time: the weights of more would not fit into the nearest cache."""
 
 
 class SideBySide(NamedTuple):
-    """Some machines in training on the same rows."""
+    """Several machines that are trained on the same rows at the same time."""
 
     w: NDArray[np.float64]
-    """Machines x features; the last one belongs to the bias."""
+    """Machines x features; the last column is the bias."""
     alpha: NDArray[np.float64]
-    """Rows x machines, as the next two."""
+    """Rows x machines, like the next two arrays."""
     sign: NDArray[np.int8]
     awake: NDArray[np.bool_]
-    """True if the row has wanted to move since the last sweep over all rows began."""
+    """True if the row has been changed since the last sweep over all rows began."""
     sweeps: NDArray[np.int64]
-    """By machine: the sweeps over all rows that it took, 0 until it is done."""
+    """By machine: number of sweeps over all rows; 0 until it is finished."""
     takes_part: NDArray[np.bool_]
     """By machine, in the current sweep."""
     largest: NDArray[np.float64]
-    """By machine: the largest and the least projected gradient of a sweep, and how far apart they may be for now."""
+    """By machine: the largest and the least projected gradient of a sweep, and their current tolerance."""
     least: NDArray[np.float64]
     goal: NDArray[np.float64]
     order: NDArray[np.uint32]
@@ -66,7 +66,7 @@ SIDE_BY_SIDE = named(
 
 
 def side_by_side(n_machines: int, n_rows: int, n_features: int) -> SideBySide:
-    """Machines that know of no row, and to which all rows are of the rest."""
+    """Return machines without any weights, for which all rows belong to the rest."""
     return SideBySide(
         w=np.zeros((n_machines, n_features + 1)),
         alpha=np.zeros((n_rows, n_machines)),
@@ -100,9 +100,9 @@ def add_row(X: Array, i: Any, amount: float, w: Array) -> None:
 
 @helper()
 def sweep_together(X: Array, squares: Array, problem: DualProblem, space: SideBySide, active: int) -> Any:
-    """Improve each active row for each machine that takes part and in which it is awake.
+    """Improve each active row for each machine that takes part and for which the row is awake.
 
-    Returns how many rows are active still: those that are awake in one of them.
+    Returns the number of rows that are still active: awake for at least one machine.
     """
     alpha, order, kept = space.alpha, space.order, np.uint64(0)
     bias, last = problem.bias, np.uint32(space.w.shape[1] - 1)
@@ -143,7 +143,8 @@ def wake_all(space: SideBySide) -> None:
 
 @helper()
 def set_goals(problem: DualProblem, space: SideBySide, number: int) -> int:
-    """After a sweep over all rows, finish machines within the tolerance, set goals for the others; returns how many."""
+    """After a sweep over all rows, finish machines within the tolerance and set goals for the others; returns how
+    many."""
     left = 0
     for m in range(np.uint32(space.sweeps.size)):
         if not space.takes_part[m]:
@@ -159,7 +160,7 @@ def set_goals(problem: DualProblem, space: SideBySide, number: int) -> int:
 
 @helper()
 def rest_at_goals(space: SideBySide) -> int:
-    """Let machines at their goal wait for the next sweep over all rows; returns how many go on."""
+    """Let machines at their goal wait for the next sweep over all rows; returns the number of the others."""
     left = 0
     for m in range(np.uint32(space.sweeps.size)):
         if space.takes_part[m]:
@@ -170,7 +171,10 @@ def rest_at_goals(space: SideBySide) -> int:
 
 @kernel(int64(reads(float32, 2), reads(float64), DUAL_PROBLEM, SIDE_BY_SIDE), **LEAN)
 def solve_together(X: Array, squares: Array, problem: DualProblem, space: SideBySide) -> int:
-    """As `solve` does for one machine; one that is late has one sweep more than allowed. Returns how many are."""
+    """Solve several problems like `solve`; returns the number of machines that exceeded the maximum of sweeps.
+
+    The sweeps of such a machine are one more than allowed.
+    """
     left = space.sweeps.size
     for number in range(1, problem.most_sweeps + 1):
         wake_all(space)

@@ -1,4 +1,4 @@
-"""One support vector machine for each class against the rest, on dense rows, some of them side by side."""
+"""One support vector machine for each class against the rest, on dense rows, several machines at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def train_dense_one_vs_rest(
     seed: int,
     prune: float,
 ) -> Machines:
-    """Do what `train_one_vs_rest` does, on dense rows."""
+    """Train like `train_one_vs_rest`, on dense rows."""
     job = _Job(frozen(X), by_class(labels, n_classes), problem, seed, prune)
     shares = stretches(n_classes, least=MACHINES, per_thread=STRETCHES_PER_THREAD)
     return collect(list(itertools.chain(*in_threads(job.train, shares))), np.arange(n_features))
@@ -51,7 +51,7 @@ class _Job:
         solve_together(X, self.squares, problem, self.begun)
 
     def train(self, share: slice) -> list[Machine]:
-        """The machines of some classes, always the same ones side by side, however many threads there are."""
+        """Return the machines of some classes. The same machines are trained together for any number of threads."""
         found = []
         for first in range(share.start, share.stop, MACHINES):
             found += self._train_some(range(first, min(first + MACHINES, share.stop)))
@@ -68,7 +68,7 @@ class _Job:
         return [machine_of(c, space.w[m], bias, prune, int(space.sweeps[m])) for m, c in enumerate(classes)]
 
     def _move_over(self, own: NDArray[np.int64], m: int, space: SideBySide) -> None:
-        """These rows belong to the class of machine m: what they did to its weights as rows of the rest is undone."""
+        """Assign these rows to the class of machine m, and undo their effect on its weights as rows of the rest."""
         undone = space.alpha[own, m]
         space.w[m, :-1] += undone @ self.X[own].astype(np.float64)
         space.w[m, -1] += undone.sum() * self.problem.bias

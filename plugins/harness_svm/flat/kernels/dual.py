@@ -1,6 +1,6 @@
 """A linear support vector machine for one class against the rest, by coordinate descent in the dual.
 
-With signs y_i = 1 for the instances of the class and -1 for the others; a bias is the weight of a constant feature:
+The sign y_i is 1 for instances of the class and -1 for others. The bias is the weight of a constant feature:
 
     min_w  1/2 ||w||^2 + C sum_i max(0, 1 - y_i <w, x_i>)^p        p = 1 or 2
     max_a  sum_i a_i - 1/2 ||w||^2 - D/2 sum_i a_i^2,   0 <= a_i <= U,   w = sum_i a_i y_i x_i
@@ -22,19 +22,19 @@ from harness.sdk.kernels.instances import Array, Instances
 from harness.sdk.kernels.random_numbers import draw_number
 
 RESTING_SHARE = 0.1
-"""An instance rests whose projected gradient is below this share of the tolerance."""
+"""An instance whose projected gradient is below this share of the tolerance is skipped."""
 FOCUS_SPREAD = 0.05
-"""The others are gone through again, by themselves, until their gradients spread by this share of what they did."""
+"""The remaining instances are visited again until the spread of their gradients has fallen to this share."""
 MOST_FOCUSED_SWEEPS = 20
 RUN = np.uint64(4)
-"""So many instances stay together when they are shuffled: neighbours in memory are read faster."""
+"""Number of instances that stay together in a shuffle: neighbours in memory are read faster."""
 
 
 HINGE_LOSSES = ("hinge", "squared_hinge")
 
 
 class DualProblem(NamedTuple):
-    """A problem and its precision: the largest and the least projected gradient differ by `tolerance` at most."""
+    """A problem and its tolerance for the difference of the largest and the least projected gradient."""
 
     upper: float
     ridge: float
@@ -47,16 +47,16 @@ DUAL_PROBLEM = named(DualProblem, float64, float64, float64, float64, int64)
 
 
 def pose(C: float, *, squared: bool, bias: float, tolerance: float, most_sweeps: int) -> DualProblem:
-    """The problem for one cost C and the squared or the plain hinge loss."""
+    """Return the problem for a cost C and the squared or the plain hinge loss."""
     upper, ridge = (inf, 1 / (2 * C)) if squared else (C, 0.0)
     return DualProblem(upper, ridge, bias, tolerance, most_sweeps)
 
 
 class DualSpace(NamedTuple):
-    """One machine in training."""
+    """Arrays of a machine in training."""
 
     w: NDArray[np.float64]
-    """The last one belongs to the bias."""
+    """The last element is the bias."""
     alpha: NDArray[np.float64]
     sign: NDArray[np.int8]
     order: NDArray[np.uint32]
@@ -67,7 +67,7 @@ DUAL_SPACE = named(DualSpace, writes(float64), writes(float64), writes(int8), wr
 
 
 def empty_dual_space(n_instances: int, n_features: int) -> DualSpace:
-    """No instance counts yet, and all of them are of the rest."""
+    """Return the space with all duals 0 and all instances in the rest."""
     return DualSpace(
         w=np.zeros(n_features + 1),
         alpha=np.zeros(n_instances),
@@ -79,7 +79,7 @@ def empty_dual_space(n_instances: int, n_features: int) -> DualSpace:
 
 @helper()
 def product(instances: Instances, i: Any, w: Array) -> float:
-    """<w, x_i>, in four sums side by side: one alone would wait for itself at each step."""
+    """Return <w, x_i>, in four sums side by side, since each addition would otherwise wait for the one before."""
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
     indices, data = instances.indices, instances.data
     j, end = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + np.uint32(1)])
@@ -104,7 +104,7 @@ def add_instance(instances: Instances, i: Any, amount: float, w: Array) -> None:
 
 @helper()
 def shuffle(order: Array, n: Any, random: Array) -> None:
-    """The first n in a random order of short runs: so neighbours in memory are still met together."""
+    """Shuffle the first n elements in short runs, so neighbours in memory stay together."""
     runs = np.uint64(n) // RUN
     for r in range(runs):
         other = r + draw_number(random, runs - r)
@@ -125,7 +125,7 @@ def project(gradient: float, a: float, upper: float) -> float:
 
 @helper()
 def best_dual(a: float, gradient: float, curvature: float, upper: float) -> float:
-    """The best a_i while all others stay."""
+    """Return the best a_i while all others are fixed."""
     if curvature > 0:
         return min(max(a - gradient / curvature, 0.0), upper)
     return upper  # without ridge, an instance that w cannot move has a constant loss
@@ -133,9 +133,9 @@ def best_dual(a: float, gradient: float, curvature: float, upper: float) -> floa
 
 @helper()
 def sweep(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace, active: int) -> Any:
-    """Improve each active a_i in turn; those that hardly want to move are active no more.
+    """Improve each active a_i in turn; instances that hardly change become inactive.
 
-    Returns how many are active still, and the largest and the least projected gradient met.
+    Returns the number of instances that are still active, and the largest and the least projected gradient.
     """
     w, alpha, sign, order, _ = space
     bias, last, kept = problem.bias, np.uint32(space.w.size - 1), np.uint64(0)
@@ -158,7 +158,7 @@ def sweep(instances: Instances, squares: Array, problem: DualProblem, space: Dua
 
 @kernel(int64(INSTANCES, reads(float64), DUAL_PROBLEM, DUAL_SPACE), **LEAN)
 def solve(instances: Instances, squares: Array, problem: DualProblem, space: DualSpace) -> int:
-    """Carry on from the a_i and w in the space until a sweep over all instances finds the tolerance kept.
+    """Continue from the a_i and w in the space until a sweep over all instances is within the tolerance.
 
     Returns the number of such sweeps, or one more than allowed.
     """
@@ -181,7 +181,7 @@ def solve(instances: Instances, squares: Array, problem: DualProblem, space: Dua
 
 @kernel(void(INSTANCES, reads(int64), float64, DUAL_SPACE), **LEAN)
 def move_over(instances: Instances, own: Array, bias: float, space: DualSpace) -> None:
-    """These instances belong to the class and not to the rest: what they did to w as such is undone."""
+    """Assign these instances to the class, and undo their effect on w as instances of the rest."""
     for p in range(own.size):
         i = np.uint32(own[p])
         add_instance(instances, i, space.alpha[i], space.w)

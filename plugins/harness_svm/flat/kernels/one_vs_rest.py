@@ -1,7 +1,7 @@
-"""One support vector machine for each class against the rest, on sparse rows, shared out among threads.
+"""One support vector machine for each class against the rest, on sparse rows, distributed over threads.
 
-The threads are Python's, and the kernels run without its lock: nothing is started when this is imported, and numba has
-no parallel code to compile.
+The threads are Python's, and the kernels run without the interpreter lock. So the import starts no threads, and numba
+compiles no parallel code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.sdk.threads import in_threads, stretches
 from harness_svm.flat.kernels.dual import DualProblem, DualSpace, empty_dual_space, move_over, solve
 
 STRETCHES_PER_THREAD = 8
-"""Classes differ in what they take: who is done with a stretch gets another."""
+"""Number of shares per thread. Classes take different times, so a thread that finishes early gets another share."""
 
 
 class Machines(NamedTuple):
@@ -39,10 +39,30 @@ def train_one_vs_rest(
     seed: int,
     prune: float,
 ) -> Machines:
-    """One machine for each class, shared out among the threads that are allowed.
+    """Train one machine for each class, distributed over the allowed threads.
 
-    All start from the solution of a machine without any positive instance. Most differ little from it, so few sweeps
-    are needed. Whatever the number of threads, the outcome is the same.
+    All machines start from the solution of a machine without any positive instance. Most differ little from it, so few
+    sweeps are needed. The number of threads does not change the result.
+
+    Parameters
+    ----------
+    instances : Instances
+        The training rows.
+    labels : Labels
+        Positions of the classes of each row.
+    n_features, n_classes : int
+        Shape of the weights.
+    problem : DualProblem
+        Loss, cost and tolerance.
+    seed : int
+        Seed of the order of rows.
+    prune : float
+        Weights up to this absolute value are not stored.
+
+    Returns
+    -------
+    Machines
+        The weights, biases and numbers of sweeps.
     """
     features = by_frequency(instances, n_features)
     arranged = renamed(instances, places_of(features))
@@ -52,7 +72,7 @@ def train_one_vs_rest(
 
 
 def by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
-    """The instances of each class."""
+    """Return the instances of each class."""
     owners = np.repeat(np.arange(labels.indptr.size - 1), np.diff(labels.indptr))
     order = np.argsort(labels.indices, kind="stable")
     ends = np.cumsum(np.bincount(labels.indices, minlength=n_classes))
@@ -60,7 +80,7 @@ def by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
 
 
 class Machine(NamedTuple):
-    """That of one class, before all are put together."""
+    """The machine of one class, before all are collected."""
 
     c: int
     features: Array
@@ -89,7 +109,7 @@ class _Job:
         solve(instances, self.squares, problem, self.begun)
 
     def train(self, share: slice) -> list[Machine]:
-        """The machines of some classes, one after the other in one space."""
+        """Return the machines of some classes, trained one after the other in the same space."""
         space = empty_dual_space(self.squares.size, self.begun.w.size - 1)
         return [self._train_one(c, space) for c in range(share.start, share.stop)]
 
@@ -104,19 +124,19 @@ class _Job:
 
 
 def machine_of(c: int, w: Array, bias: float, prune: float, sweeps: int) -> Machine:
-    """Return the weights that are kept, with the bias."""
+    """Return the machine of class c with the weights above the threshold."""
     weights = w[:-1]
     kept = np.flatnonzero(np.abs(weights) > prune)
     return Machine(c, kept.astype(np.int32), weights[kept].astype(np.float32), float(w[-1] * bias), sweeps)
 
 
 def state_of(seed: int, number: int) -> np.uint64:
-    """A state of the random generator, never 0."""
+    """Return a state of the random generator, never 0."""
     return np.uint64(np.random.SeedSequence((seed, number)).generate_state(1, np.uint64)[0] | np.uint64(1))
 
 
 def collect(found: list[Machine], features: NDArray[np.int64]) -> Machines:
-    """All weights by feature, under the features' own numbers."""
+    """Return all weights by feature, with the original feature numbers."""
     n_edges = sum(machine.features.size for machine in found)
     indptr = np.concatenate([[0], np.cumsum([machine.features.size for machine in found], dtype=np.int64)])
     numbers, weights = np.empty(n_edges, np.int32), np.empty(n_edges, np.float32)

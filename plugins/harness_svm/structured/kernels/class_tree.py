@@ -1,7 +1,7 @@
-"""A tree of classes, its attributes and costs summed along the paths: what `structured` reads of it.
+"""A tree of classes with its attributes and costs summed along the paths, as the structured machines use it.
 
 Each node z weighs m_z; z <= y are the nodes on the path of class y, without the root. L_z(y) = r_y sqrt(m_z) on that
-path and 0 elsewhere, and r_y is such that L(y) has length 1.
+path and 0 elsewhere; r_y scales L(y) to length 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.sdk.kernels.instances import Array, frozen
 
 
 class ClassTree(NamedTuple):
-    """The tree, node 0 the root and each parent ahead of its children; every class has its own leaf."""
+    """The tree. Node 0 is the root, each parent precedes its children, and every class has its own leaf."""
 
     parent: NDArray[np.uint32]
     leaf: NDArray[np.uint32]
@@ -27,18 +27,22 @@ class ClassTree(NamedTuple):
     scale: NDArray[np.float64]
     """r_y, by class."""
     shared: NDArray[np.float64]
-    """Sum of m_z from the root to each node: <L(y), L(y')> = r_y r_y' shared(last node that they have in common)."""
+    """Sum of m_z from the root to each node: <L(y), L(y')> = r_y r_y' shared(last node that y and y' have in
+    common)."""
     missed: NDArray[np.float64]
-    """Sum from the root to each node of what it costs to leave out a node of the true path."""
+    """Sum, from the root to each node, of the costs of leaving out a node of the true path."""
     false: NDArray[np.float64]
-    """The same for what it costs to enter a node beside the true path."""
+    """Sum, from the root to each node, of the costs of entering a node beside the true path."""
 
 
 CLASS_TREE = named(ClassTree, *map(reads, (uint32, uint32, float64, float64, float64, float64, float64)))
 
 
 def as_tree(parent: Array, leaf: Array, weight: Array, missed: Array, false: Array) -> ClassTree:
-    """The tree with its sums along the paths; each L(y) is scaled to length 1. All but `leaf` go by node."""
+    """Return the tree with its sums along the paths, and each L(y) scaled to length 1.
+
+    All arrays have one element per node, except `leaf`, which has one per class.
+    """
     weight = np.concatenate([[0.0], weight[1:]])
     shared, missed, false = (_from_root(parent, values) for values in (weight, missed, false))
     lengths = shared[leaf]
@@ -55,7 +59,8 @@ def _from_root(parent: Array, values: Array) -> NDArray[np.float64]:
 
 
 class OrderedTree(NamedTuple):
-    """A tree with its classes in such an order that those below a node are side by side: what training reads."""
+    """A tree whose classes are ordered such that classes below the same node are neighbours. Training reads this
+    form."""
 
     parent: NDArray[np.uint32]
     leaf: NDArray[np.uint32]
@@ -70,7 +75,7 @@ class OrderedTree(NamedTuple):
     """By node: the classes below it are `first` to `end` - 1."""
     end: NDArray[np.uint32]
     top: NDArray[np.uint32]
-    """By class: the child of the root that it is below."""
+    """By class: the child of the root above it."""
 
 
 ORDERED_TREE = named(
@@ -79,7 +84,7 @@ ORDERED_TREE = named(
 
 
 def in_order(tree: ClassTree) -> tuple[NDArray[np.int64], OrderedTree]:
-    """The classes in the order of a tree, and that tree with them renamed by their places in it."""
+    """Return the classes in the order of a tree, and the tree with each class renamed to its place in this order."""
     parent, nodes = tree.parent.astype(np.int64), tree.parent.size
     below = np.bincount(tree.leaf, minlength=nodes)
     for z in range(nodes - 1, 0, -1):
@@ -108,7 +113,7 @@ def in_order(tree: ClassTree) -> tuple[NDArray[np.int64], OrderedTree]:
 
 @helper()
 def sum_subtrees(tree: ClassTree | OrderedTree, scores: Array, sums: Array) -> None:
-    """Node sums from the scores <u_y, x>."""
+    """Compute the sum of the scores <u_y, x> below each node."""
     for z in range(np.uint32(sums.size)):
         sums[z] = 0.0
     for c in range(np.uint32(scores.size)):
@@ -120,7 +125,7 @@ def sum_subtrees(tree: ClassTree | OrderedTree, scores: Array, sums: Array) -> N
 
 @helper()
 def come_down(tree: ClassTree | OrderedTree, sums: Array, totals: Array) -> None:
-    """Node totals from node sums; F(x, y) = r_y totals[leaf of y]."""
+    """Compute node totals from node sums; F(x, y) = r_y totals[leaf of y]."""
     totals[0] = 0.0
     for z in range(np.uint32(1), np.uint32(sums.size)):
         totals[z] = totals[tree.parent[z]] + tree.weight[z] * sums[z]
@@ -128,7 +133,7 @@ def come_down(tree: ClassTree | OrderedTree, sums: Array, totals: Array) -> None
 
 @helper()
 def last_in_common(tree: ClassTree | OrderedTree, c: Any, other: Any) -> Any:
-    """The last node that the paths of two classes have in common."""
+    """Return the last node that the paths of two classes share."""
     one, two = tree.leaf[c], tree.leaf[other]
     while one != two:
         if one > two:

@@ -1,4 +1,4 @@
-"""Weights in a matrix, features x classes, where they are few enough: scores of an instance, and moves along it."""
+"""Weights in a matrix, features x classes, if it is not too large: scores of an instance, and moves along it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness_svm.structured.kernels.subproblem import Sweep, has_dual_room
 
 @helper()
 def begin_visit(sweep: Sweep, duals: Rows, done: Any) -> bool:
-    """Fetch the next instance into the cache; False if its duals have no room."""
+    """Fetch the next instance into the cache; returns False if there is no room for its duals."""
     if not has_dual_room(duals, sweep.order, done):
         return False
     fetch_instance(sweep.instances, sweep.order, done)
@@ -26,7 +26,7 @@ def begin_visit(sweep: Sweep, duals: Rows, done: Any) -> bool:
 
 @helper()
 def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None:
-    """<w_c, x> of each class; four features at a time, so the scores are gone through less."""
+    """Compute <w_c, x> of each class, four features at a time to pass over the scores less often."""
     for c in range(np.uint64(scores.size)):
         scores[c] = 0.0
     indices, data = instances.indices, instances.data
@@ -47,7 +47,7 @@ def score_densely(W: Array, instances: Instances, i: Any, scores: Array) -> None
 
 @helper()
 def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -> None:
-    """W[f, c] += x_f change_c for the n classes that move, class by class: nothing but W changes in the inner loop."""
+    """W[f, c] += x_f change_c for the n classes that move, class by class: only W changes in the inner loop."""
     lo, hi = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])
     for m in range(np.uint32(n)):
         c = moves.classes[m]
@@ -58,7 +58,7 @@ def move_densely(W: Array, instances: Instances, i: Any, moves: Moves, n: int) -
 
 @helper()
 def move_range(W: Array, instances: Instances, i: Any, changes: Array, lo: Any, hi: Any) -> None:
-    """W[f, c] += x_f change_c for the classes from lo to hi - 1, which are side by side."""
+    """W[f, c] += x_f change_c for the neighbouring classes from lo to hi - 1."""
     for j in range(np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1])):
         f, x = np.uint32(instances.indices[j]), np.float64(instances.data[j])
         for c in range(lo, hi):

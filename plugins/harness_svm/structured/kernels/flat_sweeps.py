@@ -1,9 +1,9 @@
 """Sweeps of Crammer and Singer's support vector machine: `structured` with a flat tree and all costs 1.
 
-There the best duals of one instance, with all others fixed, have a closed form. With A = ||x||^2, t = sum_c b_c and
-h_c = g_c + A (b_c + t) the gradient that class c would have without any duals of this instance,
+Here the best duals of one instance, with all others fixed, have a closed form. With A = ||x||^2, t = sum_c b_c, and
+h_c = g_c + A (b_c + t) the gradient of class c without any duals of this instance,
 
-    b_c = max(0, h_c - level) / A,    level = sum_c max(0, h_c - level),  or where that gives away more than C,
+    b_c = max(0, h_c - level) / A,    level = sum_c max(0, h_c - level),  or, if this would exceed C in total,
                                       A C   = sum_c max(0, h_c - level)
 """
 
@@ -39,9 +39,9 @@ from harness_svm.structured.kernels.subproblem import (
 
 @helper()
 def find_level(h: Array, members: Array, size: Any, level: float, budget: float) -> float:
-    """The level for these members; `level` is one that is not above it, so it rises to where it belongs.
+    """Return the level for these members, starting from a level that is not above it.
 
-    Without a budget (below 0) it has to be as high as all that is above it.
+    Without a budget (below 0), the level equals the sum of the excess above it.
     """
     n = int(size) + 1
     while True:
@@ -57,14 +57,14 @@ def find_level(h: Array, members: Array, size: Any, level: float, budget: float)
 
 @helper()
 def find_least_level(h: Array, members: Array, size: Any, level: float, budget: float) -> float:
-    """The level for these members where no more than the budget is to be given away."""
+    """Return the level for these members if at most the budget is to be distributed."""
     level = find_level(h, members, size, level, -1.0)
     return find_level(h, members, size, level, budget) if level > budget else level
 
 
 @helper()
 def gather(h: Array, bar: float, shift: float, block: Block, size: Any) -> Any:
-    """List the classes above the bar that are no members yet, behind `size` members, and lift them by `shift`."""
+    """Append the classes above the bar that are no members yet to the `size` members, and raise them by `shift`."""
     for lo in range(0, h.size, BLOCK_CLASSES):
         hi = min(lo + BLOCK_CLASSES, h.size)
         if not highest(h, lo, hi) > bar:
@@ -81,9 +81,9 @@ def gather(h: Array, bar: float, shift: float, block: Block, size: Any) -> Any:
 def invite(up: Any, slack: float, budget: float, shift: float, block: Block, size: Any) -> Any:
     """Make members of the classes that the best duals may need: `up`, and those above the level of all together.
 
-    A class above the level of the members alone is one that may gain, but most of them would not beside the others.
-    With hundreds of classes the gaining ones must be selected well, since a class left out is as wrong in the next
-    sweep. `shift` is missing in h for classes that are no members yet. Returns how many members there are now.
+    A class above the level of the members alone may gain, but most of them would not when all are members. With
+    hundreds of classes the gaining ones must be selected well, since a class left out is as wrong in the next sweep.
+    `shift` is missing in h for classes that are no members yet. Returns the new number of members.
     """
     h, members, most = block.gradient, block.members, size + np.uint32(MOST_STEPS)
     if up != NOBODY and not block.member[up]:
@@ -102,10 +102,10 @@ def invite(up: Any, slack: float, budget: float, shift: float, block: Block, siz
 
 @helper()
 def settle_duals(y: Any, up: Any, square: float, C: float, slack: float, block: Block, size: Any, moves: Moves) -> Any:
-    """Give an instance its best duals, among those it has and not too many new ones, `up` for certain.
+    """Give an instance its best duals, among its members and a limited number of new ones, always including `up`.
 
-    Without a limit the first instances would give a dual to every class, since all are as good; the other new ones have
-    to be above the level by `slack`. Returns how many members there are now, and how many classes move.
+    Without a limit, the first instances would give a dual to every class, since all are equally good. So other new
+    classes must be above the level by `slack`. Returns the number of members, and the number of classes that move.
     """
     h, beta, members, budget = block.gradient, block.beta, block.members, square * C
     shift = square * (C - left_over(C, block, size))
@@ -132,7 +132,7 @@ def settle_duals(y: Any, up: Any, square: float, C: float, slack: float, block: 
 
 @helper()
 def give_all(C: float, block: Block, size: Any) -> Any:
-    """The duals of an instance without features: they move nothing, so any class may have all of C."""
+    """Set the duals of an instance without features: they move nothing, so any class may have all of C."""
     if size == 0:
         c = np.uint32(0) if block.gradient[0] > 0 else np.uint32(1)
         size = join(c, block, size)
@@ -142,9 +142,9 @@ def give_all(C: float, block: Block, size: Any) -> Any:
 
 @helper()
 def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: Any, moves: Moves) -> Any:
-    """Give an instance its best duals, from the scores, where it is not near them already.
+    """Give an instance its best duals, from the scores, unless it is already near them.
 
-    Returns how far it was from them, how many members there are now, and how many classes move.
+    Returns its former distance from them, the number of members, and the number of classes that move.
     """
     scores, gradient = block.scores, block.gradient
     for c in range(np.uint32(scores.size)):
@@ -162,7 +162,7 @@ def decide(y: Any, square: float, goal: Goal, slack: float, block: Block, size: 
 
 @kernel(int64(SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
 def sweep_flat(sweep: Sweep, W: Array, state: SweepState) -> int:
-    """As `sweep_matrix` does it; the tree is flat, and not looked at."""
+    """Sweep like `sweep_matrix`, but for a flat tree, which is not read."""
     instances, squares, labels, order, _, goal = sweep
     duals, block, moves, violations = state
     for done in range(order.size):

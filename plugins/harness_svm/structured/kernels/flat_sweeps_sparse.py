@@ -25,7 +25,7 @@ from harness_svm.structured.kernels.subproblem import (
 
 @kernel(int64(SWEEP, ROWS, SWEEP_STATE, reads(float64)), **LEAN)
 def sweep_flat_rows(sweep: Sweep, rows: Rows, state: SweepState, zeros: Array) -> int:
-    """As `sweep_flat` does it; the index too may be what has no room."""
+    """Sweep like `sweep_flat`, but stop also if the index has no room."""
     instances, squares, labels, order, _, goal = sweep
     duals, block, moves, violations = state
     slack = RELUCTANCE * goal.tolerance

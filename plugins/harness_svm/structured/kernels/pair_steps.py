@@ -1,9 +1,9 @@
-"""One instance's duals along a tree of classes: shifted between two classes at a time until their gradients agree.
+"""The duals of one instance along a tree of classes: shifted between two classes until their gradients agree.
 
-Only classes that have a dual, the members, or that gain one, take part in a step. They are in the order of the tree, so
-what two of them have in common is the least of what lies between them, neighbour by neighbour: a step costs a look at
-each member, however many classes there are. When the members agree, all classes are looked at, those that are better
-become members, and so on.
+Only members, the classes that have a dual, and classes that gain one take part in a step. They are in the order of the
+tree, so the common part of two of them is the least of the common parts of the neighbours between them. A step looks
+once at each member, for any number of classes. When the members agree, all classes are checked, better ones become
+members, and so on.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from harness_svm.structured.kernels.subproblem import (
 )
 
 OVERSHOOT = 0.5
-"""Duals go by this share further than is best for one instance alone (measured: half as many sweeps)."""
+"""Duals move this share beyond the optimum of one instance alone (measured: half as many sweeps)."""
 LEAST_OVERSHOOT = 0.05
-"""Less is not worth carrying it into the scores."""
+"""A smaller overshoot is not carried into the scores."""
 INNER_SHARE = 0.1
-"""Gradients of an instance agree well enough for now at this share of how far they were apart."""
+"""Gradients of an instance agree well enough for a round at this share of their initial difference."""
 MOST_ROUNDS = 10
-"""So often all classes are looked at in one visit."""
+"""Maximum number of rounds, each with a check of all classes, in one visit."""
 MOST_SHIFTS = 1000
-"""So many steps the members of one instance take in a round."""
+"""Maximum number of steps among the members of one instance in a round."""
 WORTH_JOINING = 0.5
-"""A class becomes a member where it leads the members by this share of what the best one does."""
+"""A class becomes a member if its lead over the members is this share of the best class's lead."""
 
 
 @helper()
 def join_in_order(c: Any, block: Block, size: Any) -> Any:
-    """Class c becomes a member, in its place; returns how many there are now."""
+    """Insert class c among the members in tree order; returns the new number of members."""
     place: Any = size
     while place > 0 and block.members[place - np.uint32(1)] > c:
         block.members[place] = block.members[place - np.uint32(1)]
@@ -54,7 +54,7 @@ def join_in_order(c: Any, block: Block, size: Any) -> Any:
 
 @helper()
 def invite(bar: float, block: Block, size: Any, most: Any) -> Any:
-    """Classes of a gradient of `bar` or more become members, up to so many; returns how many there are now."""
+    """Make members of classes with a gradient of at least `bar`, at most `most`; returns the new number of members."""
     gradient = block.gradient
     for lo in range(0, gradient.size, BLOCK_CLASSES):
         hi = min(lo + BLOCK_CLASSES, gradient.size)
@@ -68,7 +68,7 @@ def invite(bar: float, block: Block, size: Any, most: Any) -> Any:
 
 @helper()
 def line_up(tree: OrderedTree, y: Any, slack: bool, block: Block, size: Any) -> None:
-    """The rate of each member, and what it has in common with the true class and with the next member."""
+    """Compute the rate of each member, and its common part with the true class and with the next member."""
     for p in range(size):
         c = block.members[p]
         last = last_in_common(tree, y, c)
@@ -80,7 +80,7 @@ def line_up(tree: OrderedTree, y: Any, slack: bool, block: Block, size: Any) -> 
 
 @helper()
 def compare(tree: OrderedTree, place: Any, block: Block, size: Any, likeness: Array) -> None:
-    """<L(one), L(c)> of the member at this place with each of the others."""
+    """Compute <L(one), L(c)> of the member at this place with each of the others."""
     one = block.members[place]
     scale, least = tree.scale[one], tree.shared[tree.leaf[one]]
     likeness[place] = scale * scale * least
@@ -96,7 +96,7 @@ def compare(tree: OrderedTree, place: Any, block: Block, size: Any, likeness: Ar
 
 @helper()
 def steepest_places(block: Block, size: Any, spare: float) -> Any:
-    """As `steepest`, among the members only, and by their places."""
+    """Return the same as `steepest`, among the members only, as places."""
     up: Any = NOBODY
     down: Any = NOBODY
     top, bottom = 0.0, 0.0 if spare > 0 else np.inf
@@ -155,7 +155,7 @@ def settle(tree: OrderedTree, y: Any, square: float, goal: Goal, near: float, bl
 
 @helper()
 def spread(tree: OrderedTree, c: Any, amount: float, shift: Array) -> None:
-    """The coefficient of class c grows: the score of each class that has a node in common with it moves."""
+    """Add the effect of a growing coefficient of class c to the score of each class that shares a node with it."""
     z = tree.leaf[c]
     amount *= tree.scale[c]
     while z != 0:
@@ -167,7 +167,7 @@ def spread(tree: OrderedTree, c: Any, amount: float, shift: Array) -> None:
 
 @helper()
 def move(tree: OrderedTree, c: Any, amount: float, block: Block, moves: Moves, n: int) -> int:
-    """u_c += r_c amount x, planned behind n others and carried into the scores; returns how many move now."""
+    """u_c += r_c amount x: plan the move after n others and add it to the scores; returns the new number of moves."""
     if moves.changes[c] == 0:
         moves.classes[np.uint32(n)] = c
         n += 1
@@ -180,7 +180,7 @@ def move(tree: OrderedTree, c: Any, amount: float, block: Block, moves: Moves, n
 
 @helper()
 def forget_shift(tree: OrderedTree, shift: Array, moves: Moves, n: int) -> None:
-    """No score is shifted any more; only those in the branches of the classes that move are."""
+    """Reset all shifts of scores; only those in the branches of the moving classes are not 0."""
     for m in range(np.uint32(n)):
         top = tree.top[moves.classes[m]]
         for c in range(np.uint64(tree.first[top]), np.uint64(tree.end[top])):
@@ -189,7 +189,7 @@ def forget_shift(tree: OrderedTree, shift: Array, moves: Moves, n: int) -> None:
 
 @helper()
 def carry(tree: OrderedTree, y: Any, square: float, slack: bool, block: Block, size: Any, moves: Moves, n: int) -> int:
-    """Let the scores and gradients of all classes follow the duals of the members; returns how many classes move."""
+    """Update the scores and gradients of all classes from the members' duals; returns the number of moving classes."""
     gain = 0.0
     for p in range(size):
         c = block.members[p]
@@ -206,11 +206,11 @@ def carry(tree: OrderedTree, y: Any, square: float, slack: bool, block: Block, s
 
 @helper()
 def go_further(y: Any, square: float, C: float, block: Block, size: Any) -> bool:
-    """Go on from the duals that were before beyond those that are best now; whether that is allowed.
+    """Move from the former duals beyond the new best ones; returns whether that is allowed.
 
-    Instances that share most of their features undo much of what each other gains: the best duals of one, while the
-    others stay, are too near. On this line the objective is a parabola, and going no further than twice as far as its
-    top leaves it no lower than it was.
+    Instances that share most of their features undo much of each other's gains: the best duals of one, with the others
+    fixed, are too near. The objective is a parabola on this line. Up to twice the distance to its top, it is not lower
+    than at the start.
     """
     further, total, change, gain, slope, bend = OVERSHOOT, 0.0, 0.0, 0.0, 0.0, 0.0
     for p in range(size):
@@ -238,9 +238,9 @@ def go_further(y: Any, square: float, C: float, block: Block, size: Any) -> bool
 def improve(
     tree: OrderedTree, y: Any, square: float, goal: Goal, near: float, block: Block, size: Any, moves: Moves
 ) -> Any:
-    """Shift duals until the gradients of all classes agree, up to `near`, or too many have become members.
+    """Shift duals until the gradients of all classes agree, up to `near`, or there are too many new members.
 
-    Returns how far they were apart, how many members there are now, and how many classes move.
+    Returns their former difference, the number of members, and the number of classes that move.
     """
     up, _, violation = steepest(block, size, left_over(goal.C, block, size))
     n, most = 0, size + np.uint32(MOST_STEPS)

@@ -7,10 +7,10 @@ attributes L_z(y) = r_y sqrt(m_z) on that path and dL_i(y) = L(y_i) - L(y), an i
     max_b  sum_iy cost_iy b_iy - 1/2 ||w||^2,    b_iy >= 0,  sum_y b_iy <= C,
     w_z = sum_iy b_iy rate_iy dL_iz(y) x_i
 
-(Cai and Hofmann, CIKM 2004; with a flat tree and all costs 1 Crammer and Singer, JMLR 2001). Of all w_z only one vector
-a class is kept in an index, u_y = r_y sum_i (coefficient of y in i) x_i: w_z = sqrt(m_z) times the sum of those below
-z; in a matrix v_y = sum_{z <= y} L_z(y) w_z, which scores class y at once. Here is what the machines share for one
-instance: its gradients and duals. `pair_steps` and `flat_sweeps` improve them. Classes are in the order of the tree.
+(Cai and Hofmann, CIKM 2004; with a flat tree and all costs 1 Crammer and Singer, JMLR 2001). An index keeps only one
+vector per class, u_y = r_y sum_i (coefficient of y in i) x_i; w_z is sqrt(m_z) times the sum of those below z. A matrix
+keeps v_y = sum_{z <= y} L_z(y) w_z, which scores class y directly. This module has the part of the machines that deals
+with one instance: its gradients and duals. `pair_steps` and `flat_sweeps` improve them. Classes are in tree order.
 """
 
 from __future__ import annotations
@@ -29,22 +29,24 @@ from harness.sdk.kernels.score import best_class
 from harness_svm.structured.kernels.class_tree import ORDERED_TREE, ClassTree, OrderedTree
 
 MOST_STEPS = 50
-"""For one instance in one visit: so many duals may become new."""
+"""Maximum number of new duals of one instance in one visit."""
 IDLE = 0.02
-"""The share of the tolerance up to which gradients agree well enough."""
+"""Gradients that agree up to this share of the tolerance are left alone."""
 RELUCTANCE = 0.25
-"""The same where the weights are in an index: with thousands of classes most are nearly as good, and each dual is an
-edge for every feature of the instance (measured: less than half of the edges)."""
+"""The same share if the weights are in an index: with thousands of classes most are nearly as good, and each dual is
+an edge for every feature of the instance (measured: less than half of the edges)."""
 ROUNDING_SHARE = 1e-9
-"""The share of C below which what is left of it is an error of rounding: a thousand duals leave 1e-12, and a row that
-could give away so little would count as far from its optimum for ever."""
+"""A remainder of C below this share is a rounding error: a thousand duals leave 1e-12, and a row with such a remainder
+would always count as far from its optimum."""
 NOBODY = np.uint32(0xFFFFFFFF)
-"""In place of a class: the part of C that no class has."""
+"""Placeholder for a class: the part of C that no class has."""
 
 
 class Block(NamedTuple):
-    """Space for the current instance. Between instances `member` is all False; `beta`, `carried`, `before` and `shift`
-    are all 0."""
+    """Temporary arrays for the current instance.
+
+    Between instances, `member` is all False, and `beta`, `carried`, `before` and `shift` are all 0.
+    """
 
     sums: NDArray[np.float64]
     """By node: <sum of u_y below it, x>."""
@@ -53,24 +55,24 @@ class Block(NamedTuple):
     scores: NDArray[np.float64]
     """F(x, y) by class, before the visit of the instance."""
     shift: NDArray[np.float64]
-    """By class: how far the scores have moved since then, over ||x||^2."""
+    """By class: change of the score since then, divided by ||x||^2."""
     gradient: NDArray[np.float64]
     beta: NDArray[np.float64]
     carried: NDArray[np.float64]
-    """By class: the dual that `shift` knows of."""
+    """By class: the dual that is included in `shift`."""
     before: NDArray[np.float64]
-    """By class: the dual that it had when the instance was reached."""
+    """By class: the dual at the beginning of the visit."""
     members: NDArray[np.uint32]
-    """Classes that have a dual, or had one a moment ago, in front."""
+    """The members: classes that have a dual, or had one a moment ago. They are the first elements."""
     member: NDArray[np.bool_]
     rate: NDArray[np.float64]
     """By place among the members: the rate of each."""
     common: NDArray[np.float64]
-    """By place among the members: the sum of m_z over the nodes that it has in common with the next one."""
+    """By place among the members: sum of m_z over the nodes shared with the next member."""
     own: NDArray[np.float64]
     """By place: <L(y), L(c)> with the true class y."""
     near_up: NDArray[np.float64]
-    """By place: <L(up), L(c)> with the class that gains."""
+    """By place: <L(up), L(c)> with the gaining class."""
     near_down: NDArray[np.float64]
 
 
@@ -79,7 +81,7 @@ BLOCK = named(Block, *[_NUMBERS] * 8, writes(uint32), writes(boolean), *[_NUMBER
 
 
 class Goal(NamedTuple):
-    """`slack`: the loss is rescaled by the cost, rate = cost; else the margin is, rate = 1."""
+    """The goal of training. With `slack` the loss is rescaled (rate = cost), otherwise the margin (rate = 1)."""
 
     C: float
     tolerance: float
@@ -88,11 +90,11 @@ class Goal(NamedTuple):
 
 GOAL = named(Goal, float64, float64, boolean)
 DUALS = named(Rows, *map(writes, (uint32, uint32, uint8, uint32, float64, uint32)))
-"""b_iy, the rows being instances."""
+"""The duals b_iy; the rows are instances."""
 
 
 class Sweep(NamedTuple):
-    """The rows that a sweep visits, in order, and the problem that it solves. It only reads them."""
+    """The rows that a sweep visits, in order, and the problem to solve; read only."""
 
     instances: Instances
     squares: NDArray[np.float64]
@@ -110,7 +112,7 @@ class SweepState(NamedTuple):
     block: Block
     moves: Moves
     violations: NDArray[np.float64]
-    """By row: how far from its optimum it was when it was last visited."""
+    """By row: distance from its optimum at the last visit."""
 
 
 SWEEP = named(Sweep, INSTANCES, reads(float64), reads(int32), reads(int64), ORDERED_TREE, GOAL)
@@ -140,9 +142,9 @@ def empty_block(tree: ClassTree | OrderedTree) -> Block:
 
 @helper()
 def set_gradients(tree: OrderedTree, y: Any, square: float, slack: bool, block: Block) -> None:
-    """The gradient g_c of each class but the true one, from the scores as they have moved.
+    """Compute the gradient g_c of each false class, from the scores after the moves so far.
 
-    On the way up from the leaf of y each node adds those classes that have it as their last in common with y.
+    On the way up from the leaf of y, each node adds the classes for which it is the last node shared with y.
     """
     z = tree.leaf[y]
     missed, own = tree.missed[z], block.scores[y] + square * block.shift[y]
@@ -161,7 +163,7 @@ def set_gradients(tree: OrderedTree, y: Any, square: float, slack: bool, block: 
 def fill_gradients(
     lo: Any, hi: Any, base: float, own: float, square: float, slack: bool, entered: Array, block: Block
 ) -> None:
-    """The gradients of the classes from lo to hi - 1, which cost `base` and what it takes to enter them."""
+    """Compute the gradients of the classes from lo to hi - 1, which cost `base` plus the price of entering them."""
     scores, shift, gradient = block.scores, block.shift, block.gradient
     if slack:
         for c in range(lo, hi):
@@ -173,8 +175,10 @@ def fill_gradients(
 
 @helper()
 def steepest(block: Block, size: Any, spare: float) -> Any:
-    """Return the class that should gain, the class that should lose, and the difference of their gradients. NOBODY has
-    gradient 0."""
+    """Return the class that should gain, the class that should lose, and the difference of their gradients.
+
+    NOBODY has the gradient 0.
+    """
     up: Any = NOBODY
     best = np.uint32(best_class(block.gradient))
     top = 0.0
@@ -200,14 +204,14 @@ def left_over(C: float, block: Block, size: Any) -> float:
 
 @helper()
 def join(c: Any, block: Block, size: Any) -> Any:
-    """Class c becomes a member; returns how many there are now."""
+    """Make class c a member; returns the new number of members."""
     block.member[c], block.members[size] = True, c
     return size + np.uint32(1)
 
 
 @helper()
 def fetch_duals(duals: Rows, i: Any, block: Block) -> Any:
-    """Put the duals of an instance into the block; returns how many there are."""
+    """Load the duals of an instance into the block; returns their number."""
     start, size = duals.start[i], duals.length[i]
     for e in range(size):
         c = duals.classes[start + e]
@@ -218,7 +222,7 @@ def fetch_duals(duals: Rows, i: Any, block: Block) -> Any:
 
 @helper()
 def put_duals_back(duals: Rows, i: Any, block: Block, size: Any, changed: bool) -> None:
-    """Write the duals of an instance, where they changed, and leave the block empty."""
+    """Store the duals of an instance if they changed, and clear the block."""
     if changed:
         duals.length[i] = 0
     for m in range(size):
@@ -231,13 +235,13 @@ def put_duals_back(duals: Rows, i: Any, block: Block, size: Any, changed: bool) 
 
 @helper()
 def has_dual_room(duals: Rows, order: Array, done: Any) -> bool:
-    """Return whether the next instance may get as many new duals as one visit gives."""
+    """Return whether the next instance has room for all duals that one visit can add."""
     return has_room(duals, order[done : done + 1], MOST_STEPS)
 
 
 @helper()
 def move_rows(rows: Rows, instances: Instances, i: Any, state: SweepState, size: Any, n: Any, changed: bool) -> bool:
-    """Move n classes in an index by instance i, and write its duals if they changed.
+    """Move n classes in an index by instance i, and store its duals if they changed.
 
     Returns False, without any change, if the index has no room.
     """

@@ -1,7 +1,7 @@
-"""Sweeps of the support vector machines that train all classes at once, and ranking by what they learned.
+"""Sweeps of the support vector machines that train all classes at once, and ranking by their weights.
 
-The vectors v_y that score the classes (see `structured`) are kept in a matrix, features x classes, and the weights u_y
-are summed up from the duals at the end; `structured_rows` is for those that are too many.
+The vectors v_y that score the classes (see `subproblem`) are kept in a matrix, features x classes. The weights u_y are
+summed up from the duals at the end. `tree_sweeps_sparse` is for weights that do not fit into a matrix.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from harness_svm.structured.kernels.subproblem import (
 def move_branches(
     W: Array, instances: Instances, i: Any, tree: OrderedTree, shift: Array, moves: Moves, n: int
 ) -> None:
-    """W[f, c] += x_f shift_c for all classes in the branches of those that move, and none is shifted any more."""
+    """W[f, c] += x_f shift_c for all classes in the branches of moving ones; then all shifts are reset."""
     for m in range(np.uint32(n)):
         top = tree.top[moves.classes[m]]
         lo, hi = np.uint64(tree.first[top]), np.uint64(tree.end[top])
@@ -61,9 +61,9 @@ def move_branches(
 
 @kernel(int64(SWEEP, writes(float64, 2), SWEEP_STATE), **LEAN)
 def sweep_matrix(sweep: Sweep, W: Array, state: SweepState) -> int:
-    """Visit the instances in this order, with the weights in a matrix, and note how far each was from its optimum.
+    """Visit the instances in this order, with the weights in a matrix, and store each one's distance from its optimum.
 
-    Returns the number of instances done: all of them, or those before the first that the duals have no room for.
+    Returns the number of instances done: all of them, or those before the first one without room for its duals.
     """
     instances, squares, labels, order, tree, goal = sweep
     duals, block, moves, violations = state
@@ -93,7 +93,7 @@ def sum_up(
     moves: Moves,
     u: Array,
 ) -> int:
-    """Add to u, features x classes, what follows from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
+    """Add to u, features x classes, the sum from the duals: u_c += r_c (coefficient of c in i) x_i. Returns 0."""
     for i in range(labels.size):
         y = np.uint32(labels[i])
         size = fetch_duals(duals, np.uint32(i), block)
@@ -112,7 +112,7 @@ def sum_up(
 
 
 def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array, k: int) -> NDArray[np.int32]:
-    """The k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
+    """Return the k best classes of each instance, best first, by F(x, y) + base_y; -1 pads."""
     ranked = np.empty((instances.n_instances, k), np.int32)
     tree = ClassTree(*(frozen(array) for array in tree))  # unpickled arrays are writable
     fill_tree_ranks(freeze(rows), tree, instances, base, np.zeros_like(base), empty_block(tree), ranked)
@@ -125,7 +125,8 @@ def rank_by_tree(rows: Rows, tree: ClassTree, instances: Instances, base: Array,
 def fill_tree_ranks(
     rows: Rows, tree: ClassTree, instances: Instances, base: Array, zeros: Array, block: Block, ranked: Array
 ) -> int:
-    """Rank the classes for each instance; one without a feature has only padding. Returns how many had one."""
+    """Rank the classes for each instance; an instance without features gets only padding. Returns the number of
+    others."""
     scores, n = block.scores, 0
     for i in range(ranked.shape[0]):
         if squared_norm(instances, i) == 0:

@@ -1,4 +1,4 @@
-"""Sweeps with the weights in an index, where a matrix of all weights would be too large; see `structured`."""
+"""Sweeps with the weights in an index, if a matrix of all weights would be too large; see `subproblem`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from harness_svm.structured.kernels.subproblem import (
 
 @kernel(int64(SWEEP, ROWS, SWEEP_STATE, reads(float64)), **LEAN)
 def sweep_tree_rows(sweep: Sweep, rows: Rows, state: SweepState, zeros: Array) -> int:
-    """As `sweep_matrix` does it; the index too may be what has no room."""
+    """Sweep like `sweep_matrix`, but stop also if the index has no room."""
     instances, squares, labels, order, tree, goal = sweep
     duals, block, moves, violations = state
     near = RELUCTANCE * goal.tolerance

@@ -1,9 +1,9 @@
-"""Going down a tree of classes on several ways at once: at each level the nodes with the best paths are kept.
+"""Search of a tree of classes along several paths at once: each level keeps the nodes with the best paths.
 
 Each node has its own index of weights, with the edges of a feature to all children side by side. A hash table holds the
-position of a feature's edges. A row reads one stretch of edges for each feature that the node knows. Table, features
-and edges are scattered in memory, and each holds the address of the next. So all features of a row take each step
-together and prefetch the memory of the next step.
+position of a feature's edges. A row reads the edges of each of its features that the node has. Table, features and
+edges are scattered in memory, and each holds the address of the next. So all features of a row take each step together
+and prefetch the memory of the next step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VACANT = np.uint32(0xFFFFFFFF)
 
 
 class Beam(NamedTuple):
-    """Space for a search; `nodes[0]` and `nodes[1]` are the ways of this level and of the next one, best first."""
+    """Temporary arrays; `nodes[0]` and `nodes[1]` are the nodes of this level and of the next one, best first."""
 
     nodes: NDArray[np.uint32]
     leaves: NDArray[np.uint32]
@@ -35,16 +35,16 @@ class Beam(NamedTuple):
     read: NDArray[np.int64]
     """Number of edges read."""
     places: NDArray[np.uint64]
-    """By feature of the current row: its slot; by feature that the node knows: its edges."""
+    """By feature of the current row: its slot; by feature that the node has: its edges."""
     values: NDArray[np.float64]
-    """By feature of the row that the node knows."""
+    """Values of the row's features that the node has."""
 
 
 BEAM = named(Beam, writes(uint32, 2), writes(uint32), *map(writes, (float64, float64, int64, uint64, float64)))
 
 
 def feature_slots(branches: Branches) -> NDArray[np.uint32]:
-    """The hash table of all places of `branches.features`, by node and feature; less than half of it is taken."""
+    """Return the hash table of all places in `branches.features`, by node and feature; less than half of it is used."""
     slots = np.full(2 ** max(4, int(2 * branches.features.size).bit_length()), VACANT, np.uint32)
     fill_slots(Branches(*(frozen(array) for array in branches)), slots)  # those from a file may be written to
     return frozen(slots, np.uint32)
@@ -59,7 +59,7 @@ def slot_of(z: Any, f: Any, mask: Any) -> Any:
 
 @kernel(void(BRANCHES, writes(uint32)), **LEAN)
 def fill_slots(branches: Branches, slots: Array) -> None:
-    """Enter the place of each feature of each node."""
+    """Enter the place of each feature of each node into the hash table."""
     mask = np.uint64(slots.size - 1)
     for z in range(np.uint32(branches.own.size)):
         for place in range(branches.first[z], branches.first[z + np.uint32(1)]):
@@ -71,7 +71,7 @@ def fill_slots(branches: Branches, slots: Array) -> None:
 
 @helper()
 def place_of(branches: Branches, slots: Array, z: Any, f: Any, at: Any) -> Any:
-    """The place of a feature of node z, looked for from this slot on; VACANT where the node does not know it."""
+    """Return the place of a feature of node z, searching from slot `at`; VACANT if the node does not have it."""
     mask = np.uint64(slots.size - 1)
     first, last = branches.first[z], branches.first[z + np.uint32(1)]
     while slots[at] != VACANT:
@@ -84,7 +84,7 @@ def place_of(branches: Branches, slots: Array, z: Any, f: Any, at: Any) -> Any:
 
 @helper()
 def find_known(branches: Branches, slots: Array, instances: Instances, i: Any, z: Any, beam: Beam) -> Any:
-    """Put the places of the row's features that node z knows, and their values, in front; returns their number."""
+    """Store the places and values of the row's features that node z has; returns their number."""
     mask = np.uint64(slots.size - 1)
     start, size = np.uint64(instances.indptr[i]), np.uint64(instances.indptr[i + 1] - instances.indptr[i])
     for j in range(size):
@@ -108,7 +108,7 @@ def find_known(branches: Branches, slots: Array, instances: Instances, i: Any, z
 
 @helper()
 def judge_children(branches: Branches, slots: Array, instances: Instances, i: Any, z: Any, beam: Beam) -> None:
-    """The paths of the children of node z. An only child is certain."""
+    """Compute the path scores of the children of node z. An only child adds nothing."""
     start, end = branches.child[z], branches.child[z + np.uint32(1)]
     if end - start == 1:
         beam.path[start] = beam.path[z]
@@ -128,7 +128,7 @@ def judge_children(branches: Branches, slots: Array, instances: Instances, i: An
 
 @helper()
 def keep_best(ways: Array, size: Any, c: Any, path: Array) -> Any:
-    """Put node c behind those with no worse paths, the last one out if there is no room; returns how many there are."""
+    """Insert node c by the score of its path, dropping the last one if there is no room; returns the new number."""
     if size == ways.size:
         if not path[c] > path[ways[size - np.uint32(1)]]:
             return size
@@ -144,7 +144,7 @@ def keep_best(ways: Array, size: Any, c: Any, path: Array) -> Any:
 
 @kernel(int64(BRANCHES, reads(uint32), INSTANCES, BEAM, writes(int32, 2)), **LEAN)
 def fill_beam_ranks(branches: Branches, slots: Array, instances: Instances, beam: Beam, ranked: Array) -> int:
-    """Rank the leaves with the best paths among those met. Returns the number of edges read."""
+    """Rank the reached leaves by the scores of their paths. Returns the number of edges read."""
     beam.read[0] = 0
     beam.path[0] = 0.0
     for i in range(ranked.shape[0]):
@@ -169,7 +169,7 @@ def fill_beam_ranks(branches: Branches, slots: Array, instances: Instances, beam
 def rank_by_beam(
     branches: Branches, slots: Array, instances: Instances, k: int, width: int
 ) -> tuple[NDArray[np.int32], int]:
-    """The k best classes of each instance, best first, -1 pads; and the number of edges read."""
+    """Return the k best classes of each instance, best first, -1 pads; and the number of edges read."""
     n_nodes, branches = branches.own.size, Branches(*(frozen(array) for array in branches))
     ranked = np.empty((instances.n_instances, k), np.int32)
     longest = int(np.diff(instances.indptr).max(initial=0))

@@ -1,4 +1,4 @@
-"""A tree of classes each of whose inner nodes has a linear machine for each of its children.
+"""A tree of classes in which each inner node has a linear machine for each of its children.
 
 Each node has its own index of weights, in which only the features of the instance are looked up. So the time depends on
 the number of visited nodes, not on the number of classes. The searches are in `descent` and `beam`.
@@ -16,20 +16,20 @@ from harness.sdk.kernels.compile import named, reads
 
 
 class Branches(NamedTuple):
-    """The machines of a tree whose node 0 is the root; the children of node z are `child[z]` to `child[z + 1] - 1`."""
+    """The machines of a tree. Node 0 is the root; the children of node z are `child[z]` to `child[z + 1] - 1`."""
 
     child: NDArray[np.uint32]
     own: NDArray[np.int32]
     """By node: its class, or -1 for an inner node."""
     base: NDArray[np.float64]
-    """By node: what it scores as a child before any feature counts; -inf for one that is never entered."""
+    """By node: its score as a child before any feature counts; -inf if it is never entered."""
     first: NDArray[np.uint32]
     """The features of node z are `features[first[z]:first[z + 1]]`, in order."""
     features: NDArray[np.uint32]
     edge: NDArray[np.int64]
     """The edges of the feature in place p are `edge[p]:edge[p + 1]`."""
     children: NDArray[np.uint32]
-    """By edge: the node that it leads to."""
+    """By edge: the node to which it leads."""
     weights: NDArray[np.float32]
 
 

@@ -1,4 +1,4 @@
-"""Going down a tree of classes on the best way, then on the best of those that were left open."""
+"""Search of a tree of classes: first the greedy path, then the best of the remaining nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness_svm.topdown.kernels.branches import BRANCHES, Branches
 
 
 class Search(NamedTuple):
-    """Space for a search: nodes that are open, in front, and how good each node is."""
+    """Temporary arrays of a search: the open nodes as first elements, and the score of each node."""
 
     open: NDArray[np.uint32]
     score: NDArray[np.float64]
@@ -30,7 +30,7 @@ SEARCH = named(Search, writes(uint32), writes(float64), writes(float64), writes(
 
 @helper()
 def find_feature(features: Array, lo: Any, hi: Any, f: Any) -> Any:
-    """The first place from lo on whose feature is not below f."""
+    """Return the first place from lo on whose feature is not below f."""
     while lo < hi:
         middle = (lo + hi) >> np.uint32(1)
         if features[middle] < f:
@@ -61,7 +61,7 @@ def visit(branches: Branches, instances: Instances, i: Any, z: Any, search: Sear
 
 @helper()
 def best_open(search: Search, n: Any) -> Any:
-    """The place of the open node with the best path, the lowest node where they tie."""
+    """Return the place of the open node with the best path; the lowest node on ties."""
     best: Any = np.uint32(0)
     for p in range(np.uint32(1), n):
         node, other = search.open[p], search.open[best]
@@ -72,7 +72,7 @@ def best_open(search: Search, n: Any) -> Any:
 
 @helper()
 def descend_greedily(branches: Branches, instances: Instances, i: Any, search: Search) -> Any:
-    """Take the best child at each node; the others stay open. Returns the leaf, and how many nodes are open."""
+    """Take the best child at each node and leave the others open. Returns the leaf and the number of open nodes."""
     z: Any = np.uint32(0)
     n = np.uint32(0)
     search.path[0] = 0.0
@@ -92,7 +92,7 @@ def descend_greedily(branches: Branches, instances: Instances, i: Any, search: S
 
 @kernel(int64(BRANCHES, INSTANCES, SEARCH, writes(int32, 2)), **LEAN)
 def fill_descent_ranks(branches: Branches, instances: Instances, search: Search, ranked: Array) -> int:
-    """Rank first where the best child at each node leads to, then the leaves with the best paths.
+    """Rank the leaf of the greedy path first, then the leaves with the best paths.
 
     Returns the number of edges read.
     """
@@ -121,7 +121,7 @@ def fill_descent_ranks(branches: Branches, instances: Instances, search: Search,
 
 
 def rank_by_descent(branches: Branches, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
-    """The k best classes of each instance, best first, -1 pads; and the number of edges read."""
+    """Return the k best classes of each instance, best first, -1 pads; and the number of edges read."""
     nodes, branches = branches.own.size, Branches(*(frozen(array) for array in branches))
     ranked = np.empty((instances.n_instances, k), np.int32)
     search = Search(np.zeros(nodes, np.uint32), np.zeros(nodes), np.zeros(nodes), np.zeros(1, np.int64))
