@@ -6,17 +6,20 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from harness import Taxonomy
 from harness.sdk import rules
 from harness.sdk.classifier import Matrix
-from harness.sdk.kernels.instances import Instances, Labels
+from harness.sdk.kernels.instances import Instances, Labels, as_instances
 from harness_svm.flat.kernels.dual import pose
 from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
 from harness_svm.hierarchy import Hierarchy, cluster, from_given
 from harness_svm.linear import threshold
 from harness_svm.topdown.classifier import Choice, TopDown
 from harness_svm.topdown.kernels.beam import feature_slots, rank_by_beam
+from harness_svm.topdown.kernels.branches import Branches
+from harness_svm.topdown.kernels.forest import Forest, Paths, join_trees, trace_paths
 
 TREES = ("cluster", "taxonomy")
 
@@ -40,6 +43,10 @@ class LabelTree(TopDown):
 
     Parameters
     ----------
+    trees : int, default=1
+        Number of trees, each with its own seed and clusters. A path of score s counts as a probability exp(s), and a
+        class as the mean of its probabilities in all trees. There is one tree if it is the taxonomy, or if all classes
+        are in one cluster.
     tree : {"cluster", "taxonomy"}, default="cluster"
         "cluster" learns a tree, "taxonomy" uses the taxonomy passed to `fit`.
     fanout : int, default=16
@@ -47,7 +54,7 @@ class LabelTree(TopDown):
     leaf_classes : int, default=100
         A cluster with at most this many classes has them as children.
     beam : int, default=10
-        Number of paths followed at once.
+        Number of paths followed at once in each tree.
     C : float, default=2.0
         Weight of the loss at each node.
     tol : float, default=0.3
@@ -62,11 +69,12 @@ class LabelTree(TopDown):
     Attributes
     ----------
     branches_ : Branches
-        The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
+        The trees, one behind the other, with the weights of their nodes, a
+        `harness_svm.topdown.kernels.branches.Branches`.
     slots_ : ndarray
         Hash table of the positions of each node's features.
     index_size_, index_bytes_ : int
-        Number of non-zero weights, and bytes of the tree.
+        Number of non-zero weights, and bytes of the trees.
 
     Examples
     --------
@@ -79,10 +87,12 @@ class LabelTree(TopDown):
     """
 
     slots_: NDArray[np.uint32]
+    paths_: Paths
 
     def __init__(
         self,
         *,
+        trees: int = 1,
         tree: Literal["cluster", "taxonomy"] = "cluster",
         fanout: int = 16,
         leaf_classes: int = 100,
@@ -93,6 +103,7 @@ class LabelTree(TopDown):
         prune: float = 0.05,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
+        self.trees = trees
         self.tree = tree
         self.fanout = fanout
         self.leaf_classes = leaf_classes
@@ -106,8 +117,19 @@ class LabelTree(TopDown):
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> LabelTree:
         """Train from nothing; y holds class positions where a taxonomy is used."""
         super().fit(X, y, taxonomy=taxonomy)
-        self.slots_ = feature_slots(self.branches_)
+        self._prepare_search()
         return self
+
+    def _train(
+        self, rows: csr_array, labels: Labels, seen: NDArray[np.int32], taxonomy: Taxonomy | None, seed: int
+    ) -> Branches:
+        alike = self.tree == "taxonomy" or seen.size <= self.leaf_classes  # only the order of rows would differ
+        seeds = tree_seeds(seed, 1 if alike else int(self.trees))
+        return join_trees([super(LabelTree, self)._train(rows, labels, seen, taxonomy, own) for own in seeds])
+
+    def _prepare_search(self) -> None:
+        self.slots_ = feature_slots(self.branches_)
+        self.paths_ = trace_paths(self.branches_, self.classes_.size)
 
     def _grow_hierarchy(
         self, rows: Any, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
@@ -125,19 +147,38 @@ class LabelTree(TopDown):
         return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
-        return rank_by_beam(self.branches_, self.slots_, instances, k, int(self.beam))
+        if self.paths_.roots.size == 1:
+            return rank_by_beam(self.branches_, self.slots_, instances, k, int(self.beam))
+        return self._forest().rank(instances, k, int(self.beam))
+
+    def _score_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the score of the path to each class, or the log of its mean probability in several trees."""
+        if self.paths_.roots.size == 1:
+            return super()._score_pairs(rows, ranks)
+        return self._forest().score(as_instances(rows), ranks)
+
+    def _forest(self) -> Forest:
+        return Forest(self.branches_, self.slots_, self.paths_)
 
     def _judge_steps(self, scores: NDArray[np.float64], is_only_child: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the negative squared hinge of each node's score; an only child is certain."""
         return np.where(is_only_child, 0.0, -(np.maximum(0.0, 1.0 - scores) ** 2))
 
+    # -- files
+
+    def _fitted(self) -> dict[str, Any]:
+        fitted = super()._fitted()
+        del fitted["paths_"]  # made of the branches
+        return fitted
+
     def _take_up(self, fitted: dict[str, Any]) -> None:
         super()._take_up(fitted)
-        self.slots_ = feature_slots(self.branches_)  # rather made again than believed
+        self._prepare_search()  # rather made again than believed
 
     def _rules(self) -> dict[str, rules.Rule]:
         whole, _ = rules.count(self.fanout, 2)
         return {
+            "trees": rules.count(self.trees),
             "tree": rules.one_of(self.tree, TREES),
             "fanout": (whole and self.fanout & (self.fanout - 1) == 0, "a power of two, at least 2"),
             "leaf_classes": rules.count(self.leaf_classes, 2),
@@ -147,3 +188,15 @@ class LabelTree(TopDown):
             "max_sweeps": rules.count(self.max_sweeps),
             "prune": rules.not_negative(self.prune),
         }
+
+
+def tree_seeds(seed: int, count: int) -> list[int]:
+    """Return a seed for each tree: the first tree equals that of a learner with one tree.
+
+    Examples
+    --------
+    >>> tree_seeds(7, 1)
+    [7]
+    """
+    others = np.random.SeedSequence(seed).generate_state(count - 1) % 2**31
+    return [seed, *others.tolist()]

@@ -76,6 +76,13 @@ class TopDown(SearchScores, Classifier):
         if not seen.size:
             raise DataError("no row of y has a label: expected at least one")
         labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
+        self.branches_ = self._train(rows, labels, seen, taxonomy, seed)
+        return self
+
+    def _train(
+        self, rows: csr_array, labels: Labels, seen: NDArray[np.int32], taxonomy: Taxonomy | None, seed: int
+    ) -> Branches:
+        """Return the trained tree over the classes in `seen`; labels are positions in these."""
         hierarchy = self._grow_hierarchy(rows, labels, self.classes_[seen], taxonomy, seed)
         child = first_children(hierarchy)
         below = rows_below(hierarchy, labels)
@@ -87,8 +94,7 @@ class TopDown(SearchScores, Classifier):
         nodes = [z for z in below if child[z + 1] - child[z] > 1]
         nodes.sort(key=lambda z: -below[z].rows.size * int(child[z + 1] - child[z]))  # the longest first
         choices = dict(zip(nodes, in_threads(choose, nodes), strict=True))
-        self.branches_ = assemble(hierarchy, seen, child, choices)
-        return self
+        return assemble(hierarchy, seen, child, choices)
 
     def _grow_hierarchy(
         self, rows: csr_array, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
