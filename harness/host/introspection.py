@@ -26,7 +26,7 @@ MOST_BASES = 10
 """Maximum number of base classes and imports to follow. Source that was never run may have cycles."""
 PARAMETERS = "Parameters\n----------\n"
 """Heading of the parameter section of a docstring."""
-FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
+FLOAT_ANNOTATIONS = ("float", "float | None", "None | float", "float | Literal['auto']")
 _UNDERLINE = re.compile(r"-{3,}$")
 _PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
 """A parameter, or several parameters with one description, such as `text, label : str`."""

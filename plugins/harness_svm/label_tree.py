@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from harness import Taxonomy
 from harness.sdk import rules
-from harness.sdk.classifier import Matrix
+from harness.sdk.costs import SAMPLE, cost_rule, settle_cost
 from harness.sdk.kernels.instances import Instances, Labels, as_instances
 from harness_svm.flat.kernels.dual import pose
-from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.hierarchy import Hierarchy, cluster, from_given
 from harness_svm.linear import threshold
 from harness_svm.topdown.classifier import Choice, TopDown
@@ -22,6 +24,8 @@ from harness_svm.topdown.kernels.branches import Branches
 from harness_svm.topdown.kernels.forest import Forest, Paths, join_trees, trace_paths
 
 TREES = ("cluster", "taxonomy")
+MOST_SAMPLED = 0.75
+"""Share of the rows on which one of several trees chooses the cost, at most."""
 
 
 class LabelTree(TopDown):
@@ -55,8 +59,8 @@ class LabelTree(TopDown):
         A cluster with at most this many classes has them as children.
     beam : int, default=10
         Number of paths followed at once in each tree.
-    C : float, default=2.0
-        Weight of the loss at each node.
+    C : float or "auto", default=2.0
+        Weight of the loss at each node. "auto" chooses from 0.3, 1, 3 and 10 on a held-out tenth of the training rows.
     tol : float, default=0.3
         Tolerance: training of a node ends when the projected gradients of a sweep differ by no more.
     max_sweeps : int, default=100
@@ -68,6 +72,8 @@ class LabelTree(TopDown):
 
     Attributes
     ----------
+    C_ : float
+        The cost that was used.
     branches_ : Branches
         The trees, one behind the other, with the weights of their nodes, a
         `harness_svm.topdown.kernels.branches.Branches`.
@@ -86,6 +92,7 @@ class LabelTree(TopDown):
     array([0, 1, 2])
     """
 
+    C_: float
     slots_: NDArray[np.uint32]
     paths_: Paths
 
@@ -97,7 +104,7 @@ class LabelTree(TopDown):
         fanout: int = 16,
         leaf_classes: int = 100,
         beam: int = 10,
-        C: float = 2.0,
+        C: float | Literal["auto"] = 2.0,
         tol: float = 0.3,
         max_sweeps: int = 100,
         prune: float = 0.05,
@@ -114,18 +121,22 @@ class LabelTree(TopDown):
         self.prune = prune
         self.random_state = random_state
 
-    def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> LabelTree:
-        """Train from nothing; y holds class positions where a taxonomy is used."""
-        super().fit(X, y, taxonomy=taxonomy)
-        self._prepare_search()
-        return self
-
     def _train(
-        self, rows: csr_array, labels: Labels, seen: NDArray[np.int32], taxonomy: Taxonomy | None, seed: int
-    ) -> Branches:
-        alike = self.tree == "taxonomy" or seen.size <= self.leaf_classes  # only the order of rows would differ
-        seeds = tree_seeds(seed, 1 if alike else int(self.trees))
-        return join_trees([super(LabelTree, self)._train(rows, labels, seen, taxonomy, own) for own in seeds])
+        self,
+        rows: csr_array,
+        labels: Labels,
+        seen: NDArray[np.int32],
+        taxonomy: Taxonomy | None,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Branches]:
+        seeds = tree_seeds(seed, self._n_trees(seen.size))
+        grown = [super(LabelTree, self)._train(rows, labels, seen, taxonomy, own, costs) for own in seeds]
+        return [join_trees(trees) for trees in zip(*grown, strict=True)]
+
+    def _n_trees(self, n_classes: int) -> int:
+        """The number of trees that differ by more than the order of rows."""
+        return 1 if self.tree == "taxonomy" or n_classes <= self.leaf_classes else int(self.trees)
 
     def _prepare_search(self) -> None:
         self.slots_ = feature_slots(self.branches_)
@@ -138,13 +149,27 @@ class LabelTree(TopDown):
             return from_given(taxonomy, classes, 'tree="cluster"')
         return cluster(rows, labels, classes.size, seed, int(self.fanout), int(self.leaf_classes))
 
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        problem = pose(
-            float(self.C), squared=True, bias=1.0, tolerance=float(self.tol), most_sweeps=int(self.max_sweeps)
-        )
+    def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
+        alone = copy(self)  # the time for one of several trees is a smaller share
+        alone.trees = 1
+        share = min(MOST_SAMPLED, SAMPLE * self._n_trees(self.classes_.size))
+        self.C_ = settle_cost(alone, self.C, rows, labels, seed, share=share, taxonomy=taxonomy)
+        return self.C_
+
+    def _learn(
+        self,
+        instances: Instances,
+        labels: Labels,
+        n_features: int,
+        n_children: int,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Choice]:
+        tol, most = float(self.tol), int(self.max_sweeps)
+        problems = [pose(C, squared=True, bias=1.0, tolerance=tol, most_sweeps=most) for C in costs]
         prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        machines = train_one_vs_rest(instances, labels, max(1, n_features), n_children, problem, seed, prune)
-        return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
+        path = train_path_one_vs_rest(instances, labels, max(1, n_features), n_children, problems, seed, prune)
+        return [Choice(np.empty(0, np.int64), machines.edges, machines.bias) for machines in path]
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         if self.paths_.roots.size == 1:
@@ -183,7 +208,7 @@ class LabelTree(TopDown):
             "fanout": (whole and self.fanout & (self.fanout - 1) == 0, "a power of two, at least 2"),
             "leaf_classes": rules.count(self.leaf_classes, 2),
             "beam": rules.count(self.beam),
-            "C": rules.positive(self.C),
+            "C": cost_rule(self.C),
             "tol": rules.positive(self.tol),
             "max_sweeps": rules.count(self.max_sweeps),
             "prune": rules.not_negative(self.prune),

@@ -134,14 +134,13 @@ def sweep(
 
 @helper()
 def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: MachineSpace) -> int:
-    """Train one machine from nothing, until a sweep over all of its rows finds the tolerance kept.
+    """Train one machine from its a_i, until a sweep over all of its rows finds the tolerance kept.
 
     Between such sweeps those rows alone are gone through that want to move. Returns the number of all sweeps, or one
     more than allowed.
     """
     n = np.uint64(rows.size)
     for p in range(n):
-        space.alpha[p] = 0.0
         space.order[p] = p
     active, whole = n, True
     for number in range(1, goal.most_sweeps + 1):
@@ -154,6 +153,19 @@ def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal:
         else:
             whole = False
     return goal.most_sweeps + 1
+
+
+@helper()
+def begin(instances: Instances, rows: Array, signs: Array, space: MachineSpace, duals: Array) -> None:
+    """Set the a_i of one machine, with w: those of `duals`, or 0 if it is empty."""
+    w, last = space.w, np.uint32(space.w.size - 1)
+    for p in range(np.uint64(rows.size)):
+        space.alpha[p] = 0.0
+        if duals.size > 0 and duals[p] > 0:
+            space.alpha[p] = duals[p]
+            amount = np.float32(duals[p] * np.float64(signs[p]))
+            add_instance(instances, rows[p], amount, w)
+            w[last] += amount
 
 
 @helper()
@@ -179,7 +191,9 @@ def store(instances: Instances, rows: Array, goal: Goal, space: MachineSpace, fo
     return fits
 
 
-@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, MACHINE_SPACE, FOUND, int64, int64, int64), **LEAN)
+@kernel(
+    int64(INSTANCES, reads(float64), PAIRS, GOAL, MACHINE_SPACE, FOUND, int64, int64, int64, writes(float64)), **LEAN
+)
 def train_machines(
     instances: Instances,
     squares: Array,
@@ -190,10 +204,12 @@ def train_machines(
     done: int,
     first: int,
     seed: int,
+    duals: Array,
 ) -> int:
     """Train those that are not done; returns how many are then, all or those that found room.
 
-    `first` is the number of the first of them among all machines of the training.
+    `first` is the number of the first of them among all machines of the training. `duals` has the a_i of all pairs to
+    begin with, and gets the new ones; it is empty to begin with 0 and to keep none.
     """
     for z in range(done, pairs.start.size - 1):
         lo, hi = pairs.start[z], pairs.start[z + 1]
@@ -202,7 +218,11 @@ def train_machines(
         space.random[0] = (np.uint64(seed) << np.uint64(32)) + own
         for _ in range(4):  # states that differ in few bits give numbers that differ little
             draw_number(space.random, np.uint64(2))
+        known = duals[lo:hi] if duals.size > 0 else duals
+        begin(instances, rows, signs, space, known)
         found.sweeps[z] = solve(instances, squares, rows, signs, goal, space)
         if not store(instances, rows, goal, space, found, z, found.start[z]):
             return z
+        for p in range(np.uint64(known.size)):
+            known[p] = space.alpha[p]
     return pairs.start.size - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -65,36 +65,72 @@ class TopDown(SearchScores, Classifier):
     branches_: Branches
 
     @abstractmethod
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        """Learn to choose among the children of one node, from the rows below it."""
+    def _learn(
+        self,
+        instances: Instances,
+        labels: Labels,
+        n_features: int,
+        n_children: int,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Choice]:
+        """Learn to choose among the children of one node, from the rows below it, at each cost."""
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from nothing; y holds class positions where a taxonomy is given."""
         rows, labels = self._begin(X, y)
         seed = draw_seed(self.random_state)
-        seen, places = np.unique(labels.indices, return_inverse=True)
-        if not seen.size:
+        if not labels.indices.size:
             raise DataError("no row of y has a label: expected at least one")
+        cost = self._settle_cost(rows, labels, seed, taxonomy)
+        (fitted,) = self._train_path(rows, labels, [cost], seed, taxonomy=taxonomy)
+        return fitted
+
+    def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
+        """Return the cost to train at; learners without a cost ignore it."""
+        return 1.0
+
+    def _train_path(
+        self, rows: csr_array, labels: Labels, costs: Sequence[float], seed: int, *, taxonomy: Taxonomy | None = None
+    ) -> Iterator[Self]:
+        """Yield the learner after training at each cost."""
+        seen, places = np.unique(labels.indices, return_inverse=True)
         labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
-        self.branches_ = self._train(rows, labels, seen, taxonomy, seed)
-        return self
+        for branches in self._train(rows, labels, seen, taxonomy, seed, costs):
+            self.branches_ = branches
+            self._prepare_search()
+            yield self
+
+    def _prepare_search(self) -> None:
+        """Set the attributes that follow from `branches_`; most searches need none."""
 
     def _train(
-        self, rows: csr_array, labels: Labels, seen: NDArray[np.int32], taxonomy: Taxonomy | None, seed: int
-    ) -> Branches:
-        """Return the trained tree over the classes in `seen`; labels are positions in these."""
+        self,
+        rows: csr_array,
+        labels: Labels,
+        seen: NDArray[np.int32],
+        taxonomy: Taxonomy | None,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Branches]:
+        """Return the tree over the classes in `seen`, trained at each cost; labels are positions in these classes."""
         hierarchy = self._grow_hierarchy(rows, labels, self.classes_[seen], taxonomy, seed)
         child = first_children(hierarchy)
         below = rows_below(hierarchy, labels)
 
-        def choose(z: int) -> Choice:
+        def choose(z: int) -> list[Choice]:
             numbers = Labels(frozen(below[z].starts, np.int64), frozen(below[z].children - child[z], np.int32))
-            return self._choose(rows[below[z].rows], numbers, int(child[z + 1] - child[z]), (seed + z) % 2**31)
+            n_children = int(child[z + 1] - child[z])
+            return self._choose(rows[below[z].rows], numbers, n_children, (seed + z) % 2**31, costs)
 
         nodes = [z for z in below if child[z + 1] - child[z] > 1]
         nodes.sort(key=lambda z: -below[z].rows.size * int(child[z + 1] - child[z]))  # the longest first
-        choices = dict(zip(nodes, in_threads(choose, nodes), strict=True))
-        return assemble(hierarchy, seen, child, choices)
+        paths = in_threads(choose, nodes)
+        trees = []
+        for number in range(len(costs)):
+            choices = {z: path[number] for z, path in zip(nodes, paths, strict=True)}
+            trees.append(assemble(hierarchy, seen, child, choices))
+        return trees
 
     def _grow_hierarchy(
         self, rows: csr_array, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
@@ -102,12 +138,12 @@ class TopDown(SearchScores, Classifier):
         """The tree above the classes that have a row."""
         return choose_hierarchy(self.taxonomy, taxonomy, rows, labels, classes, seed)
 
-    def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int) -> Choice:
+    def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int, costs: Sequence[float]) -> list[Choice]:
         """Learn from rows with the features of this node only, so its cost depends on these alone."""
         features, places = np.unique(X.indices, return_inverse=True)
         narrow = csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(1, features.size)))
-        found = self._learn(as_instances(narrow), labels, features.size, n_children, seed)
-        return found._replace(features=features)
+        found = self._learn(as_instances(narrow), labels, features.size, n_children, seed, costs)
+        return [choice._replace(features=features) for choice in found]
 
     # -- asking
 

@@ -101,7 +101,8 @@ def trace_paths(branches: Branches, n_classes: int) -> Paths:
 def expand_ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return all numbers from each start on, so many for each."""
     before = np.cumsum(counts) - counts
-    return np.arange(counts.sum()) + np.repeat(starts - before, counts)
+    numbers: NDArray[np.int64] = np.arange(counts.sum()) + np.repeat(starts - before, counts)
+    return numbers
 
 
 @helper()
@@ -157,7 +158,7 @@ def mean_path(
     total = 0.0
     for t in range(paths.roots.size):
         total += np.exp(beam.path[np.uint32(paths.leaf[t, c])] - best)
-    return best + np.log(total / paths.roots.size)
+    return float(best + np.log(total / paths.roots.size))
 
 
 @helper()
@@ -218,9 +219,7 @@ def fill_forest_scores(
             if c < 0:
                 values[i, place] = 0.0
             else:
-                values[i, place] = mean_path(
-                    branches, slots, instances, i, paths, np.uint32(c), beam, found.judged
-                )
+                values[i, place] = mean_path(branches, slots, instances, i, paths, np.uint32(c), beam, found.judged)
     return 0
 
 
@@ -246,7 +245,8 @@ class Forest(NamedTuple):
 
     def _frozen(self) -> tuple[Branches, NDArray[np.uint32], Paths]:
         """Return arrays that kernels take: those of a pickled learner may be written to."""
-        branches, paths = Branches(*map(frozen, self.branches)), Paths(*map(frozen, self.paths))
+        branches = Branches(*(frozen(array) for array in self.branches))
+        paths = Paths(*(frozen(array) for array in self.paths))
         return branches, frozen(self.slots, np.uint32), paths
 
     def _space(self, instances: Instances, width: int) -> tuple[Beam, Candidates]:
