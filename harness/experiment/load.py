@@ -38,7 +38,7 @@ from harness.experiment.schema import (
 from harness.host.catalog import Catalog, Entry
 from harness.host.contract import KINDS, DatasetSpec, LearnerSpec
 from harness.host.introspection import REQUIRED, read_parameters
-from harness.syntax.expression import MOST_NESTED, Expression, parse, split_list
+from harness.syntax.expression import MOST_NESTED, Expression, join_wrapped, parse, split_list
 from harness.text import counted, in_a_line, nearest
 
 if TYPE_CHECKING:
@@ -233,10 +233,13 @@ def _unwrapped(
 
 def _unwrapped_inside(text: str, entries: Entries) -> str:
     try:
+        several = split_list(text)
+        if len(several) > 1:
+            return ", ".join(_unwrapped_inside(one, entries) for one in several)
         expression = parse(text)
     except SpecError:
         return text  # a file name need not be an expression; the lookup reports other errors
-    before = next(iter(expression.positional), None)
+    before = join_wrapped(expression.positional)
     params, wrapped = _unwrapped(expression.name, expression.params, before, entries)
     if wrapped is None or wrapped == before:
         return text
@@ -408,7 +411,9 @@ def _is_group(item: str) -> bool:
 
 
 def _belongs(spec: LearnerSpec, group: str) -> bool:
-    if spec.wraps or REQUIRED in (spec.parameters or read_parameters(spec.load) or {}).values():
+    if (spec.wraps and not spec.wraps_several) or REQUIRED in (
+        spec.parameters or read_parameters(spec.load) or {}
+    ).values():
         return False  # it needs parameters to run
     return group in (ALL, spec.kind) or fnmatchcase(spec.name, group)
 

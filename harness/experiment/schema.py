@@ -27,7 +27,7 @@ from harness.errors import SpecError
 from harness.experiment.options import Option, read_settings, read_tuning
 from harness.experiment.references import DatasetRef, is_file, name_of, read_dataset, spread_grid
 from harness.stats import AUTO, TEST_NAMES
-from harness.syntax.expression import parse, split_list
+from harness.syntax.expression import join_wrapped, parse, split_list
 from harness.syntax.split import Split, parse_split
 from harness.syntax.values import (
     Place,
@@ -93,10 +93,8 @@ def _learner_table(text: str) -> dict[str, Any]:
     """Return the table of a learner expression."""
     expression = parse(text)
     table: dict[str, Any] = {"name": expression.name, "params": dict(expression.params)}
-    if len(expression.positional) > 1:
-        raise SpecError(f"cannot read {expression.positional[1]!r} in {text!r}: expected parameter=value")
     if expression.positional:
-        table["wrapped"] = expression.positional[0]
+        table["wrapped"] = join_wrapped(expression.positional)
     if expression.label:
         table["label"] = expression.label
     return table
@@ -158,7 +156,7 @@ class LearnerTable(FileTable):
     params: dict[str, Any] = {}
     """Parameters; a list is a grid."""
     wrapped: str | None = None
-    """The expression of the learner that it wraps."""
+    """The expression of the learner that it wraps; of several, with commas between them."""
     datasets: dict[str, dict[str, Any]] = {}
     """Parameters by dataset."""
     on: Annotated[tuple[str, ...], Field(min_length=1)] | None = None

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-Kind = Literal["flat", "tree", "other"]
-"""Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. other: undeclared."""
+Kind = Literal["flat", "tree", "both", "other"]
+"""Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. both: flat and tree
+learners together. other: undeclared."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
 """Requirement of a learner. nonnegative: no value of `X` is below 0. taxonomy: the data has one, and `fit` takes it as
 `taxonomy=`. dense: `X` is a dense array instead of a `csr_array`. text: `X` holds texts instead of numbers."""
@@ -85,7 +86,8 @@ class LearnerSpec:
     load: str
     """The class, as "module:Class"."""
     kind: Kind = "other"
-    """"flat" if all classes compete at once, "tree" if a path of decisions leads to a class. Tables show it."""
+    """"flat" if all classes compete at once, "tree" if a path of decisions leads to a class, "both" for flat and tree
+    learners together. Tables show it."""
     summary: str = ""
     """One line for `harness list learners`."""
     needs: frozenset[Need] = frozenset()
@@ -105,6 +107,8 @@ class LearnerSpec:
     built-in learners have four combinations, including the default."""
     wraps: str = ""
     """Name of the parameter that takes another learner, for learners such as `committee(pa)`; empty for others."""
+    wraps_several: bool = False
+    """True if that parameter takes a list of learners, as in `blend(pa, label-tree)`."""
     deterministic: bool = True
     """False if two fits with the same `random_state` may differ; `harness check` then does not compare them."""
     environment: tuple[str, ...] = ()
@@ -122,7 +126,7 @@ class LearnerSpec:
         fields.mapping("parameters", optional=True)
         fields.params("paper_params", self.parameters)
         fields.grid("tune", self.parameters)
-        fields.flags("deterministic")
+        fields.flags("wraps_several", "deterministic")
         fields.requirements("environment")
 
 

@@ -12,13 +12,15 @@ from scipy.sparse import csr_array
 
 from harness import Taxonomy
 from harness.sdk import rules
-from harness.sdk.costs import SAMPLE, cost_rule, settle_cost
-from harness.sdk.kernels.instances import Instances, Labels, as_instances
+from harness.sdk.classifier import LEAST_SHARED_ROWS, LOWEST_SCORE, Matrix
+from harness.sdk.costs import cost_rule, settle_cost
+from harness.sdk.kernels.instances import Instances, Labels, as_instances, rows_between
+from harness.sdk.threads import in_threads, stretches
 from harness_svm.flat.kernels.dual import pose
 from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.hierarchy import Hierarchy, cluster, from_given
 from harness_svm.linear import threshold
-from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, TopDown
 from harness_svm.topdown.kernels.beam import feature_slots, rank_by_beam
 from harness_svm.topdown.kernels.branches import Branches
 from harness_svm.topdown.kernels.forest import Forest, Paths, join_trees, trace_paths
@@ -152,7 +154,7 @@ class LabelTree(TopDown):
     def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
         alone = copy(self)  # the time for one of several trees is a smaller share
         alone.trees = 1
-        share = min(MOST_SAMPLED, SAMPLE * self._n_trees(self.classes_.size))
+        share = min(MOST_SAMPLED, SAMPLE_OF_TREES * self._n_trees(self.classes_.size))
         self.C_ = settle_cost(alone, self.C, rows, labels, seed, share=share, taxonomy=taxonomy)
         return self.C_
 
@@ -174,7 +176,36 @@ class LabelTree(TopDown):
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         if self.paths_.roots.size == 1:
             return rank_by_beam(self.branches_, self.slots_, instances, k, int(self.beam))
-        return self._forest().rank(instances, k, int(self.beam))
+        ranked, _, read = self._forest().rank(instances, k, int(self.beam))
+        return ranked, read
+
+    def rank_scored(self, X: Matrix, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Return ranks and scores, of several trees with one computation for both.
+
+        Parameters
+        ----------
+        X : matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row.
+
+        Returns
+        -------
+        ranks : ndarray of int32, shape (n_rows, k)
+            The same as by `rank`, to the last bit.
+        scores : ndarray of float64, shape (n_rows, k)
+            The same as by `scores`, to the last bit.
+        """
+        rows = self._known(X)
+        if self.paths_.roots.size == 1:
+            ranks = self.rank(rows, k)
+            return ranks, self.scores(rows, ranks)
+        forest, parts = self._forest(), stretches(rows.shape[0], least=LEAST_SHARED_ROWS)
+        found = in_threads(
+            lambda part: forest.rank(as_instances(rows_between(rows, part)), k, int(self.beam))[:2], parts
+        )
+        pieces = list(zip(*found, strict=True))
+        return np.concatenate(pieces[0]), np.maximum(np.concatenate(pieces[1]), LOWEST_SCORE)
 
     def _score_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the score of the path to each class, or the log of its mean probability in several trees."""

@@ -17,7 +17,7 @@ from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.flat.parameters import HingeParameters
 from harness_svm.hierarchy import SOURCES
 from harness_svm.linear import threshold
-from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, TopDown
 from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
@@ -78,7 +78,7 @@ class TopDownSVM(HingeParameters, TopDown):
         self.taxonomy = taxonomy
 
     def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
-        self.C_ = settle_cost(self, self.C, rows, labels, seed, taxonomy=taxonomy)
+        self.C_ = settle_cost(self, self.C, rows, labels, seed, share=SAMPLE_OF_TREES, taxonomy=taxonomy)
         return self.C_
 
     def _learn(

@@ -175,11 +175,23 @@ def insert(found: Candidates, size: Any, c: Any, value: float) -> Any:
     return size + np.uint32(1)
 
 
-@kernel(int64(BRANCHES, reads(uint32), PATHS, INSTANCES, BEAM, CANDIDATES, writes(int32, 2)), **LEAN)
+@kernel(
+    int64(BRANCHES, reads(uint32), PATHS, INSTANCES, BEAM, CANDIDATES, writes(int32, 2), writes(float64, 2)), **LEAN
+)
 def fill_forest_ranks(
-    branches: Branches, slots: Array, paths: Paths, instances: Instances, beam: Beam, found: Candidates, ranked: Array
+    branches: Branches,
+    slots: Array,
+    paths: Paths,
+    instances: Instances,
+    beam: Beam,
+    found: Candidates,
+    ranked: Array,
+    values: Array,
 ) -> int:
-    """Rank the classes that the searches met, by their mean probability. Returns the number of edges read."""
+    """Rank the classes that the searches met, by the log of their mean probability, and write that too, 0 beside pads.
+
+    Returns the number of edges read.
+    """
     beam.read[0] = 0
     for i in range(ranked.shape[0]):
         n = np.uint32(0)
@@ -196,6 +208,7 @@ def fill_forest_ranks(
             size = insert(found, size, c, mean_path(branches, slots, instances, i, paths, c, beam, found.judged))
         for place in range(ranked.shape[1]):
             ranked[i, place] = found.classes[place] if place < size else -1
+            values[i, place] = found.value[place] if place < size else 0.0
     return np.int64(beam.read[0])  # type: ignore[return-value]  # an integer to the caller
 
 
@@ -230,11 +243,12 @@ class Forest(NamedTuple):
     slots: NDArray[np.uint32]
     paths: Paths
 
-    def rank(self, instances: Instances, k: int, width: int) -> tuple[NDArray[np.int32], int]:
-        """Return the k best classes of each instance, best first, -1 pads; and the number of edges read."""
-        ranked = np.empty((instances.n_instances, k), np.int32)
-        beam, found = self._space(instances, max(width, k))
-        return ranked, int(fill_forest_ranks(*self._frozen(), instances, beam, found, ranked))
+    def rank(self, instances: Instances, k: int, width: int) -> tuple[NDArray[np.int32], NDArray[np.float64], int]:
+        """Return the k best classes of each instance, best first, -1 pads; their scores; the number of edges read."""
+        ranked, values = np.empty((instances.n_instances, k), np.int32), np.empty((instances.n_instances, k))
+        space = self._space(instances, max(width, k))
+        read = fill_forest_ranks(*self._frozen(), instances, *space, ranked, values)
+        return ranked, values, int(read)
 
     def score(self, instances: Instances, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the log of the mean probability of the class in each rank, 0 beside pads."""
