@@ -81,20 +81,24 @@ def stem_of(path: str) -> str:
 def read_dataset(text: str) -> Expression:
     """Return a dataset as an expression. An existing file may have any name, such as "my titles (1).csv"."""
     try:
-        expression = parse(text)
+        return parse(text)
     except SpecError:
         if is_file(text) and os.path.exists(text):
             return Expression(text)
         raise
+
+
+def dataset_inside(expression: Expression) -> str | None:
+    """Return the dataset that an expression names between its brackets; SpecError if there are several."""
     if len(expression.positional) > 1:
-        raise SpecError(f"cannot read {expression.positional[1]!r} in {text!r}: expected parameter=value")
-    return expression
+        raise SpecError(f"cannot read {expression.positional[1]!r} in '{expression}': expected parameter=value")
+    return next(iter(expression.positional), None)
 
 
 def parse_dataset(text: str) -> DatasetRef:
     """Return the dataset that an expression names."""
     expression = read_dataset(text)
-    wrapped = expression.positional[0] if expression.positional else None
+    wrapped = dataset_inside(expression)
     name = expression.label or name_of(expression.name, expression.params, wrapped)
     return DatasetRef(expression.name, plain_label(name), expression.params, wrapped)
 

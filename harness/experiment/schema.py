@@ -25,7 +25,7 @@ from pydantic import (
 
 from harness.errors import SpecError
 from harness.experiment.options import Option, read_settings, read_tuning
-from harness.experiment.references import DatasetRef, is_file, name_of, read_dataset, spread_grid
+from harness.experiment.references import DatasetRef, dataset_inside, is_file, name_of, read_dataset, spread_grid
 from harness.stats import AUTO, TEST_NAMES
 from harness.syntax.expression import join_wrapped, parse, split_list
 from harness.syntax.split import Split, parse_split
@@ -105,8 +105,8 @@ def _dataset_table(text: str) -> dict[str, Any]:
     expression = read_dataset(text)
     key = "path" if is_file(expression.name) else "name"
     table: dict[str, Any] = {key: expression.name, "params": dict(expression.params)}
-    if expression.positional:
-        table["wrapped"] = expression.positional[0]
+    if inside := dataset_inside(expression):
+        table["wrapped"] = inside
     if expression.label:
         table["label"] = expression.label
     return table

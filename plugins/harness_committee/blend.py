@@ -96,7 +96,7 @@ class Blend(Wrapper):
 
     def __init__(
         self,
-        learners: Any = TREES_AND_PA,
+        learners: Any = "label-tree(trees=3), pa",
         *,
         candidates: int = 10,
         random_state: int | np.random.RandomState | None = None,
