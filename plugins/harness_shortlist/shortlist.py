@@ -28,6 +28,8 @@ from harness_shortlist.trainer import priors_of_places, train
 
 PROPOSERS = {"ff": "harness_index.ff:FF"}
 """Looked up when one is needed: plugins do not import each other."""
+SAMPLE = 0.1
+"""Share of the rows that choose the cost: candidates for the held-out rows take time, too."""
 
 
 def _proposer_tells_edges(learner: Shortlist) -> bool:
@@ -144,7 +146,7 @@ class Shortlist(Classifier):
         """Train the proposer, then the machines on what it proposes for the training rows."""
         rows, labels = self._begin(X, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.C_ = settle_cost(self, self.C, rows, labels, seed)
+        self.C_ = settle_cost(self, self.C, rows, labels, seed, share=SAMPLE)
         (fitted,) = self._train_path(rows, labels, [self.C_], seed, y=y)
         late = int((fitted.sweeps_ > self.max_sweeps).sum())
         if late:
