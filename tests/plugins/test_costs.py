@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 
 from harness import Taxonomy
 from harness.sdk import Labels, as_instances, frozen
-from harness.sdk.costs import COSTS, hold_out, settle_cost, take_rows
 from harness_shortlist import Shortlist
 from harness_svm import HSVM, SVM, CrammerSinger, LabelTree, TopDownSVM
 from harness_svm.flat.kernels.dual import pose
 from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest, train_path_one_vs_rest
+from internals import COSTS, hold_out, settle_cost, take_rows
 from problems import as_indicator, parts_of_prototypes
 
 SHARED = settings(max_examples=25, deadline=None)

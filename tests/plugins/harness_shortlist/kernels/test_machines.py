@@ -64,7 +64,7 @@ def test_each_cost_of_a_path_reaches_the_optimum_and_costs_few_sweeps(seed):
     W, bias = as_matrix(again, again.bias, X.shape[1])
     for z, rows in enumerate(rows_of_machines(label_sets, proposed, groups, 8)):
         w, b = optimum(X.toarray().astype(np.float64)[list(rows)], np.array(list(rows.values())), 1.0)
-        np.testing.assert_allclose(np.append(W[z], bias[z]), np.append(w, b), atol=2e-3)
+        np.testing.assert_allclose(np.append(W[z], bias[z]), np.append(w, b), atol=4e-3)
     assert again.sweeps.sum() < before.sweeps.sum() / 2  # it begins where it ended
 
 
