@@ -1,6 +1,6 @@
 """Read TOML files, flags and Python arguments into one validated `Experiment`.
 
-The module also makes quick versions of experiments, expands groups of learners (`all`, `flat`, `tree`, or a pattern
+The module also makes quick versions of experiments, expands groups of learners (`all`, `flat`, `tree`, `both`, or a pattern
 such as `topdown-*`), and writes error messages that name file, table and key.
 """
 

@@ -308,7 +308,7 @@ class Experiment(FileTable):
         Option(
             names="learners",
             help="Compare these learners: pa,'small=pa(C=0.1)',module:Class(...). "
-            "Groups: all, flat, tree, or a pattern such as 'topdown-*'.",
+            "Groups: all, flat, tree, both, or a pattern such as 'topdown-*'.",
         ),
     ]
     datasets: Annotated[
