@@ -1,7 +1,7 @@
 """Read TOML files, flags and Python arguments into one validated `Experiment`.
 
-The module also makes quick versions of experiments, expands groups of learners (`all`, `flat`, `tree`, `both`, or a pattern
-such as `topdown-*`), and writes error messages that name file, table and key.
+The module also makes quick versions of experiments, expands groups of learners (`all`, a kind, or a pattern such as
+`topdown-*`), and writes error messages that name file, table and key.
 """
 
 from __future__ import annotations
