@@ -10,7 +10,7 @@ from harness import LearnerSpec
 from harness_committee import Sparsify
 from harness_index import FF, OOZ
 from harness_prototype import PA
-from harness_svm import CrammerSinger
+from harness_svm import SVM
 from internals import Subject, discover
 
 DISTRIBUTION = "manyclass-harness"
@@ -77,7 +77,7 @@ AROUND = [
     SetUp("sparsify", {"learner": OOZ(beta=0.1, delta=0.5, d=25, passes=2), "share": 0.7}),
     SetUp("oversample", {"learner": PA(), "least": 50}),
     SetUp("batches", {"learner": PA(), "rows": 20, "passes": 2}),
-    SetUp("blend", {"learners": [PA(), CrammerSinger()], "candidates": 3}),
+    SetUp("blend", {"learners": [PA(), SVM()], "candidates": 3}),
     SetUp("shortlist", {"learner": FF(passes=1), "candidates": 3, "group_classes": 2}),
 ]
 PLAIN = [SetUp(name) for name, spec in SPECS.items() if not spec.wraps]
