@@ -184,3 +184,14 @@ def test_a_bad_cost_raises_an_error(name, C):
     X, y = parts_of_prototypes(0, 60)
     with pytest.raises(ValueError, match=rf'^C={C!r}: must be a finite number above 0, or "auto"'):
         kind(C=C, **params).fit(X, y, **given_)
+
+
+@pytest.mark.parametrize("name", ["crammer-singer", "hsvm"])
+def test_a_row_without_features_does_not_hold_up_a_path(name):
+    kind, params, given_ = LEARNERS[name]
+    X, y = parts_of_prototypes(8, 120)
+    X[:2] = 0
+    learner = kind(random_state=0, **params)
+    rows, labels = learner._begin(csr_array(X.toarray()), y)
+    sweeps = [fitted.sweeps_ for fitted in learner._train_path(rows, labels, COSTS, 0, **given_)]
+    assert max(sweeps) < 100

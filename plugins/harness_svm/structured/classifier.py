@@ -93,7 +93,7 @@ class StructuredMachine(LinearMachine):
         solver = start_solver(X, labels.indices, tree, goal, kernels, bool(self.trace))
         random = np.random.default_rng(seed)
         for number, C in enumerate(costs, 1):
-            solver.goal = goal._replace(C=C)
+            solver.raise_cost(C)
             self.sweeps_ = solver.run(random, int(self.max_sweeps))
             self.dual_ = np.array(solver.objectives)
             self.support_share_ = share_of_duals(solver.duals, self.classes_.size)

@@ -133,6 +133,11 @@ class DualSolver:
         warnings.warn(f"not within tol after {most_sweeps} sweeps", ConvergenceWarning, 5)
         return most_sweeps
 
+    def raise_cost(self, C: float) -> None:
+        """Go on at a higher cost. Rows without a feature begin again: a visit gives all of C only to a new one."""
+        self.goal = self.goal._replace(C=C)
+        self.duals.length[self.squares == 0] = 0
+
     def objective(self) -> float:
         """Return the current objective of the dual."""
         return dual_objective(self.duals, self.class_weights(), self._places, self.ordered)
