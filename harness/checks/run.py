@@ -34,7 +34,7 @@ from harness.experiment.resolve import (
 from harness.host.catalog import Catalog, Entry, find_metric
 from harness.host.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.host.discovery import Session
-from harness.syntax.expression import Expression, parse
+from harness.syntax.expression import Expression, join_wrapped, parse
 from harness.syntax.values import is_file
 from harness.text import nearest
 
@@ -231,7 +231,7 @@ def _find_dataset(text: str, catalog: Catalog) -> Checked:
 
 
 def _find_learner(expression: Expression, catalog: Catalog) -> Checked:
-    wrapped = next(iter(expression.positional), None)
+    wrapped = join_wrapped(expression.positional)
     ref = LearnerRef(expression.name, expression.label or expression.name, expression.params, wrapped)
     found = resolve_learner(ref, catalog)
     for name, value in found.ref.params.items():

@@ -130,11 +130,11 @@ class Subject:
         return import_target(self.spec.load)
 
     def build(self) -> Any:
-        """Return a new learner with the random state 0. A wrapper gets `ClassSums` as its inner learner."""
+        """Return a new learner with the random state 0. A wrapper of one learner gets `ClassSums` inside."""
         params = dict(self.params)
         if "random_state" in self.declared_parameters():
             params.setdefault("random_state", 0)
-        if self.spec.wraps:
+        if self.spec.wraps and not self.spec.wraps_several:
             params.setdefault(self.spec.wraps, ClassSums())
         return build_estimator(Blueprint(self.spec.load, params))
 

@@ -219,6 +219,8 @@ def _grid_text(grid: Mapping[str, Sequence[Any]]) -> str:
 
 def _example_of(spec: LearnerSpec) -> str:
     """Return the learner with its required parameters, quoted for a shell."""
+    if spec.wraps_several:
+        return f'"{spec.name}(pa, label-tree)"'
     if spec.wraps:
         return f'"{spec.name}(pa)"'
     needed = [f"{name}=..." for name, default in parameters_of(spec).items() if default is REQUIRED]

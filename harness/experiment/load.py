@@ -1,7 +1,7 @@
 """Read TOML files, flags and Python arguments into one validated `Experiment`.
 
-The module also makes quick versions of experiments, expands groups of learners (`all`, `flat`, `tree`, or a pattern
-such as `topdown-*`), and writes error messages that name file, table and key.
+The module also makes quick versions of experiments, expands groups of learners (`all`, a kind, or a pattern such as
+`topdown-*`), and writes error messages that name file, table and key.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from harness.experiment.schema import (
 from harness.host.catalog import Catalog, Entry
 from harness.host.contract import KINDS, DatasetSpec, LearnerSpec
 from harness.host.introspection import REQUIRED, read_parameters
-from harness.syntax.expression import MOST_NESTED, Expression, parse, split_list
+from harness.syntax.expression import MOST_NESTED, Expression, join_wrapped, parse, split_list
 from harness.text import counted, in_a_line, nearest
 
 if TYPE_CHECKING:
@@ -234,10 +234,13 @@ def _unwrapped(
 
 def _unwrapped_inside(text: str, entries: Entries) -> str:
     try:
+        several = split_list(text)
+        if len(several) > 1:
+            return ", ".join(_unwrapped_inside(one, entries) for one in several)
         expression = parse(text)
     except SpecError:
         return text  # a file name need not be an expression; the lookup reports other errors
-    before = next(iter(expression.positional), None)
+    before = join_wrapped(expression.positional)
     params, wrapped = _unwrapped(expression.name, expression.params, before, entries)
     if wrapped is None or wrapped == before:
         return text
@@ -409,7 +412,9 @@ def _is_group(item: str) -> bool:
 
 
 def _belongs(spec: LearnerSpec, group: str) -> bool:
-    if spec.wraps or REQUIRED in (spec.parameters or read_parameters(spec.load) or {}).values():
+    if (spec.wraps and not spec.wraps_several) or REQUIRED in (
+        spec.parameters or read_parameters(spec.load) or {}
+    ).values():
         return False  # it needs parameters to run
     return group in (ALL, spec.kind) or fnmatchcase(spec.name, group)
 

@@ -203,11 +203,11 @@ def _check_complete(learner: ResolvedLearner, params: Params) -> None:
 
 
 def identity_of(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
-    """Return the identity of a configured learner: its code and parameters, and those of a wrapped learner."""
+    """Return the identity of a configured learner: its code and parameters, and those of wrapped learners."""
     spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
     whole = {**learner.defaults, **params}
-    if wrapped is not None:
-        whole[spec.wraps] = identity_of(wrapped, wrapped.ref.params)
+    if wrapped:
+        whole[spec.wraps] = learner.place_wrapped([identity_of(each, each.ref.params) for each in wrapped])
     return {
         "learner": spec.name,
         "load": spec.load,
@@ -513,8 +513,9 @@ def blueprint_of(learner: ResolvedLearner, params: Params) -> Blueprint:
     """Return the blueprint of a learner, with those of a wrapped learner and of estimators among its parameters."""
     built = {name: as_blueprints(value) for name, value in params.items()}
     wrapped = learner.wrapped_with(params)
-    if wrapped is not None:
-        built[learner.entry.spec.wraps] = blueprint_of(wrapped, wrapped.ref.params)
+    if wrapped:
+        inside = [blueprint_of(each, each.ref.params) for each in wrapped]
+        built[learner.entry.spec.wraps] = learner.place_wrapped(inside)
     return Blueprint(learner.entry.spec.load, built)
 
 

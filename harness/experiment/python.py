@@ -234,7 +234,8 @@ def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
     params: dict[str, Any] = {}
     for parameter, value in _set_params(estimator).items():
         if parameter == wraps:
-            positional = (str(describe_estimator(value, catalog)),)
+            inside = value if registered[0].wraps_several else [value]
+            positional = tuple(str(describe_estimator(each, catalog)) for each in inside)
         else:
             params[parameter] = _passed_on(value, f"{kind.__name__}({parameter}=...)")
     return Expression(name, None, params, positional)

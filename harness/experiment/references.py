@@ -21,7 +21,7 @@ from harness.host.code_digest import code_of
 from harness.host.contract import DatasetSpec, RepresentationSpec
 from harness.host.importable import importable_representation
 from harness.host.introspection import REQUIRED, import_target, parameters_of, read_floats
-from harness.syntax.expression import Expression, Params, parse
+from harness.syntax.expression import Expression, Params, join_wrapped, parse, split_list
 from harness.syntax.split import Split
 from harness.syntax.values import (
     Label,
@@ -77,20 +77,24 @@ def stem_of(path: str) -> str:
 def read_dataset(text: str) -> Expression:
     """Return a dataset as an expression. An existing file may have any name, such as "my titles (1).csv"."""
     try:
-        expression = parse(text)
+        return parse(text)
     except SpecError:
         if is_file(text) and os.path.exists(text):
             return Expression(text)
         raise
+
+
+def dataset_inside(expression: Expression) -> str | None:
+    """Return the dataset that an expression names between its brackets; SpecError if there are several."""
     if len(expression.positional) > 1:
-        raise SpecError(f"cannot read {expression.positional[1]!r} in {text!r}: expected parameter=value")
-    return expression
+        raise SpecError(f"cannot read {expression.positional[1]!r} in '{expression}': expected parameter=value")
+    return next(iter(expression.positional), None)
 
 
 def parse_dataset(text: str) -> DatasetRef:
     """Return the dataset that an expression names."""
     expression = read_dataset(text)
-    wrapped = expression.positional[0] if expression.positional else None
+    wrapped = dataset_inside(expression)
     name = expression.label or name_of(expression.name, expression.params, wrapped)
     return DatasetRef(expression.name, plain_label(name), expression.params, wrapped)
 
@@ -374,7 +378,7 @@ class LearnerRef:
     label: str
     params: Params = field(default_factory=dict)
     wrapped: str | None = None
-    """The expression of the wrapped learner, if given without the name of a parameter."""
+    """The expression of the wrapped learner, or of several, if given without the name of a parameter."""
     by_dataset: Mapping[str, Params] = field(default_factory=dict)
     tune: Params = field(default_factory=dict)
     """Tuned parameters, each with a list of values or a range."""
@@ -422,8 +426,11 @@ def _default_label(name: str, wrapped: str | None) -> str:
     bare = name.rpartition(":")[2]
     if wrapped is None:
         return bare
-    inside = parse(wrapped)
-    return f"{bare}({_default_label(inside.name, next(iter(inside.positional), None))})"
+    labels = []
+    for text in split_list(wrapped):
+        inside = parse(text)
+        labels.append(_default_label(inside.name, join_wrapped(inside.positional)))
+    return f"{bare}({'+'.join(labels)})"
 
 
 def _members(groups: DatasetGroups) -> dict[str, list[str]]:

@@ -39,7 +39,7 @@ from harness.host.discovery import Session
 from harness.host.importable import find_learner
 from harness.host.introspection import REQUIRED, parameters_of
 from harness.records.record import Record
-from harness.syntax.expression import Params, parse
+from harness.syntax.expression import Params, join_wrapped, parse, split_list
 from harness.syntax.values import is_file
 from harness.trials.trial import Trial
 
@@ -67,18 +67,24 @@ class ResolvedLearner:
         """
         if not self.known_wrapped:
             return [(self,)]
+        if self.entry.spec.wraps_several:
+            inside = [each for wrapped in self.known_wrapped.values() for chain in wrapped.chains() for each in chain]
+            return [(self, *inside)]
         inner = [chain for wrapped in self.known_wrapped.values() for chain in wrapped.chains()]
         return [(self, *chain) for chain in inner]
 
     def chain_with(self, params: Params) -> tuple[ResolvedLearner, ...]:
         """Return the learner and the learners inside it, outermost first, for these parameters."""
-        wrapped = self.wrapped_with(params)
-        return (self,) if wrapped is None else (self, *wrapped.chain_with(wrapped.ref.params))
+        inside = [each for wrapped in self.wrapped_with(params) for each in wrapped.chain_with(wrapped.ref.params)]
+        return (self, *inside)
 
-    def wrapped_with(self, params: Params) -> ResolvedLearner | None:
-        """Return the learner that these parameters name as wrapped; None without one."""
-        named = params.get(self.entry.spec.wraps)
-        return None if named is None else self.known_wrapped[str(named)]
+    def wrapped_with(self, params: Params) -> list[ResolvedLearner]:
+        """Return the learners that these parameters name as wrapped: none, one, or several."""
+        return [self.known_wrapped[text] for text in _texts(params.get(self.entry.spec.wraps))]
+
+    def place_wrapped(self, values: Sequence[Any]) -> Any:
+        """Return one value for each wrapped learner in the form of the wrapping parameter: a list, or the only one."""
+        return list(values) if self.entry.spec.wraps_several else values[0]
 
     def spec_with(self, params: Params) -> LearnerSpec:
         """Return the spec of this learner, combined with the spec of a wrapped learner.
@@ -87,11 +93,12 @@ class ResolvedLearner:
         """
         spec = self.entry.spec
         needs = frozenset(need for need in spec.needs if params.get(need) is None)
-        wrapped = self.wrapped_with(params)
-        if wrapped is None:
+        others = [wrapped.spec_with(wrapped.ref.params) for wrapped in self.wrapped_with(params)]
+        if not others:
             return spec if needs == spec.needs else replace(spec, needs=needs)
-        other = wrapped.spec_with(wrapped.ref.params)
-        return replace(spec, kind=other.kind, needs=needs | other.needs, supports=spec.supports & other.supports)
+        kind = others[0].kind if len({other.kind for other in others}) == 1 else spec.kind
+        supports = spec.supports.intersection(*(other.supports for other in others))
+        return replace(spec, kind=kind, needs=needs.union(*(other.needs for other in others)), supports=supports)
 
 
 @dataclass(frozen=True)
@@ -290,6 +297,8 @@ def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
         check_params(culprit, params, defaults)
         for text in _texts(params.get(wraps)):
             known[text] = _resolve_wrapped(text, catalog)
+        for value in _values(params.get(wraps)):
+            _check_number(culprit, _texts(value), entry.spec)
     return ResolvedLearner(ref, entry, defaults, code_of(entry.spec.load, entry.origin), known)
 
 
@@ -310,14 +319,28 @@ def _own_grid(spec: LearnerSpec, ref: LearnerRef, defaults: Params) -> dict[str,
 
 def _resolve_wrapped(text: str, catalog: Catalog) -> ResolvedLearner:
     expression = parse(text)
-    wrapped = next(iter(expression.positional), None)
+    wrapped = join_wrapped(expression.positional)
     return resolve_learner(LearnerRef(expression.name, text, expression.params, wrapped), catalog)
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the learners that a parameter names: one, several of a grid, or none."""
-    values = value if isinstance(value, list) else [value]
-    return [str(one) for one in values if one is not None]
+    """Return the learners that a parameter names: one, several with commas between them or of a grid, or none."""
+    return [text for one in _values(value) for text in split_list(str(one))]
+
+
+def _values(value: Any) -> list[Any]:
+    """Return the values of a parameter: those of a grid, one, or none."""
+    return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+
+
+def _check_number(culprit: str, texts: Sequence[str], spec: LearnerSpec) -> None:
+    """Raise SpecError for several wrapped learners where one is expected, or for one where several are."""
+    if spec.wraps_several and len(texts) < 2:
+        raise SpecError(
+            f"{culprit} takes two or more learners, got {texts[0]!r}", next_step=f"Write {spec.name}({texts[0]}, NAME)."
+        )
+    if spec.wraps and not spec.wraps_several and len(texts) > 1:
+        raise SpecError(f"{culprit} wraps one learner: cannot read {texts[1]!r}, expected parameter=value")
 
 
 # -- parameters ------------------------------------------------------------------------------------------------------

@@ -25,9 +25,9 @@ from pydantic import (
 
 from harness.errors import SpecError
 from harness.experiment.options import Option, read_settings, read_tuning
-from harness.experiment.references import DatasetRef, name_of, read_dataset, spread_grid
+from harness.experiment.references import DatasetRef, dataset_inside, name_of, read_dataset, spread_grid
 from harness.stats import AUTO, TEST_NAMES
-from harness.syntax.expression import parse, split_list
+from harness.syntax.expression import join_wrapped, parse, split_list
 from harness.syntax.split import Split, parse_split
 from harness.syntax.values import (
     Place,
@@ -94,10 +94,8 @@ def _learner_table(text: str) -> dict[str, Any]:
     """Return the table of a learner expression."""
     expression = parse(text)
     table: dict[str, Any] = {"name": expression.name, "params": dict(expression.params)}
-    if len(expression.positional) > 1:
-        raise SpecError(f"cannot read {expression.positional[1]!r} in {text!r}: expected parameter=value")
     if expression.positional:
-        table["wrapped"] = expression.positional[0]
+        table["wrapped"] = join_wrapped(expression.positional)
     if expression.label:
         table["label"] = expression.label
     return table
@@ -108,8 +106,8 @@ def _dataset_table(text: str) -> dict[str, Any]:
     expression = read_dataset(text)
     key = "path" if is_file(expression.name) else "name"
     table: dict[str, Any] = {key: expression.name, "params": dict(expression.params)}
-    if expression.positional:
-        table["wrapped"] = expression.positional[0]
+    if inside := dataset_inside(expression):
+        table["wrapped"] = inside
     if expression.label:
         table["label"] = expression.label
     return table
@@ -159,7 +157,7 @@ class LearnerTable(FileTable):
     params: dict[str, Any] = {}
     """Parameters; a list is a grid."""
     wrapped: str | None = None
-    """The expression of the learner that it wraps."""
+    """The expression of the learner that it wraps; of several, with commas between them."""
     datasets: dict[str, dict[str, Any]] = {}
     """Parameters by dataset."""
     on: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -311,7 +309,7 @@ class Experiment(FileTable):
         Option(
             names="learners",
             help="Compare these learners: pa,'small=pa(C=0.1)',module:Class(...). "
-            "Groups: all, flat, tree, or a pattern such as 'topdown-*'.",
+            "Groups: all, flat, tree, both, or a pattern such as 'topdown-*'.",
         ),
     ]
     datasets: Annotated[

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-Kind = Literal["flat", "tree", "other"]
-"""Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. other: undeclared."""
+Kind = Literal["flat", "tree", "both", "other"]
+"""Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. both: flat and tree
+learners together. other: undeclared."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
 """Requirement of a learner. nonnegative: no value of `X` is below 0. taxonomy: the data has one, and `fit` takes it as
 `taxonomy=`. dense: `X` is a dense array instead of a `csr_array`. text: `X` holds texts instead of numbers."""
@@ -85,17 +86,15 @@ class LearnerSpec:
     load: str
     """The class, as "module:Class"."""
     kind: Kind = "other"
-    """"flat" if all classes compete at once, "tree" if a path of decisions leads to a class. Tables show it."""
+    """"flat", "tree", "both" or "other": see `Kind`. Tables show it."""
     summary: str = ""
     """One line for `harness list learners`."""
     needs: frozenset[Need] = frozenset()
-    """Requirements on the data, checked before training: "nonnegative" values, a "taxonomy" (which `fit` takes as
-    `taxonomy=`), "dense" rows, or rows of "text"."""
+    """Requirements on the data, checked before training: see `Need`."""
     supports: frozenset[Ability] = frozenset()
-    """Optional abilities: "multilabel" (rows with several labels), "text" (texts instead of rows of numbers)."""
+    """Optional abilities: see `Ability`."""
     preload: tuple[str, ...] = ()
-    """Modules to import once, in the process from which trials are forked. They must not start threads or draw random
-    numbers when they are imported."""
+    """Modules to import once, before trials are forked. They must not start threads or draw random numbers then."""
     parameters: Params | None = None
     """Parameters and their defaults. None: read them from the source of the class, without importing it."""
     paper_params: Params = field(default_factory=dict)
@@ -105,6 +104,8 @@ class LearnerSpec:
     built-in learners have four combinations, including the default."""
     wraps: str = ""
     """Name of the parameter that takes another learner, for learners such as `committee(pa)`; empty for others."""
+    wraps_several: bool = False
+    """True if that parameter takes a list, as in `blend(pa, label-tree)`."""
     deterministic: bool = True
     """False if two fits with the same `random_state` may differ; `harness check` then does not compare them."""
     environment: tuple[str, ...] = ()
@@ -122,7 +123,7 @@ class LearnerSpec:
         fields.mapping("parameters", optional=True)
         fields.params("paper_params", self.parameters)
         fields.grid("tune", self.parameters)
-        fields.flags("deterministic")
+        fields.flags("wraps_several", "deterministic")
         fields.requirements("environment")
 
 
@@ -403,7 +404,7 @@ class Dataset:
     splits: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=dict)
     """Fixed splits by name, each a pair: positions of the training rows, positions of the test rows."""
     found: str = ""
-    """One line on what the loader read, with counts that users can compare with the description of the data."""
+    """One line on what the loader read, with counts."""
     texts: Iterable[str] | None = None
     """Text of each row. It is iterated once, so a generator is enough; learners get the stored `harness.sdk.Texts`."""
     counting: str = ""
@@ -445,7 +446,7 @@ class Outcome:
     fit_cpu_seconds: float
     """CPU time of training."""
     rank_seconds: float | None
-    """Wall time of ranking the classes of all test rows, to the depth of `ranks`; None for points of a curve."""
+    """Wall time of ranking all test rows to the depth of `ranks`; None for points of a curve."""
     predict_seconds: float | None = None
     """Wall time of predicting one class for each test row."""
     index_size: int | None = None

@@ -28,7 +28,7 @@ PARAMETERS = "Parameters\n----------\n"
 """Heading of the parameter section of a docstring."""
 TIMING = "Timed as training:"
 """Begins the second sentence of the paragraph in which a module that adapts another tool says what is timed."""
-FLOAT_ANNOTATIONS = ("float", "float | None", "None | float")
+FLOAT_ANNOTATIONS = ("float", "float | None", "None | float", "float | Literal['auto']")
 _UNDERLINE = re.compile(r"-{3,}$")
 _PARAMETER = re.compile(r"(\w+(?:, \w+)*) : (.*)")
 """A parameter, or several parameters with one description, such as `text, label : str`."""

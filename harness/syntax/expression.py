@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,6 +113,17 @@ def split_list(text: str, mark: str = ",") -> list[str]:
         raise SpecError(f"unbalanced brackets or quotes in {in_a_line(text, MOST_SHOWN)!r}")
     stripped = [item.strip() for item in items]
     return [item for item in stripped if item]
+
+
+def join_wrapped(texts: Sequence[str]) -> str | None:
+    """Return the expressions of wrapped learners as one text, which `split_list` splits again; None without any.
+
+    Examples
+    --------
+    >>> join_wrapped(["pa", "ooz(d=5)"])
+    'pa, ooz(d=5)'
+    """
+    return ", ".join(texts) or None
 
 
 def parse(text: str) -> Expression:

@@ -19,6 +19,17 @@ def harness_learners() -> Iterable[LearnerSpec]:
             tune={"members": [2, 4, 6, 8]},
         ),
         LearnerSpec(
+            name="blend",
+            load="harness_committee.blend:Blend",
+            kind="both",
+            summary="flat and tree learners together: their calibrated scores are averaged",
+            supports=frozenset({"multilabel"}),
+            preload=("harness_committee.blend",),
+            wraps="learners",
+            wraps_several=True,
+            tune={"candidates": [5, 10, 20, 40]},
+        ),
+        LearnerSpec(
             name="sparsify",
             load="harness_committee.sparsify:Sparsify",
             kind="flat",

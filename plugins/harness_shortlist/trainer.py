@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -27,36 +28,25 @@ class Job(NamedTuple):
     pairs: Pairs
     goal: Goal
     seed: int
+    duals: NDArray[np.float64]
+    """The a_i of each pair, which the next training begins with; empty if none follows."""
 
 
-def train(instances: Instances, n_features: int, pairs: Pairs, goal: Goal, seed: int) -> Found:
-    """Train a machine for each entry of `pairs.start` but the last.
+def train(instances: Instances, n_features: int, pairs: Pairs, goals: Sequence[Goal], seed: int) -> Iterator[Found]:
+    """Yield for each goal one machine for each entry of `pairs.start` but the last, their weights without a gap.
 
-    Parameters
-    ----------
-    instances : Instances
-        The training rows.
-    n_features : int
-        Number of features.
-    pairs : Pairs
-        Rows and signs of each machine.
-    goal : Goal
-        The problem and its tolerance.
-    seed : int
-        Seed of the order of rows. Each machine has its own random numbers, so the number of threads does not change
-        the result.
-
-    Returns
-    -------
-    Found
-        The machines, with their weights stored without gaps.
+    Machines are shared out among the threads that are allowed. Each has its own random numbers, so the number of
+    threads does not change the outcome. A machine begins with its solution for the goal before.
     """
     features = by_frequency(instances, n_features)
     arranged = renamed(instances, places_of(features))
-    job = Job(arranged, square_lengths(instances), n_features, pairs, goal, seed)
+    duals = np.zeros(pairs.rows.size if len(goals) > 1 else 0)
     shares = shares_of_like_size(pairs.start, allowed_threads() * SHARES_PER_THREAD)
-    found = joined(in_threads(partial(train_share, job), shares))
-    return found._replace(features=features[found.features].astype(np.uint32))
+    squares = square_lengths(instances)
+    for goal in goals:
+        job = Job(arranged, squares, n_features, pairs, goal, seed, duals)
+        found = joined(in_threads(partial(train_share, job), shares))
+        yield found._replace(features=features[found.features].astype(np.uint32))
 
 
 def shares_of_like_size(start: NDArray[np.int64], most: int) -> list[slice]:
@@ -80,7 +70,9 @@ def train_share(job: Job, share: slice) -> Found:
     n_machines, done = start.size - 1, 0
     found = empty_found(n_machines, job.instances.data.size)
     while True:
-        done = train_machines(job.instances, job.squares, own, job.goal, space, found, done, share.start, job.seed)
+        done = train_machines(
+            job.instances, job.squares, own, job.goal, space, found, done, share.start, job.seed, job.duals
+        )
         if done == n_machines:
             break
         found = enlarge(found)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from harness.sdk import rules
 from harness.sdk.classifier import Matrix
+from harness.sdk.costs import settle_cost
 from harness.sdk.index import load_kernel
+from harness.sdk.kernels.instances import Labels
 from harness_svm.linear import draw_seed
 from harness_svm.structured.classifier import StructuredMachine
 from harness_svm.structured.kernels.class_tree import as_tree
@@ -79,14 +82,20 @@ class CrammerSinger(StructuredMachine):
     """
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train from scratch."""
-        X, labels = self._begin(X, y)
+        """Train from nothing."""
+        rows, labels = self._begin(X, y)
+        seed = draw_seed(self.random_state)
+        self.C_ = settle_cost(self, self.C, rows, labels, seed)
+        (fitted,) = self._train_path(rows, labels, [self.C_], seed)
+        return fitted
+
+    def _train_path(self, rows: Any, labels: Labels, costs: Sequence[float], seed: int) -> Iterator[Self]:
+        """Yield the learner after training at each cost."""
         nodes = self.classes_.size + 1
         half = np.full(nodes, 0.5)
         tree = as_tree(np.zeros(nodes, np.int64), np.arange(1, nodes), np.ones(nodes), half, half)
         self.base_ = self._base_of_seen(labels)
-        self._solve(X, labels, tree, FLAT_KERNELS, slack=False, seed=draw_seed(self.random_state))
-        return self
+        yield from self._solve_path(rows, labels, tree, FLAT_KERNELS, costs, slack=False, seed=seed)
 
     def _rules(self) -> dict[str, rules.Rule]:
         return {}

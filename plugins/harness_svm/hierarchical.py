@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,7 +13,8 @@ from harness import Taxonomy
 from harness.errors import DataError
 from harness.sdk import rules, saving
 from harness.sdk.classifier import Matrix, SearchScores
-from harness.sdk.kernels.instances import Instances
+from harness.sdk.costs import settle_cost
+from harness.sdk.kernels.instances import Instances, Labels
 from harness_svm.hierarchy import SOURCES, Hierarchy, choose_hierarchy
 from harness_svm.linear import draw_seed
 from harness_svm.structured.classifier import StructuredMachine
@@ -122,7 +123,7 @@ class HSVM(SearchScores, StructuredMachine):
     def __init__(
         self,
         *,
-        C: float = 3.0,
+        C: float | Literal["auto"] = 3.0,
         rescaling: Literal["slack", "margin"] = "slack",
         attributes: str | tuple[float, ...] = "path",
         costs: str | Prices = "tree",
@@ -163,12 +164,20 @@ class HSVM(SearchScores, StructuredMachine):
         if self.unseen and taxonomy is not None and self.taxonomy is None:
             labels = labels._replace(indices=self.classes_[labels.indices])
             self.classes_ = np.arange(taxonomy.class_node.size)
-        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, X, labels, self.classes_, seed)
+        self.C_ = settle_cost(self, self.C, X, labels, seed, taxonomy=taxonomy)
+        (fitted,) = self._train_path(X, labels, [self.C_], seed, taxonomy=taxonomy)
+        return fitted
+
+    def _train_path(
+        self, rows: Any, labels: Labels, costs: Sequence[float], seed: int, *, taxonomy: Taxonomy | None = None
+    ) -> Iterator[Self]:
+        """Yield the learner after training at each cost."""
+        hierarchy = choose_hierarchy(self.taxonomy, taxonomy, rows, labels, self.classes_, seed)
         nodes = taxonomy.parent.size if taxonomy is not None else 0
         self.tree_ = grow(hierarchy, self.attributes, self.costs, nodes)
         self.base_ = np.zeros(self.classes_.size)
-        self._solve(X, labels, self.tree_, TREE_KERNELS, slack=self.rescaling == "slack", seed=seed)
-        return self
+        slack = self.rescaling == "slack"
+        yield from self._solve_path(rows, labels, self.tree_, TREE_KERNELS, costs, slack=slack, seed=seed)
 
     def _rank_by_features(self, instances: Instances, k: int) -> NDArray[np.int32]:
         return rank_by_tree(self.rows_, self.tree_, instances, self.base_, k)

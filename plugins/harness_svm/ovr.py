@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import ClassVar, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from harness.sdk import rules
 from harness.sdk.classifier import Matrix
+from harness.sdk.costs import settle_cost
 from harness.sdk.index import load_kernel
 from harness.sdk.kernels.edges import as_rows
-from harness.sdk.kernels.instances import as_instances
-from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_one_vs_rest
-from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
+from harness.sdk.kernels.instances import Labels, as_instances
+from harness_svm.flat.kernels.dense_one_vs_rest import train_dense_path_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.flat.parameters import HingeParameters
 from harness_svm.linear import LinearMachine, draw_seed, threshold
 
@@ -65,6 +67,8 @@ class SVM(HingeParameters, LinearMachine):
         The index, a `harness.sdk.kernels.rows.Rows`: for each feature its edges to classes.
     base_ : ndarray of shape (n_classes,)
         The bias of each class.
+    C_ : float
+        The cost that was used.
     prune_ : float
         The threshold that was used for pruning.
     sweeps_ : ndarray of shape (n_classes,)
@@ -85,26 +89,37 @@ class SVM(HingeParameters, LinearMachine):
     takes_several: ClassVar[bool] = True
     takes_dense: ClassVar[bool] = True
 
+    C_: float
     prune_: float
     sweeps_: NDArray[np.int64]
 
     def fit(self, X: Matrix, y: ArrayLike) -> Self:
-        """Train from scratch."""
-        X, labels = self._begin(X, y)
-        n_features, n_classes = X.shape[1], self.classes_.size
-        self.prune_ = threshold(self.prune, n_features, n_classes)
-        given = (labels, n_features, n_classes, self._problem(), draw_seed(self.random_state), self.prune_)
-        if isinstance(X, np.ndarray):
-            machines = train_dense_one_vs_rest(X, *given)
-        else:
-            machines = train_one_vs_rest(as_instances(X), *given)
-        self.sweeps_ = np.minimum(machines.sweeps, self.max_sweeps)
-        self.base_ = self._base_of_seen(labels) + machines.bias
-        self.rows_ = as_rows(machines.edges)
-        late = int((machines.sweeps > self.max_sweeps).sum())
+        """Train from nothing."""
+        rows, labels = self._begin(X, y)
+        seed = draw_seed(self.random_state)
+        self.C_ = settle_cost(self, self.C, rows, labels, seed)
+        (fitted,) = self._train_path(rows, labels, [self.C_], seed)
+        late = int((fitted.sweeps_ > self.max_sweeps).sum())
         if late:
             warnings.warn(f"{late} classes are not within tol after {self.max_sweeps} sweeps", ConvergenceWarning, 2)
-        return self
+        fitted.sweeps_ = np.minimum(fitted.sweeps_, self.max_sweeps)
+        return fitted
+
+    def _train_path(self, rows: Any, labels: Labels, costs: Sequence[float], seed: int) -> Iterator[Self]:
+        """Yield the learner after training at each cost; a class that is late has one sweep more than allowed."""
+        n_features, n_classes = rows.shape[1], self.classes_.size
+        self.prune_ = threshold(self.prune, n_features, n_classes)
+        given = (labels, n_features, n_classes, [self._problem(C) for C in costs], seed, self.prune_)
+        if isinstance(rows, np.ndarray):
+            path = train_dense_path_one_vs_rest(rows, *given)
+        else:
+            path = train_path_one_vs_rest(as_instances(rows), *given)
+        seen = self._base_of_seen(labels)
+        for machines in path:
+            self.sweeps_ = machines.sweeps
+            self.base_ = seen + machines.bias
+            self.rows_ = as_rows(machines.edges)
+            yield self
 
     def _rules(self) -> dict[str, rules.Rule]:
         return self._hinge_rules()

@@ -63,7 +63,7 @@ def harness_learners() -> list[LearnerSpec]:
             load="harness_svm.label_tree:LabelTree",
             kind="tree",
             summary="support vector machines in a tree of clusters of classes, searched by a beam",
-            paper_params={"fanout": 2, "leaf_classes": 100, "beam": 10},
+            paper_params={"trees": 3, "fanout": 2, "leaf_classes": 100, "beam": 10},
             supports=frozenset({"multilabel"}),
             preload=("harness_svm.label_tree",),
             tune={"C": [0.5, 1.0, 2.0, 5.0]},

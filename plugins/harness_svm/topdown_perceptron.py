@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,10 +73,18 @@ class TopDownPerceptron(TopDown):
         self.taxonomy = taxonomy
         self.random_state = random_state
 
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
+    def _learn(
+        self,
+        instances: Instances,
+        labels: Labels,
+        n_features: int,
+        n_children: int,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Choice]:
         random = np.random.default_rng(seed)
         trained = [self._train_member(instances, labels, n_features, n_children, random) for _ in range(self.members)]
-        return Choice(np.empty(0, np.int64), as_edges(total(trained, n_children)), np.zeros(n_children))
+        return [Choice(np.empty(0, np.int64), as_edges(total(trained, n_children)), np.zeros(n_children))]
 
     def _train_member(
         self, instances: Instances, labels: Labels, n_features: int, n_children: int, random: np.random.Generator

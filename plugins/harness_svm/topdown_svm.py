@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from harness import Taxonomy
 from harness.sdk import rules
+from harness.sdk.costs import settle_cost
 from harness.sdk.kernels.instances import Instances, Labels
-from harness_svm.flat.kernels.one_vs_rest import train_one_vs_rest
+from harness_svm.flat.kernels.one_vs_rest import train_path_one_vs_rest
 from harness_svm.flat.parameters import HingeParameters
 from harness_svm.hierarchy import SOURCES
 from harness_svm.linear import threshold
-from harness_svm.topdown.classifier import Choice, TopDown
+from harness_svm.topdown.classifier import SAMPLE_OF_TREES, Choice, TopDown
 from harness_svm.topdown.kernels.descent import rank_by_descent
 
 
@@ -54,12 +58,8 @@ class TopDownSVM(HingeParameters, TopDown):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes by position.
-    branches_ : Branches
-        The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
-    index_size_, index_bytes_ : int
-        Number of non-zero weights, and bytes of the tree.
+    C_ : float
+        The cost that was used.
 
     Examples
     --------
@@ -71,10 +71,12 @@ class TopDownSVM(HingeParameters, TopDown):
     array([0, 1, 2])
     """
 
+    C_: float
+
     def __init__(
         self,
         *,
-        C: float = 3.0,
+        C: float | Literal["auto"] = 3.0,
         loss: Literal["hinge", "squared_hinge"] = "squared_hinge",
         bias: float = 1.0,
         tol: float = 0.1,
@@ -88,10 +90,23 @@ class TopDownSVM(HingeParameters, TopDown):
         )
         self.taxonomy = taxonomy
 
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
+    def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
+        self.C_ = settle_cost(self, self.C, rows, labels, seed, share=SAMPLE_OF_TREES, taxonomy=taxonomy)
+        return self.C_
+
+    def _learn(
+        self,
+        instances: Instances,
+        labels: Labels,
+        n_features: int,
+        n_children: int,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Choice]:
         prune = threshold(self.prune, self.n_features_in_, self.classes_.size)
-        machines = train_one_vs_rest(instances, labels, max(1, n_features), n_children, self._problem(), seed, prune)
-        return Choice(np.empty(0, np.int64), machines.edges, machines.bias)
+        problems = [self._problem(C) for C in costs]
+        path = train_path_one_vs_rest(instances, labels, max(1, n_features), n_children, problems, seed, prune)
+        return [Choice(np.empty(0, np.int64), machines.edges, machines.bias) for machines in path]
 
     def _search(self, instances: Instances, k: int) -> tuple[NDArray[np.int32], int]:
         return rank_by_descent(self.branches_, instances, k)

@@ -10,6 +10,7 @@ from harness import LearnerSpec
 from harness_committee import Sparsify
 from harness_index import FF, OOZ
 from harness_prototype import PA
+from harness_svm import SVM
 from internals import Subject, discover
 
 DISTRIBUTION = "manyclass-harness"
@@ -63,6 +64,8 @@ OTHERWISE = [
     SetUp("svm", {"loss": "hinge", "bias": 0.0}),
     SetUp("hsvm", {"taxonomy": "cluster"}),
     SetUp("topdown-svm", {"taxonomy": "cluster"}),
+    SetUp("label-tree", {"trees": 3, "fanout": 2, "leaf_classes": 3}),
+    SetUp("svm", {"C": "auto"}),
     SetUp("topdown-perceptron", {"taxonomy": "cluster", "members": 2}),
     SetUp("lomtree", {"T": 14, "resistance": 2.0, "store": "hashed", "bits": 16, "refit": False, "ranking": "nodes"}),
     SetUp("filter-tree", {"store": "hashed", "bits": 16}),
@@ -74,6 +77,7 @@ AROUND = [
     SetUp("sparsify", {"learner": OOZ(beta=0.1, delta=0.5, d=25, passes=2), "share": 0.7}),
     SetUp("oversample", {"learner": PA(), "least": 50}),
     SetUp("batches", {"learner": PA(), "rows": 20, "passes": 2}),
+    SetUp("blend", {"learners": [PA(), SVM()], "candidates": 3}),
     SetUp("shortlist", {"learner": FF(passes=1), "candidates": 3, "group_classes": 2}),
 ]
 PLAIN = [SetUp(name) for name, spec in SPECS.items() if not spec.wraps]

@@ -14,8 +14,8 @@ from typing import Any
 
 import altair as alt
 
-KINDS_OF_LEARNERS = ["flat", "tree", "other"]
-KIND_COLOURS = ["#3b75af", "#d07a1d", "#6d8f2e"]
+KINDS_OF_LEARNERS = ["flat", "tree", "both", "other"]
+KIND_COLOURS = ["#3b75af", "#d07a1d", "#8c5aa6", "#6d8f2e"]
 Layers = alt.LayerChart | alt.FacetChart
 Chart = dict[str, Any]
 """A chart in the language of Vega-Lite."""

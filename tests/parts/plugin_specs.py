@@ -20,7 +20,7 @@ def assert_specs_match(specs: Iterable[LearnerSpec], kinds: dict[str, str]) -> N
         assert ("multilabel" in spec.supports) == getattr(learner, "takes_several", False)
         settings = inspect.signature(learner).parameters
         takes_taxonomy = "taxonomy" in inspect.signature(learner.fit).parameters
-        can_do_without = "tree" in settings
+        can_do_without = "tree" in settings or spec.wraps_several
         assert ("taxonomy" in spec.needs) == (takes_taxonomy and not can_do_without)
-        wraps = "learner" in settings
-        assert spec.wraps == ("learner" if wraps else "")
+        wraps = [name for name in ("learner", "learners") if name in settings]
+        assert [spec.wraps] == (wraps or [""])

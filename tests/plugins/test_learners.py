@@ -27,6 +27,7 @@ AT_HOME += [
     SetUp("oversample", {"learner": None, "least": 3}),
     SetUp("batches", {"learner": None, "rows": 7}),
     SetUp("shortlist", {"learner": PA(passes=2), "candidates": 3}),
+    SetUp("blend"),
 ]
 SCIKIT_LEARN = [(set_up, check) for set_up in AT_HOME for check in scikit_learn_checks(set_up.spec, **set_up.params)]
 PACKAGES = sorted({spec.load.split(".")[0] for spec in SPECS.values()})

@@ -20,7 +20,7 @@ BAD = [
     (LearnerSpec, "load", "a:b c", MODULE_NAME),
     (LearnerSpec, "load", int, MODULE_NAME),
     (LearnerSpec, "load", None, MODULE_NAME),
-    (LearnerSpec, "kind", "bush", "expected one of flat, tree, other"),
+    (LearnerSpec, "kind", "bush", "expected one of flat, tree, both, other"),
     (LearnerSpec, "summary", None, "expected a text"),
     (LearnerSpec, "wraps", None, "expected a text"),
     (LearnerSpec, "name", 3, "expected a text"),

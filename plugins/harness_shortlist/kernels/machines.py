@@ -134,13 +134,12 @@ def sweep(
 
 @helper()
 def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal: Goal, space: MachineSpace) -> int:
-    """Train one machine from scratch, until a sweep over all its rows finds no gradient above the tolerance.
+    """Train one machine from its a_i, until a sweep over all of its rows finds the tolerance kept.
 
     Between such sweeps, only active rows are visited. Returns the number of all sweeps, or one more than allowed.
     """
     n = np.uint64(rows.size)
     for p in range(n):
-        space.alpha[p] = 0.0
         space.order[p] = p
     active, whole = n, True
     for number in range(1, goal.most_sweeps + 1):
@@ -153,6 +152,19 @@ def solve(instances: Instances, squares: Array, rows: Array, signs: Array, goal:
         else:
             whole = False
     return goal.most_sweeps + 1
+
+
+@helper()
+def begin(instances: Instances, rows: Array, signs: Array, space: MachineSpace, duals: Array) -> None:
+    """Set the a_i of one machine, with w: those of `duals`, or 0 if it is empty."""
+    w, last = space.w, np.uint32(space.w.size - 1)
+    for p in range(np.uint64(rows.size)):
+        space.alpha[p] = 0.0
+        if duals.size > 0 and duals[p] > 0:
+            space.alpha[p] = duals[p]
+            amount = np.float32(duals[p] * np.float64(signs[p]))
+            add_instance(instances, rows[p], amount, w)
+            w[last] += amount
 
 
 @helper()
@@ -178,7 +190,9 @@ def store(instances: Instances, rows: Array, goal: Goal, space: MachineSpace, fo
     return fits
 
 
-@kernel(int64(INSTANCES, reads(float64), PAIRS, GOAL, MACHINE_SPACE, FOUND, int64, int64, int64), **LEAN)
+@kernel(
+    int64(INSTANCES, reads(float64), PAIRS, GOAL, MACHINE_SPACE, FOUND, int64, int64, int64, writes(float64)), **LEAN
+)
 def train_machines(
     instances: Instances,
     squares: Array,
@@ -189,10 +203,12 @@ def train_machines(
     done: int,
     first: int,
     seed: int,
+    duals: Array,
 ) -> int:
     """Train the machines from number `done` on; returns the number of trained machines: all, or those with room.
 
-    `first` is the number of the first machine among all machines of the training.
+    `first` is the number of the first of them among all machines of the training. `duals` has the a_i of all pairs to
+    begin with, and gets the new ones; it is empty to begin with 0 and to keep none.
     """
     for z in range(done, pairs.start.size - 1):
         lo, hi = pairs.start[z], pairs.start[z + 1]
@@ -201,7 +217,11 @@ def train_machines(
         space.random[0] = (np.uint64(seed) << np.uint64(32)) + own
         for _ in range(4):  # states that differ in few bits give numbers that differ little
             draw_number(space.random, np.uint64(2))
+        known = duals[lo:hi] if duals.size > 0 else duals
+        begin(instances, rows, signs, space, known)
         found.sweeps[z] = solve(instances, squares, rows, signs, goal, space)
         if not store(instances, rows, goal, space, found, z, found.start[z]):
             return z
+        for p in range(np.uint64(known.size)):
+            known[p] = space.alpha[p]
     return pairs.start.size - 1

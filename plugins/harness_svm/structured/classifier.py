@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.sdk import rules
+from harness.sdk.costs import cost_rule
 from harness.sdk.kernels.instances import Labels
 from harness_svm.linear import LinearMachine, threshold
 from harness_svm.structured.kernels.class_tree import ClassTree
@@ -20,8 +22,8 @@ class StructuredMachine(LinearMachine):
 
     Parameters
     ----------
-    C : float, default=3.0
-        Weight of the loss, above 0.
+    C : float or "auto", default=3.0
+        Weight of the loss. "auto" chooses from 0.3, 1, 3 and 10 on a held-out tenth of the training rows.
     tol : float, default=0.1
         Tolerance, above 0: training ends when no row's gradients differ by more.
     max_sweeps : int, default=1000
@@ -37,6 +39,8 @@ class StructuredMachine(LinearMachine):
 
     Attributes
     ----------
+    C_ : float
+        The cost that was used.
     prune_ : float
         The threshold that was used for pruning.
     sweeps_ : int
@@ -47,6 +51,7 @@ class StructuredMachine(LinearMachine):
         Share of the pairs of a training row and a false class whose dual is above 0.
     """
 
+    C_: float
     prune_: float
     sweeps_: int
     dual_: NDArray[np.float64]
@@ -55,7 +60,7 @@ class StructuredMachine(LinearMachine):
     def __init__(
         self,
         *,
-        C: float = 3.0,
+        C: float | Literal["auto"] = 3.0,
         tol: float = 0.1,
         max_sweeps: int = 1000,
         prune: float | None = None,
@@ -69,19 +74,36 @@ class StructuredMachine(LinearMachine):
         self.trace = trace
         self.random_state = random_state
 
-    def _solve(self, X: Any, labels: Labels, tree: ClassTree, kernels: Kernels, *, slack: bool, seed: int) -> None:
-        """Train on rows whose classes are the leaves of the tree, and keep the weights as an index."""
-        goal = Goal(float(self.C), float(self.tol), slack)
-        solver = start_solver(X, labels.indices, tree, goal, kernels, bool(self.trace))
-        self.sweeps_ = solver.run(np.random.default_rng(seed), int(self.max_sweeps))
-        self.dual_ = np.array(solver.objectives)
-        self.support_share_ = share_of_duals(solver.duals, self.classes_.size)
+    def _solve_path(
+        self,
+        X: Any,
+        labels: Labels,
+        tree: ClassTree,
+        kernels: Kernels,
+        costs: Sequence[float],
+        *,
+        slack: bool,
+        seed: int,
+    ) -> Iterator[Self]:
+        """Train on rows whose classes are the leaves of the tree, at each cost from the duals of the one before.
+
+        Yield the learner each time, with the weights as an index. The duals stay valid if the costs rise.
+        """
         self.prune_ = threshold(self.prune, X.shape[1], self.classes_.size)
-        self.rows_ = solver.index(self.prune_)
+        goal = Goal(costs[0], float(self.tol), slack)
+        solver = start_solver(X, labels.indices, tree, goal, kernels, bool(self.trace))
+        random = np.random.default_rng(seed)
+        for number, C in enumerate(costs, 1):
+            solver.raise_cost(C)
+            self.sweeps_ = solver.run(random, int(self.max_sweeps))
+            self.dual_ = np.array(solver.objectives)
+            self.support_share_ = share_of_duals(solver.duals, self.classes_.size)
+            self.rows_ = solver.index(self.prune_, goes_on=number < len(costs))
+            yield self
 
     def _shared_rules(self) -> dict[str, rules.Rule]:
         return {
-            "C": rules.positive(self.C),
+            "C": cost_rule(self.C),
             "tol": rules.positive(self.tol),
             "max_sweeps": rules.count(self.max_sweeps),
             "trace": rules.flag(self.trace),

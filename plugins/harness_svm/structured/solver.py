@@ -130,8 +130,13 @@ class DualSolver:
                 if self.violations[active].max() <= max(FOCUS * worst, tolerance / 2):
                     break
                 active = active[self.violations[active] > bar]
-        warnings.warn(f"not within tol after {most_sweeps} sweeps", ConvergenceWarning, 4)
+        warnings.warn(f"not within tol after {most_sweeps} sweeps", ConvergenceWarning, 5)
         return most_sweeps
+
+    def raise_cost(self, C: float) -> None:
+        """Go on at a higher cost. Rows without a feature begin again: a visit gives all of C only to a new one."""
+        self.goal = self.goal._replace(C=C)
+        self.duals.length[self.squares == 0] = 0
 
     def objective(self) -> float:
         """Return the current objective of the dual."""
@@ -145,24 +150,25 @@ class DualSolver:
         self._sum_up(summed)
         return summed
 
-    def index(self, prune: float) -> Rows:
-        """Return the weights above the threshold `prune` as an index. Training cannot continue after that."""
+    def index(self, prune: float, *, goes_on: bool = False) -> Rows:
+        """The weights as an index, without those of no larger size than `prune`; the training ends with it, unless it
+        goes on at another cost."""
         if self.sparse:
             indptr, places, weights = as_edges(self.weights)
             kept = np.abs(weights) > prune
             before = np.concatenate([[0], np.cumsum(kept)])
             edges = Edges(before[indptr], places[kept], weights[kept])
         else:
-            edges = self._matrix_edges(prune)
+            edges = self._matrix_edges(prune, goes_on)
         classes = self.order.astype(np.uint32)[edges.classes]
         return as_rows(sort_by_class(edges._replace(classes=classes)))
 
-    def _matrix_edges(self, prune: float) -> Edges:
-        if self.kernels.sum_up is not None:  # into the same matrix: two of them might be too large
+    def _matrix_edges(self, prune: float, goes_on: bool) -> Edges:
+        if self.kernels.sum_up is not None and not goes_on:  # into the same matrix: two of them might be too large
             self.weights[:] = 0.0
             self._sum_up(self.weights)
         matrix = np.empty(self.weights.shape, np.float32)
-        matrix[self.features] = self.weights
+        matrix[self.features] = self.class_weights() if goes_on else self.weights
         kept = np.abs(matrix) > prune
         indptr = np.concatenate([[0], np.cumsum(kept.sum(axis=1))])
         return Edges(indptr, np.nonzero(kept)[1].astype(np.uint32), matrix[kept])

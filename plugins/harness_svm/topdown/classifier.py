@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -24,6 +24,8 @@ from harness_svm.hierarchy import Hierarchy, choose_hierarchy
 from harness_svm.linear import draw_seed
 from harness_svm.topdown.kernels.branches import Branches
 
+SAMPLE_OF_TREES = 0.12
+"""Share of the rows that choose the cost: less than of flat learners, since parts of the work depend on the classes."""
 MOST_NODE_SCORES = 4_000_000
 """Maximum number of node scores in memory at a time."""
 
@@ -69,20 +71,16 @@ class TopDown(SearchScores, Classifier):
     branches_: Branches
 
     @abstractmethod
-    def _learn(self, instances: Instances, labels: Labels, n_features: int, n_children: int, seed: int) -> Choice:
-        """Learn to choose among the children of one node, from the rows below it.
-
-        Parameters
-        ----------
-        instances : Instances
-            The rows below the node, with the features of this node only.
-        labels : Labels
-            Numbers of the children of each row.
-        n_features, n_children : int
-            Numbers of features and children of the node.
-        seed : int
-            Seed of the node.
-        """
+    def _learn(
+        self,
+        instances: Instances,
+        labels: Labels,
+        n_features: int,
+        n_children: int,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Choice]:
+        """Learn to choose among the children of one node, from the rows below it, at each cost."""
 
     def fit(self, X: Matrix, y: ArrayLike, *, taxonomy: Taxonomy | None = None) -> Self:
         """Train from scratch.
@@ -108,23 +106,57 @@ class TopDown(SearchScores, Classifier):
         """
         rows, labels = self._begin(X, y)
         seed = draw_seed(self.random_state)
-        seen, places = np.unique(labels.indices, return_inverse=True)
-        if not seen.size:
+        if not labels.indices.size:
             raise DataError("no row of y has a label: expected at least one")
+        cost = self._settle_cost(rows, labels, seed, taxonomy)
+        (fitted,) = self._train_path(rows, labels, [cost], seed, taxonomy=taxonomy)
+        return fitted
+
+    def _settle_cost(self, rows: csr_array, labels: Labels, seed: int, taxonomy: Taxonomy | None) -> float:
+        """Return the cost to train at; learners without a cost ignore it."""
+        return 1.0
+
+    def _train_path(
+        self, rows: csr_array, labels: Labels, costs: Sequence[float], seed: int, *, taxonomy: Taxonomy | None = None
+    ) -> Iterator[Self]:
+        """Yield the learner after training at each cost."""
+        seen, places = np.unique(labels.indices, return_inverse=True)
         labels = labels._replace(indices=frozen(places, np.int32))  # a column of y may have no row: it gets no leaf
+        for branches in self._train(rows, labels, seen, taxonomy, seed, costs):
+            self.branches_ = branches
+            self._prepare_search()
+            yield self
+
+    def _prepare_search(self) -> None:
+        """Set the attributes that follow from `branches_`; most searches need none."""
+
+    def _train(
+        self,
+        rows: csr_array,
+        labels: Labels,
+        seen: NDArray[np.int32],
+        taxonomy: Taxonomy | None,
+        seed: int,
+        costs: Sequence[float],
+    ) -> list[Branches]:
+        """Return the tree over the classes in `seen`, trained at each cost; labels are positions in these classes."""
         hierarchy = self._grow_hierarchy(rows, labels, self.classes_[seen], taxonomy, seed)
         child = first_children(hierarchy)
         below = rows_below(hierarchy, labels)
 
-        def choose(z: int) -> Choice:
+        def choose(z: int) -> list[Choice]:
             numbers = Labels(frozen(below[z].starts, np.int64), frozen(below[z].children - child[z], np.int32))
-            return self._choose(rows[below[z].rows], numbers, int(child[z + 1] - child[z]), (seed + z) % 2**31)
+            n_children = int(child[z + 1] - child[z])
+            return self._choose(rows[below[z].rows], numbers, n_children, (seed + z) % 2**31, costs)
 
         nodes = [z for z in below if child[z + 1] - child[z] > 1]
         nodes.sort(key=lambda z: -below[z].rows.size * int(child[z + 1] - child[z]))  # the longest first
-        choices = dict(zip(nodes, in_threads(choose, nodes), strict=True))
-        self.branches_ = assemble(hierarchy, seen, child, choices)
-        return self
+        paths = in_threads(choose, nodes)
+        trees = []
+        for number in range(len(costs)):
+            choices = {z: path[number] for z, path in zip(nodes, paths, strict=True)}
+            trees.append(assemble(hierarchy, seen, child, choices))
+        return trees
 
     def _grow_hierarchy(
         self, rows: csr_array, labels: Labels, classes: NDArray[Any], taxonomy: Taxonomy | None, seed: int
@@ -132,12 +164,12 @@ class TopDown(SearchScores, Classifier):
         """Return the tree above the classes that have a row."""
         return choose_hierarchy(self.taxonomy, taxonomy, rows, labels, classes, seed)
 
-    def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int) -> Choice:
-        """Learn from rows with the features of this node only, so the cost depends on these alone."""
+    def _choose(self, X: csr_array, labels: Labels, n_children: int, seed: int, costs: Sequence[float]) -> list[Choice]:
+        """Learn from rows with the features of this node only, so its cost depends on these alone."""
         features, places = np.unique(X.indices, return_inverse=True)
         narrow = csr_array((X.data, places, X.indptr), shape=(X.shape[0], max(1, features.size)))
-        found = self._learn(as_instances(narrow), labels, features.size, n_children, seed)
-        return found._replace(features=features)
+        found = self._learn(as_instances(narrow), labels, features.size, n_children, seed, costs)
+        return [choice._replace(features=features) for choice in found]
 
     # -- asking
 
@@ -170,24 +202,35 @@ class TopDown(SearchScores, Classifier):
         return found
 
     def _explain_pairs(self, rows: csr_array, ranks: NDArray[np.int32]) -> Contributions:
-        """Share what each step of a path adds among the features, in proportion to their parts in its score."""
+        """Share what each step of a path adds among the features, in proportion to their parts in its score.
+
+        Of several trees, each one counts by its share of the mean probability of the class.
+        """
         tree, parent = self.branches_, self._parents()
         weights = node_weights(tree, self.n_features_in_)
         is_only = np.append(False, np.diff(tree.child.astype(np.int64))[parent[1:]] == 1)
-        leaf = {int(c): z for z, c in enumerate(tree.own.tolist()) if c >= 0}
+        parent[self._roots()] = -1
 
         def parts_of(
             features: NDArray[np.int32], values: NDArray[np.float64], classes: NDArray[np.int32]
         ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             parts, bias = np.zeros((classes.size, features.size)), np.zeros(classes.size)
             for place, c in enumerate(classes.tolist()):
-                path = path_above(leaf.get(c, 0), parent)
-                steps = values[:, np.newaxis] * weights[features][:, path].toarray()
-                judge = partial(self._judge_steps, is_only_child=is_only[path])
-                parts[place], bias[place] = share_along(steps, tree.base[path], judge)
+                found = []
+                for leaf in np.flatnonzero(tree.own == c).tolist():
+                    path = path_above(leaf, parent)
+                    steps = values[:, np.newaxis] * weights[features][:, path].toarray()
+                    judge = partial(self._judge_steps, is_only_child=is_only[path])
+                    found.append(share_along(steps, tree.base[path], judge))
+                if found:
+                    parts[place], bias[place] = average_paths(found)
             return parts, bias
 
         return collect_parts(as_instances(rows), self.n_features_in_, ranks, parts_of)
+
+    def _roots(self) -> list[int]:
+        """Return the roots of the trees."""
+        return [0]
 
     def _parents(self) -> NDArray[np.int64]:
         """Return the parent of each node, -1 for the root."""
@@ -235,12 +278,26 @@ class TopDown(SearchScores, Classifier):
 
 
 def path_above(node: int, parent: NDArray[np.int64]) -> list[int]:
-    """Return the nodes from this one up to the root, which is left out."""
+    """Return the nodes from this one up to the root, which has no parent (-1) and is left out."""
     path = []
-    while node > 0:
+    while parent[node] >= 0:
         path.append(node)
         node = int(parent[node])
     return path
+
+
+def average_paths(found: Sequence[tuple[NDArray[np.float64], float]]) -> tuple[NDArray[np.float64], float]:
+    """Return the parts of the log of the mean probability of some paths, from the parts and the bias of each path.
+
+    A path of score s has probability exp(s). Its parts count by its share of the sum of all probabilities.
+    """
+    if len(found) == 1:
+        return found[0]
+    scores = np.array([parts.sum() + bias for parts, bias in found])
+    likely = np.exp(scores - scores.max())
+    mean = float(scores.max() + np.log(likely.mean()))
+    parts = np.average([parts for parts, _ in found], axis=0, weights=likely)
+    return parts, mean - float(parts.sum())
 
 
 def node_weights(branches: Branches, n_features: int) -> csr_array:

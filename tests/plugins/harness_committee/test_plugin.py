@@ -5,4 +5,5 @@ from plugin_specs import assert_specs_match
 
 
 def test_registered_specs_match_the_learners():
-    assert_specs_match(harness_learners(), dict.fromkeys(("committee", "sparsify", "oversample", "batches"), "flat"))
+    kinds = dict.fromkeys(("committee", "sparsify", "oversample", "batches"), "flat")
+    assert_specs_match(harness_learners(), {**kinds, "blend": "both"})

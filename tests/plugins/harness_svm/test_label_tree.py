@@ -17,7 +17,7 @@ from harness_svm.topdown.kernels.beam import VACANT, feature_slots
 from messages import naming
 
 SHARED = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-SMALL = {"fanout": 2, "leaf_classes": 3, "prune": 0.0, "random_state": 0}
+SMALL = {"trees": 1, "fanout": 2, "leaf_classes": 3, "prune": 0.0, "random_state": 0}
 
 
 def paths(branches, x):

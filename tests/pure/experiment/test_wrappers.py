@@ -18,9 +18,10 @@ BAG = learner(
     preload=("bag_module",),
 )
 HEDGE = learner("hedge", parameters={"expert": None, "rate": 0.5}, wraps="expert")
+MIX = learner("mix", parameters={"members": "pa, warm", "size": 10}, kind="both", wraps="members", wraps_several=True)
 WARM = learner("warm", preload=("warm_module", "shared_module"), kind="tree")
 PART = Entry(DatasetSpec(name="part", load="a:b", parameters={"whole": None, "share": 1}, wraps="whole"), OWN)
-CATALOG = replace(catalog_of((*LEARNERS, BAG, HEDGE, WARM)), datasets=(*catalog_of().datasets, PART))
+CATALOG = replace(catalog_of((*LEARNERS, BAG, HEDGE, MIX, WARM)), datasets=(*catalog_of().datasets, PART))
 
 
 def one_trial(header, learners):
@@ -133,7 +134,8 @@ def test_the_modules_of_the_inner_learner_are_preloaded_once():
     [
         ("pa(ooz)", r"learner 'pa\(ooz\)' wraps nothing: cannot read 'ooz', expected parameter=value"),
         ("bag(pa, base=ooz)", r"learner 'bag\(pa\)' is given 'base' twice: as 'pa' and as 'ooz'"),
-        ("bag(pa, ooz)", r"cannot read 'ooz' in 'bag\(pa, ooz\)': expected parameter=value"),
+        ("bag(pa, ooz)", r"learner 'bag\(pa\+ooz\)' wraps one learner: cannot read 'ooz', expected parameter=value"),
+        ("mix(pa)", r"learner 'mix\(pa\)' takes two or more learners, got 'pa'. Write mix\(pa, NAME\)"),
         ("bag", r"learner 'bag' wraps another learner: name it, as in bag\(NAME\)"),
         ("bag(pa(Cc=1))", r"learner 'pa\(Cc=1\)' has no parameter 'Cc'; did you mean C\?"),
         ("bag(bse=pa)", r"learner 'bag' has no parameter 'bse'; did you mean base\?"),
@@ -152,6 +154,35 @@ def test_an_unknown_inner_learner_raises_an_error_with_the_nearest_name(header):
 def test_the_inner_learner_cannot_be_tuned(header):
     with pytest.raises(SpecError, match=naming("bag(pa).base")):
         trials_of(header, CATALOG, learners=["bag(pa)"], tune={"params": {"bag": {"base": ["pa", "ooz"]}}})
+
+
+# -- several learners inside -----------------------------------------------------------------------------------------
+
+
+def test_several_inner_learners_are_built_as_a_list(header):
+    trial = one_trial(header, ["mix(pa(C=2), hedge(warm), size=3)"])
+    hedged = Blueprint("somewhere:hedge", {"expert": Blueprint("somewhere:warm", {})})
+    members = [Blueprint("somewhere:pa", {"C": 2}), hedged]
+    assert trial.blueprint == Blueprint("somewhere:mix", {"members": members, "size": 3})
+    assert trial.label == "mix(pa+hedge(warm))"
+
+
+def test_default_inner_learners_equal_the_same_ones_by_name(header):
+    trials = [one_trial(header, [text]) for text in ("mix", "mix(pa, warm)", "mix(members='pa, warm')")]
+    assert len({trial.key for trial in trials}) == 1
+    others = ["mix(warm, pa)", "mix(pa, hedge(warm))", "mix(pa(C=2), warm)", "mix(pa, warm, ooz)"]
+    assert len({one_trial(header, [text]).key for text in ("mix", *others)}) == 5
+    assert trials[0].label == "mix"
+
+
+def test_the_kind_of_several_is_their_own_if_they_agree(header):
+    kinds = [one_trial(header, [text]).learner_kind for text in ("mix", "mix(pa, ooz)", "bag(mix)")]
+    assert kinds == ["both", "other", "both"]
+
+
+def test_the_modules_of_all_inner_learners_are_preloaded():
+    resolved = resolved_of(CATALOG, learners=["mix(hedge(warm), bag(pa))"])
+    assert resolved.preload == {"dist": ("warm_module", "shared_module", "bag_module")}
 
 
 # -- datasets -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,45 +32,65 @@ def train_dense_one_vs_rest(
     seed: int,
     prune: float,
 ) -> Machines:
-    """Train like `train_one_vs_rest`, on dense rows."""
-    job = _Job(frozen(X), by_class(labels, n_classes), problem, seed, prune)
+    """Do what `train_one_vs_rest` does, on dense rows."""
+    (machines,) = train_dense_path_one_vs_rest(X, labels, n_features, n_classes, [problem], seed, prune)
+    return machines
+
+
+def train_dense_path_one_vs_rest(
+    X: Vectors,
+    labels: Labels,
+    n_features: int,
+    n_classes: int,
+    problems: Sequence[DualProblem],
+    seed: int,
+    prune: float,
+) -> list[Machines]:
+    """Do what `train_path_one_vs_rest` does, on dense rows."""
+    job = _Job(frozen(X), by_class(labels, n_classes), problems, seed, prune)
     shares = stretches(n_classes, least=MACHINES, per_thread=STRETCHES_PER_THREAD)
-    return collect(list(itertools.chain(*in_threads(job.train, shares))), np.arange(n_features))
+    paths = itertools.chain(*in_threads(job.train, shares))
+    return [collect(list(machines), np.arange(n_features)) for machines in zip(*paths, strict=True)]
 
 
 class _Job:
     """Data that all machines of one training share."""
 
     def __init__(
-        self, X: Vectors, members: list[NDArray[np.int64]], problem: DualProblem, seed: int, prune: float
+        self, X: Vectors, members: list[NDArray[np.int64]], problems: Sequence[DualProblem], seed: int, prune: float
     ) -> None:
-        self.X, self.members, self.problem = X, members, problem
+        self.X, self.members, self.problems = X, members, problems
         self.seed, self.prune = seed, prune
         self.squares = frozen(np.einsum("ij,ij->i", X, X, dtype=np.float64))
         self.begun = side_by_side(1, *X.shape)
         self.begun.random[0] = state_of(seed, 0)
-        solve_together(X, self.squares, problem, self.begun)
+        solve_together(X, self.squares, problems[0], self.begun)
 
-    def train(self, share: slice) -> list[Machine]:
-        """Return the machines of some classes. The same machines are trained together for any number of threads."""
+    def train(self, share: slice) -> list[list[Machine]]:
+        """The machines of some classes for each problem, always the same ones side by side, however many threads there
+        are."""
         found = []
         for first in range(share.start, share.stop, MACHINES):
             found += self._train_some(range(first, min(first + MACHINES, share.stop)))
         return found
 
-    def _train_some(self, classes: range) -> list[Machine]:
+    def _train_some(self, classes: range) -> list[list[Machine]]:
         space = side_by_side(len(classes), *self.X.shape)
         space.w[:], space.alpha[:] = self.begun.w, self.begun.alpha
         space.random[0] = state_of(self.seed, classes.start + 1)
         for m, c in enumerate(classes):
             self._move_over(self.members[c], m, space)
-        solve_together(self.X, self.squares, self.problem, space)
-        bias, prune = self.problem.bias, self.prune
-        return [machine_of(c, space.w[m], bias, prune, int(space.sweeps[m])) for m, c in enumerate(classes)]
+        found: list[list[Machine]] = [[] for _ in classes]
+        for problem in self.problems:
+            space.sweeps[:] = 0
+            solve_together(self.X, self.squares, problem, space)
+            for m, c in enumerate(classes):
+                found[m].append(machine_of(c, space.w[m], problem.bias, self.prune, int(space.sweeps[m])))
+        return found
 
     def _move_over(self, own: NDArray[np.int64], m: int, space: SideBySide) -> None:
         """Assign these rows to the class of machine m, and undo their effect on its weights as rows of the rest."""
         undone = space.alpha[own, m]
         space.w[m, :-1] += undone @ self.X[own].astype(np.float64)
-        space.w[m, -1] += undone.sum() * self.problem.bias
+        space.w[m, -1] += undone.sum() * self.problems[0].bias
         space.alpha[own, m], space.sign[own, m] = 0.0, 1

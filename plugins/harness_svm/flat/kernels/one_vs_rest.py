@@ -7,6 +7,7 @@ compiles no parallel code.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -64,11 +65,27 @@ def train_one_vs_rest(
     Machines
         The weights, biases and numbers of sweeps.
     """
+    (machines,) = train_path_one_vs_rest(instances, labels, n_features, n_classes, [problem], seed, prune)
+    return machines
+
+
+def train_path_one_vs_rest(
+    instances: Instances,
+    labels: Labels,
+    n_features: int,
+    n_classes: int,
+    problems: Sequence[DualProblem],
+    seed: int,
+    prune: float,
+) -> list[Machines]:
+    """The machines of each problem in turn. A machine starts from its solution of the problem before, whose duals the
+    next problem must allow."""
     features = by_frequency(instances, n_features)
     arranged = renamed(instances, places_of(features))
-    job = _Job(arranged, n_features, by_class(labels, n_classes), problem, seed, prune)
+    job = _Job(arranged, n_features, by_class(labels, n_classes), problems, seed, prune)
     shares = stretches(n_classes, per_thread=STRETCHES_PER_THREAD)
-    return collect(list(itertools.chain(*in_threads(job.train, shares))), features)
+    paths = itertools.chain(*in_threads(job.train, shares))
+    return [collect(list(machines), features) for machines in zip(*paths, strict=True)]
 
 
 def by_class(labels: Labels, n_classes: int) -> list[NDArray[np.int64]]:
@@ -97,30 +114,33 @@ class _Job:
         instances: Instances,
         n_features: int,
         members: list[NDArray[np.int64]],
-        problem: DualProblem,
+        problems: Sequence[DualProblem],
         seed: int,
         prune: float,
     ) -> None:
-        self.instances, self.members, self.problem = instances, members, problem
+        self.instances, self.members, self.problems = instances, members, problems
         self.seed, self.prune = seed, prune
         self.squares = square_lengths(instances)
         self.begun = empty_dual_space(self.squares.size, n_features)
         self.begun.random[0] = state_of(seed, 0)
-        solve(instances, self.squares, problem, self.begun)
+        solve(instances, self.squares, problems[0], self.begun)
 
-    def train(self, share: slice) -> list[Machine]:
-        """Return the machines of some classes, trained one after the other in the same space."""
+    def train(self, share: slice) -> list[list[Machine]]:
+        """The machines of some classes for each problem, one after the other in one space."""
         space = empty_dual_space(self.squares.size, self.begun.w.size - 1)
         return [self._train_one(c, space) for c in range(share.start, share.stop)]
 
-    def _train_one(self, c: int, space: DualSpace) -> Machine:
-        own, bias = self.members[c], self.problem.bias
+    def _train_one(self, c: int, space: DualSpace) -> list[Machine]:
+        own, bias = self.members[c], self.problems[0].bias
         space.w[:], space.alpha[:] = self.begun.w, self.begun.alpha
         space.random[0] = state_of(self.seed, c + 1)
         move_over(self.instances, own, bias, space)
-        sweeps = solve(self.instances, self.squares, self.problem, space)
+        found = []
+        for problem in self.problems:
+            sweeps = solve(self.instances, self.squares, problem, space)
+            found.append(machine_of(c, space.w, bias, self.prune, sweeps))
         space.sign[own] = -1
-        return machine_of(c, space.w, bias, self.prune, sweeps)
+        return found
 
 
 def machine_of(c: int, w: Array, bias: float, prune: float, sweeps: int) -> Machine:

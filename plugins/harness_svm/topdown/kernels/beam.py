@@ -172,14 +172,19 @@ def rank_by_beam(
     """Return the k best classes of each instance, best first, -1 pads; and the number of edges read."""
     n_nodes, branches = branches.own.size, Branches(*(frozen(array) for array in branches))
     ranked = np.empty((instances.n_instances, k), np.int32)
+    beam = empty_beam(n_nodes, instances, max(width, k), k)
+    return ranked, int(fill_beam_ranks(branches, frozen(slots, np.uint32), instances, beam, ranked))
+
+
+def empty_beam(n_nodes: int, instances: Instances, width: int, n_leaves: int) -> Beam:
+    """Return space to follow `width` ways and to keep `n_leaves` leaves."""
     longest = int(np.diff(instances.indptr).max(initial=0))
-    beam = Beam(
-        nodes=np.zeros((2, max(width, k)), np.uint32),
-        leaves=np.zeros(k, np.uint32),
+    return Beam(
+        nodes=np.zeros((2, width), np.uint32),
+        leaves=np.zeros(n_leaves, np.uint32),
         score=np.zeros(n_nodes),
         path=np.zeros(n_nodes),
         read=np.zeros(1, np.int64),
         places=np.zeros(longest, np.uint64),
         values=np.zeros(longest),
     )
-    return ranked, int(fill_beam_ranks(branches, frozen(slots, np.uint32), instances, beam, ranked))
