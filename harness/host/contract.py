@@ -17,8 +17,6 @@ Examples
 >>> @hookimpl
 ... def harness_learners():
 ...     return [LearnerSpec(name="nearest-mean", load="my_package.learner:NearestMean", kind="flat")]
->>> harness_learners()[0].load
-'my_package.learner:NearestMean'
 """
 
 from __future__ import annotations
