@@ -91,7 +91,8 @@ class Explanation:
     """The class that is ranked first; None if the model knows nothing in the text."""
     rival: ExplainedClass | None
     """The class that is ranked second."""
-    confidence: float
+    confidence: float | None
+    """None if the learner has no scores."""
     words: tuple[WordPart, ...]
     """The words by what they add to the class, the largest first."""
     method: Method

@@ -35,6 +35,8 @@ from harness.models.model import Model, load_model
 
 SETTINGS = "HARNESS_SERVE"
 """Environment variable that passes the settings to worker processes as JSON."""
+MOST_EXPLAINED = 20
+"""Most texts of a request with `explain`, since an explanation costs more than a prediction."""
 APP = "harness.models.serve:app_from_environment"
 """Import path from which worker processes start."""
 GRACE = 10
@@ -74,20 +76,27 @@ class ServeSettings:
 # -- requests and responses ------------------------------------------------------------------------------------------
 
 
-class TextBatch(BaseModel):
+class Batch(BaseModel):
+    """Options of a request."""
+
+    model_config = {"extra": "forbid"}
+    top: Annotated[int, Field(ge=1, description="Classes per row.")] = 1
+    backoff: Annotated[
+        float | None, Field(gt=0, le=1, description="Also return the deepest taxonomy node that is this sure.")
+    ] = None
+
+
+class TextBatch(Batch):
     """Texts to classify."""
 
-    model_config = {"extra": "forbid"}
     texts: Annotated[list[str], Field(min_length=1, examples=[["night nurse", "steel welder"]])]
-    top: Annotated[int, Field(ge=1, description="Classes per text.")] = 1
+    explain: Annotated[bool, Field(description="Also return what each word adds to the first class.")] = False
 
 
-class RowBatch(BaseModel):
+class RowBatch(Batch):
     """Rows of numbers to classify."""
 
-    model_config = {"extra": "forbid"}
     rows: Annotated[list[list[float]], Field(min_length=1, description="One list of feature values for each row.")]
-    top: Annotated[int, Field(ge=1, description="Classes per row.")] = 1
 
 
 class RankedClass(BaseModel):
@@ -98,12 +107,24 @@ class RankedClass(BaseModel):
     path: list[str] = Field([], description="Names of the nodes above the class, if the model has a taxonomy.")
 
 
+class TaxonomyNode(BaseModel):
+    """The deepest node of the taxonomy that is sure enough."""
+
+    name: str
+    depth: int = Field(description="Edges between the root and the node.")
+    confidence: float = Field(description="Probability that the true class is below the node.")
+
+
 class Prediction(BaseModel):
     """The best classes of one row, best first. Empty if the model knows nothing in the row."""
 
     text: str | None = None
     confidence: float | None = Field(None, description="Probability that the first class is right.")
     classes: list[RankedClass]
+    node: Annotated[TaxonomyNode | None, Field(description="Present with `backoff`.")] = None
+    explanation: Annotated[dict[str, Any] | None, Field(description="Present with `explain`: see `Model.explain`.")] = (
+        None
+    )
 
 
 class Predictions(BaseModel):
@@ -112,9 +133,31 @@ class Predictions(BaseModel):
     predictions: list[Prediction]
 
 
-def predict_batch(model: Model, rows: Sequence[Any], top: int) -> Predictions:
-    """Return the `top` best classes of each text or row of numbers."""
+def predict_batch(
+    model: Model, rows: Sequence[Any], top: int, backoff: float | None = None, explain: bool = False
+) -> Predictions:
+    """Return the `top` best classes of each text or row of numbers.
+
+    Parameters
+    ----------
+    model
+        The model.
+    rows
+        Texts, or rows of numbers.
+    top
+        Number of classes of a row.
+    backoff
+        Confidence of the taxonomy node that is returned too; None for no node.
+    explain
+        True to explain each text.
+
+    Raises
+    ------
+    ModelError
+        If the rows do not fit the model, or if it has no taxonomy or no scores for `backoff`.
+    """
     found = model.answer(rows, min(top, len(model.classes)))
+    nodes = None if backoff is None else model.back_off(rows, backoff)
     predictions = []
     for place, names in enumerate(found.names):
         text = rows[place] if model.manifest.takes_text else None
@@ -125,7 +168,13 @@ def predict_batch(model: Model, rows: Sequence[Any], top: int) -> Predictions:
                 path = _path_to(model.taxonomy, int(found.positions[place, rank]))
                 classes.append(RankedClass(name=name, score=score, path=path))
         confidence = None if found.confidence is None else float(found.confidence[place])
-        predictions.append(Prediction(text=text, confidence=confidence, classes=classes))
+        prediction = Prediction(text=text, confidence=confidence, classes=classes)
+        if nodes is not None:
+            depth, sure = int(nodes.depth[place]), float(nodes.confidence[place])
+            prediction.node = TaxonomyNode(name=str(nodes.names[place]), depth=depth, confidence=sure)
+        if explain:
+            prediction.explanation = model.explain(rows[place]).to_plain()
+        predictions.append(prediction)
     return Predictions(predictions=predictions)
 
 
@@ -205,11 +254,12 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
         """Return the model's learner, data and expected accuracy, and its card."""
         return description
 
-    def predict(rows: list[Any], top: int) -> Predictions:
-        if len(rows) > settings.most_rows:
-            raise HTTPException(413, f"{len(rows):,} rows in one request, at most {settings.most_rows:,} are allowed")
+    def predict(rows: list[Any], batch: Batch, explain: bool = False) -> Predictions:
+        most = MOST_EXPLAINED if explain else settings.most_rows
+        if len(rows) > most:
+            raise HTTPException(413, f"{len(rows):,} rows in one request, at most {most:,} are allowed")
         try:
-            found = predict_batch(model, rows, top)
+            found = predict_batch(model, rows, batch.top, batch.backoff, explain)
         except ModelError as error:
             raise HTTPException(422, str(error)) from None
         metrics.rows.inc(len(rows))
@@ -219,17 +269,17 @@ def make_app(model: Model, settings: ServeSettings) -> FastAPI:
     # few rows, and learners may not be thread-safe.
     if model.manifest.takes_text:
 
-        @app.post("/predict", dependencies=guarded)
+        @app.post("/predict", dependencies=guarded, response_model_exclude_unset=True)
         async def predict_texts(batch: TextBatch) -> Predictions:
             """Predict the classes of texts, with scores and a calibrated confidence."""
-            return predict(batch.texts, batch.top)
+            return predict(batch.texts, batch, batch.explain)
 
     else:
 
-        @app.post("/predict", dependencies=guarded)
+        @app.post("/predict", dependencies=guarded, response_model_exclude_unset=True)
         async def predict_rows(batch: RowBatch) -> Predictions:
             """Predict the classes of rows of numbers, with scores and a calibrated confidence."""
-            return predict(batch.rows, batch.top)
+            return predict(batch.rows, batch)
 
     @app.get("/metrics", dependencies=guarded)
     async def prometheus() -> Response:

@@ -17,6 +17,7 @@ import uvicorn
 import harness
 from browser import start_browser
 from internals import ServeSettings, bind_address, make_app
+from topic_model import fit_topics, new_topics
 
 TEXTS = ["steel welder", "ward nurse", "看護師"]
 
@@ -71,6 +72,26 @@ def test_predictions_are_those_of_the_model(address, model):
 def test_more_classes_than_exist_are_all_classes(address, model):
     (found,) = post(address, {"texts": ["steel welder"], "top": 10**9}).json()["predictions"]
     assert len(found["classes"]) == len(model.classes)
+
+
+def test_a_request_may_ask_for_an_explanation_and_for_a_node(address, model):
+    (plain,) = post(address, {"texts": TEXTS[:1], "top": 1, "explain": False, "backoff": None}).json()["predictions"]
+    assert set(plain) == {"text", "confidence", "classes"}
+    (explained,) = post(address, {"texts": TEXTS[:1], "explain": True}).json()["predictions"]
+    assert explained["explanation"] == json.loads(json.dumps(model.explain(TEXTS[0]).to_plain()))
+    assert post(address, {"texts": TEXTS * 10, "explain": True}).status_code == 413
+
+
+def test_a_node_is_returned_if_the_model_has_a_taxonomy(start, address, tmp_path):
+    refused = post(address, {"texts": TEXTS, "backoff": 0.9})
+    assert (refused.status_code, "taxonomy" in refused.json()["detail"]) == (422, True)
+    model = fit_topics(tmp_path)
+    texts = new_topics()[0][:5]
+    found = post(start(model), {"texts": texts, "backoff": 0.5}).json()["predictions"]
+    expected = model.back_off(texts, 0.5)
+    assert [(one["node"]["name"], one["node"]["depth"]) for one in found] == [
+        (str(name), int(depth)) for name, depth in zip(expected.names, expected.depth, strict=True)
+    ]
 
 
 def test_rows_of_numbers_are_classified_too(start):
@@ -236,6 +257,8 @@ def test_the_page_shows_ranked_classes_with_bars(browser, address):
     browser.find_element("tag name", "button").click()
     assert "21" in shown(browser, "Confidence").split()
     assert len(browser.find_elements("tag name", "meter")) == 4
+    assert {mark.text for mark in browser.find_elements("tag name", "mark")} <= {"steel", "welder"}
+    assert browser.find_element("id", "words").text == "steel welder"
     assert [entry for entry in browser.get_log("browser") if "Security" in entry["message"]] == []
 
 
