@@ -46,8 +46,10 @@ def own_line(error: BaseException, target: str) -> str:
 
     Parameters
     ----------
-    error : the error. The tracebacks of its causes are searched too.
-    target : "module:name" of the object under test. All code in the same top-level package is the plugin's own.
+    error : BaseException
+        The error. The tracebacks of its causes are searched too.
+    target : str
+        "module:name" of the object under test. All code in the same top-level package is the plugin's own.
     """
     home = _home_of(target)
     cause: BaseException | None = error
@@ -180,7 +182,8 @@ def find_checked(text: str, catalog: Catalog) -> Checked:
     Parameters
     ----------
     text : a registered name, with parameters if needed; a file or address of a dataset; or a learner as `module:Class`.
-    catalog : the registered names.
+    catalog : Catalog
+        The registered names.
 
     Raises
     ------
@@ -269,10 +272,14 @@ def run_checks(
     Parameters
     ----------
     checked : the object, as `find_checked` returns it.
-    session : plugin settings.
-    timeout_seconds : time limit of each check.
-    all_seconds : time limit of all checks together. Checks that did not start in this time are yielded as failed.
-    progress : receives lines while an environment is built.
+    session : Session
+        Plugin settings.
+    timeout_seconds : float
+        Time limit of each check.
+    all_seconds : float, default=ALL_SECONDS
+        Time limit of all checks together. Checks that did not start in this time are yielded as failed.
+    progress : Progress, optional
+        Receives lines while an environment is built.
     """
     spec = checked.entry.spec
     interpreters: dict[str, str] = {}

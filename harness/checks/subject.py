@@ -33,8 +33,10 @@ class ClassSums(Classifier):
 
     Parameters
     ----------
-    passes : passes over the rows.
-    random_state : accepted and ignored.
+    passes : int, default=1
+        Passes over the rows.
+    random_state : int or np.random.RandomState, optional
+        Accepted and ignored.
 
     Attributes
     ----------
@@ -239,8 +241,10 @@ def checks_in(module: ModuleType, checked: Checked) -> list[Check]:
 
     Parameters
     ----------
-    module : the module.
-    checked : the object under test. Functions whose first parameter has another type are left out.
+    module : ModuleType
+        The module.
+    checked : Checked
+        The object under test. Functions whose first parameter has another type are left out.
     """
     found = []
     for name, function in vars(module).items():

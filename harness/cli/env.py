@@ -77,8 +77,10 @@ def build_environments(names: Sequence[str], session: Session, progress: Progres
     Parameters
     ----------
     names : names of learners; `all` means all learners that have an environment.
-    session : installed plugins.
-    progress : receives a line for each environment.
+    session : Session
+        Installed plugins.
+    progress : Progress
+        Receives a line for each environment.
 
     Returns
     -------

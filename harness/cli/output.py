@@ -139,9 +139,12 @@ def fit_rows(rows: Sequence[Mapping[str, object]], folded: Mapping[str, int], sp
 
     Parameters
     ----------
-    rows : a mapping of heading to value for each row.
-    folded : columns that may be folded, with their least widths.
-    spare : columns that may be hidden, in this order.
+    rows : sequence of mapping of str to object
+        A mapping of heading to value for each row.
+    folded : mapping of str to int
+        Columns that may be folded, with their least widths.
+    spare : sequence of str, default=()
+        Columns that may be hidden, in this order.
     """
     return fit_list(rows, folded, spare, reader_width())
 

@@ -208,7 +208,7 @@ class Caller:
             The address of the worker.
         function : callable
             The function. Dask sets its argument `dask_worker`, if it has one.
-        *arguments
+        *arguments : object
             The arguments, which must be picklable.
 
         Raises
@@ -242,7 +242,7 @@ class Caller:
             The address of the worker.
         op : str
             The name of the handler.
-        **message
+        **message : object
             The arguments of the handler.
 
         Raises

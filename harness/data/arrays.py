@@ -116,7 +116,8 @@ def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
     Parameters
     ----------
     facts : the expected counts, as in `DatasetSpec.facts`.
-    header : the header with the actual counts.
+    header : Header
+        The header with the actual counts.
     """
     differing = []
     for name, fact in facts.items():
@@ -342,8 +343,10 @@ def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
 
     Parameters
     ----------
-    spec : the dataset.
-    trouble : the reason, which begins the message.
+    spec : DatasetSpec
+        The dataset.
+    trouble : str
+        The reason, which begins the message.
     """
     addresses = []
     for file in spec.files:

@@ -115,11 +115,16 @@ def fetch_dataset(
 
     Parameters
     ----------
-    entry : the dataset.
-    executor : runs the loader in a separate process.
-    patience : timeouts and retries.
-    watcher : callbacks for progress and problems.
-    accept_differences : True to import files whose counts differ from the facts of the dataset.
+    entry : Entry of DatasetSpec
+        The dataset.
+    executor : Executor
+        Runs the loader in a separate process.
+    patience : Patience, optional
+        Timeouts and retries.
+    watcher : Watcher, optional
+        Callbacks for progress and problems.
+    accept_differences : bool, default=False
+        True to import files whose counts differ from the facts of the dataset.
 
     Raises
     ------
@@ -198,10 +203,14 @@ def take_in(
 
     Parameters
     ----------
-    entry : the dataset.
-    files : its raw files.
-    executor : runs the loader in a separate process.
-    accept_differences : True to import files whose counts differ from the facts of the dataset.
+    entry : Entry of DatasetSpec
+        The dataset.
+    files : sequence of Incoming
+        Its raw files.
+    executor : Executor
+        Runs the loader in a separate process.
+    accept_differences : bool, default=False
+        True to import files whose counts differ from the facts of the dataset.
 
     Raises
     ------
@@ -332,10 +341,14 @@ def download(
 
     Parameters
     ----------
-    file : the file, its addresses and its checksum.
-    folder : folder for the file. Partial files there are resumed.
-    patience : timeouts and retries.
-    watcher : callbacks for progress and problems.
+    file : RawFile
+        The file, its addresses and its checksum.
+    folder : Path
+        Folder for the file. Partial files there are resumed.
+    patience : Patience, optional
+        Timeouts and retries.
+    watcher : Watcher, optional
+        Callbacks for progress and problems.
 
     Raises
     ------

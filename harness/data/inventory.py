@@ -167,7 +167,8 @@ def names_at_hand(known: Iterable[str]) -> list[str]:
 
     Parameters
     ----------
-    known : names of the registered datasets.
+    known : iterable of str
+        Names of the registered datasets.
     """
     names = set(known)
     for mark in [*home.raw_root().glob(f"[!.]*/{home.MANIFEST}"), *home.parsed_root().glob(f"[!.]*/{HEADER}")]:
@@ -180,9 +181,12 @@ def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True
 
     Parameters
     ----------
-    datasets : names of datasets.
-    raw : True to include raw files and downloads.
-    parsed : True to include parsed and represented forms.
+    datasets : iterable of str
+        Names of datasets.
+    raw : bool, default=True
+        True to include raw files and downloads.
+    parsed : bool, default=True
+        True to include parsed and represented forms.
     """
     names = list(datasets)
     found = []

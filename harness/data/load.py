@@ -60,13 +60,20 @@ def parse_apart(
 
     Parameters
     ----------
-    name : name of the dataset in messages.
-    load : the loader, as "module:function".
-    params : parameters of the loader.
-    folder : folder for the arrays.
-    executor : runs the process.
-    inner : folders of stored datasets that the loader takes, by parameter.
-    run_in : working directory of the loader, for relative paths among the parameters.
+    name : str
+        Name of the dataset in messages.
+    load : str
+        The loader, as "module:function".
+    params : Params
+        Parameters of the loader.
+    folder : Path
+        Folder for the arrays.
+    executor : Executor
+        Runs the process.
+    inner : mapping of str to str, optional
+        Folders of stored datasets that the loader takes, by parameter.
+    run_in : Path, optional
+        Working directory of the loader, for relative paths among the parameters.
 
     Raises
     ------

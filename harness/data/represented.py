@@ -80,9 +80,12 @@ def keep_blocks(blocks: Mapping[str, Iterable[csr_array]], clock: Spent, folder:
 
     Parameters
     ----------
-    blocks : blocks of the parts "train" and "test", in this order; each is computed when it is iterated.
-    clock : time spent on computing blocks; read after the last one.
-    folder : folder of the cache.
+    blocks : mapping of str to iterable of csr_array
+        Blocks of the parts "train" and "test", in this order; each is computed when it is iterated.
+    clock : Spent
+        Time spent on computing blocks; read after the last one.
+    folder : Path
+        Folder of the cache.
     """
     with work_folder(folder.parent, folder.name) as work:
         made = work / folder.name
@@ -175,8 +178,10 @@ def make_room(limit: int | None = None, spare: Path | None = None) -> None:
 
     Parameters
     ----------
-    limit : size in bytes; None for that of HARNESS_REPRESENTED_BYTES, or the default of 5 GB.
-    spare : folder that is never removed.
+    limit : int, optional
+        Size in bytes; None for that of HARNESS_REPRESENTED_BYTES, or the default of 5 GB.
+    spare : Path, optional
+        Folder that is never removed.
     """
     if limit is None:
         limit = int(os.environ.get(LIMIT_VARIABLE) or DEFAULT_LIMIT)

@@ -60,12 +60,18 @@ def draw_split(
 
     Parameters
     ----------
-    split : the kind of split, its share of test rows or its number of folds.
-    rows : the number of rows of the dataset.
-    seed : seed of the shuffle.
-    given : the fixed splits of the dataset, by name.
-    labels : class positions, for stratified splits.
-    values : a number for each row, for splits by group or time: equal in a group, larger for later times.
+    split : Split
+        The kind of split, its share of test rows or its number of folds.
+    rows : int
+        The number of rows of the dataset.
+    seed : int
+        Seed of the shuffle.
+    given : mapping of str to tuple of 2 Rows
+        The fixed splits of the dataset, by name.
+    labels : object, optional
+        Class positions, for stratified splits.
+    values : Rows, optional
+        A number for each row, for splits by group or time: equal in a group, larger for later times.
 
     Examples
     --------

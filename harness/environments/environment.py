@@ -307,8 +307,10 @@ def with_dependencies(wanted: Iterable[str], path: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    wanted : requirements as pip takes them.
-    path : folders with packages. Dependencies of packages that are not installed there are not known.
+    wanted : iterable of str
+        Requirements as pip takes them.
+    path : sequence of str
+        Folders with packages. Dependencies of packages that are not installed there are not known.
     """
     from packaging.requirements import Requirement  # noqa: PLC0415 (not needed to list learners)
     from packaging.utils import canonicalize_name  # noqa: PLC0415 (not needed to list learners)

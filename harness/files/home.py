@@ -87,7 +87,7 @@ def represented_name(dataset: str, fingerprint: str, split: str, seed: int, iden
         The name of the dataset.
     fingerprint : str
         The digest of its content.
-    split, seed
+    split, seed : str and int
         The split as a text, and its seed.
     identity : str
         The code and parameters of the representation.

@@ -129,9 +129,11 @@ def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Sp
 
     Parameters
     ----------
-    what : kind of the entries in messages, such as "learner".
+    what : str
+        Kind of the entries in messages, such as "learner".
     name : the name, which may be qualified as `distribution:name`.
-    entries : the entries to search.
+    entries : sequence of Entry of Spec
+        The entries to search.
 
     Raises
     ------
@@ -241,7 +243,8 @@ def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:
     Parameters
     ----------
     text : a name such as `r7`, a call such as `rk(k=7)`, or a call with a label such as `loss=tree_loss(costs=1)`.
-    catalog : the registered metrics.
+    catalog : Catalog
+        The registered metrics.
 
     Raises
     ------
@@ -277,9 +280,12 @@ def bind(spec: MetricSpec, given: Params, label: str | None = None) -> MetricSpe
 
     Parameters
     ----------
-    spec : the family, or a metric without parameters.
-    given : parameters that the user set; the others keep their defaults.
-    label : name and title that the user chose, if any.
+    spec : MetricSpec
+        The family, or a metric without parameters.
+    given : Params
+        Parameters that the user set; the others keep their defaults.
+    label : str, optional
+        Name and title that the user chose, if any.
 
     Raises
     ------

@@ -111,8 +111,10 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
 
     Parameters
     ----------
-    folders : folders with further plugins, as modules or packages.
-    disabled : names of plugins or distributions to leave out.
+    folders : iterable of Path, default=()
+        Folders with further plugins, as modules or packages.
+    disabled : iterable of str, default=()
+        Names of plugins or distributions to leave out.
 
     Raises
     ------

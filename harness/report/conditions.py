@@ -95,13 +95,13 @@ def comparable(
 
     Parameters
     ----------
-    lines
+    lines : sequence of Line
         The lines to compare.
-    metrics
+    metrics : iterable of MetricSpec
         The requested metrics.
-    machines
+    machines : mapping of str to Machine
         Machines by the id that records name.
-    mixed_machines
+    mixed_machines : bool, default=False
         Whether to keep all times, with a footnote that they are not comparable.
 
     Returns

@@ -85,9 +85,9 @@ class Best:
 
         Parameters
         ----------
-        data
+        data : object, optional
             The data to train on. By default the dataset of the comparison.
-        out
+        out : str or PathLike, optional
             Folder to save the model in. By default the model is not saved.
         """
         from harness.models.fit import fit_request, one_data_set  # noqa: PLC0415 (imports the training code)
@@ -104,11 +104,11 @@ def find_best(results: Results, metric: MetricSpec, dataset: str | None, split: 
 
     Parameters
     ----------
-    results
+    results : Results
         The results to choose from.
-    metric
+    metric : MetricSpec
         The metric to compare by.
-    dataset, split
+    dataset, split : str or None
         The dataset and split to compare on. Each may be None if the results have only one.
 
     Raises

@@ -72,15 +72,15 @@ def rescore(
 
     Parameters
     ----------
-    store
+    store : Store
         The open results folder.
-    metrics
+    metrics : sequence of Entry of MetricSpec
         The metrics to compute.
-    open_data
+    open_data : OpenData
         Opens the dataset of a trial.
-    executor
+    executor : Executor, optional
         Runs metrics that come from other plugins.
-    again
+    again : bool, default=False
         Whether to compute metrics again for trials that have them.
 
     Raises
@@ -263,11 +263,11 @@ class SavedRanks:
 
     Parameters
     ----------
-    folders
+    folders : mapping of str to Path
         The results folder of each record, by the record's key.
-    catalog
+    catalog : Catalog
         The registered datasets.
-    prepare
+    prepare : callable of [ResolvedDataset]
         Prepares a dataset that has not been parsed on this machine.
     """
 
@@ -310,7 +310,7 @@ class SavedRanks:
 
         Parameters
         ----------
-        wanted
+        wanted : iterable of tuple of Record and int
             Records, each with the number of ranks within which a true class is a hit.
         """
         found: dict[tuple[str, int], Sequence[bool]] = {}
@@ -412,14 +412,14 @@ def compare_results(
 
     Parameters
     ----------
-    first, second
+    first, second : Results
         The results before and after.
-    metrics
+    metrics : sequence of str or None
         The metrics to compare. By default those that tables show.
-    learners
+    learners : tuple of 2 str or None
         Labels of the learner of the first and of the second results to compare. By default learners with the same name
         are compared.
-    instances
+    instances : bool
         Whether to add McNemar's test on the test rows of the first shared trial.
 
     Raises

@@ -272,7 +272,7 @@ def run_trials(
         Has the limits and the number of threads.
     circumstances : Circumstances
         Those that all trials share.
-    executor, store, progress
+    executor, store, progress : Executor, Store and Progress
         Run trials, store records, and show both.
     wait_for_idle : float, optional
         Wait up to this many seconds before each trial until the machine is idle.

@@ -147,7 +147,7 @@ def reproduce(
         Ignore these plugins or distributions.
     progress : bool, default True
         Show progress.
-    **options
+    **options : object
         Options of `harness.run`, such as `jobs`, `timeout`, `memory`, `out`, `retry_failed` and `reuse`.
 
     Returns

@@ -310,8 +310,10 @@ def class_named(name: str, *, is_trusted: bool = False) -> Any:
 
     Parameters
     ----------
-    name : "module:Class".
-    is_trusted : whether to import a module of no plugin as well.
+    name : str
+        "module:Class".
+    is_trusted : bool, default=False
+        Whether to import a module of no plugin as well.
 
     Raises
     ------

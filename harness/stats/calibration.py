@@ -119,9 +119,9 @@ def calibrate(scores: NDArray[np.floating[Any]] | None, right: Hits) -> Calibrat
 
     Parameters
     ----------
-    scores
+    scores : ndarray of float or None
         Scores of the two first-ranked classes of each row, best first; None for a learner without scores.
-    right
+    right : Hits
         Whether the first-ranked class of each row is a true one.
 
     Returns
@@ -210,11 +210,11 @@ def reliability_of(confidence: Numbers, right: Hits, bins: int = 10) -> Reliabil
 
     Parameters
     ----------
-    confidence
+    confidence : Numbers
         A number from 0 to 1 for each row.
-    right
+    right : Hits
         Whether the first-ranked class of each row is a true one.
-    bins
+    bins : int, default=10
         Number of intervals of equal width between 0 and 1. Intervals without rows are left out of the result.
     """
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
@@ -289,9 +289,9 @@ def sharpen(scores: NDArray[np.float64], confidence: NDArray[np.float64]) -> NDA
 
     Parameters
     ----------
-    scores
+    scores : ndarray of float64
         One row of class scores for each test row. A class with the score -inf gets the probability 0.
-    confidence
+    confidence : ndarray of float64
         The wanted largest probability of each row.
 
     Returns

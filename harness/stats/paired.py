@@ -110,9 +110,9 @@ def mean_difference(first: Sequence[float], second: Sequence[float], ratio: floa
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         The values of two learners in the same trials.
-    ratio
+    ratio : float
         See `correction_ratio`.
 
     Returns
@@ -132,7 +132,7 @@ def share_difference(first: Sequence[float], second: Sequence[float]) -> Interva
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         Hit (1) or miss (0) of two learners on each test row.
 
     Returns
@@ -198,9 +198,9 @@ def correction_ratio(n_train: int, n_test: int, *, folds: bool = False) -> float
 
     Parameters
     ----------
-    n_train, n_test
+    n_train, n_test : int
         Number of training and of test rows of a trial.
-    folds
+    folds : bool, default=False
         Whether the test sets of different trials are disjoint, as those of folds.
 
     Examples
@@ -232,9 +232,9 @@ def corrected_t_test(first: Sequence[float], second: Sequence[float], ratio: flo
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         The values of two learners in the same trials.
-    ratio
+    ratio : float
         See `correction_ratio`.
 
     Returns
@@ -268,7 +268,7 @@ def mcnemar(first: Sequence[float], second: Sequence[float]) -> float:
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         Hit (1) or miss (0) of two learners on each test row. Rows on which both agree have no influence.
     """
     only_first, _, only_second = count_wins(first, second)
@@ -437,15 +437,15 @@ def judge(
 
     Parameters
     ----------
-    samples
+    samples : mapping of str to TrialValues
         For each learner its value in each trial, or its hit or miss on each test row.
-    higher
+    higher : bool
         Whether larger values are better.
-    test
+    test : str, default="ttest"
         A name in `TESTS`.
-    ratio
+    ratio : float, default=USUAL_RATIO
         For the corrected t-test: see `correction_ratio`.
-    all_pairs
+    all_pairs : bool, optional
         Whether to test all pairs of learners. By default the test decides.
 
     Returns

@@ -33,11 +33,11 @@ def average_ranks(
 
     Parameters
     ----------
-    values
+    values : mapping of str to mapping of str to float
         For each learner, its value on each dataset.
-    higher
+    higher : bool
         Whether larger values are better.
-    families
+    families : mapping of str to str, optional
         The family of each dataset, such as the dataset that subsamples were drawn from. Datasets of one family are not
         independent, so they count as one. By default every dataset is its own family.
 
@@ -100,7 +100,7 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
 
     Parameters
     ----------
-    table
+    table : sequence of sequence of float
         A row for each dataset, with the rank of each learner.
     """
     n, k = len(table), len(table[0])

@@ -179,7 +179,7 @@ def fit_representation(
     ----------
     plan : RepresentationPlan
         Names the transformer; its `blueprint` is None for a learner that takes the rows unchanged.
-    rows, y
+    rows, y : object and Labels
         Training rows of the dataset, and their labels.
     wants_dense : bool
         True if the learner takes dense arrays.

@@ -73,11 +73,11 @@ def as_classes(learner: Any, given: Any, by: str, rows: int, k: int, n_classes: 
 
     Parameters
     ----------
-    learner
+    learner : object
         The fitted learner.
-    given, by
+    given, by : object and str
         The result, and the name of the method that returned it.
-    rows, k
+    rows, k : int
         The expected shape.
     n_classes : int
         The number of classes in the dataset.

@@ -115,11 +115,11 @@ def seal(payload: Any, folder: str, split: Split, seed: int) -> Sealed:
 
     Parameters
     ----------
-    payload
+    payload : object
         The job for the process.
     folder : str
         The folder of the stored dataset.
-    split, seed
+    split, seed : Split and int
         Decide which rows are training rows.
     """
     try:

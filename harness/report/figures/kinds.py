@@ -71,15 +71,15 @@ def make_drawing(
 
     Parameters
     ----------
-    kind
+    kind : str
         A name in `FIGURE_KINDS`.
-    lines
+    lines : sequence of Line
         The lines to draw.
-    find_metric
+    find_metric : FindMetric
         Returns a metric by name.
-    read_answers
+    read_answers : ReadAnswers
         Reads the saved ranks of a trial, for the kinds that need them.
-    metric, x
+    metric, x : str, optional
         The metric to draw and the quantity of the x axis. By default those of the kind.
 
     Raises

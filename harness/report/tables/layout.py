@@ -33,11 +33,11 @@ def fold_columns(rows: Rows, headings: Sequence[str], width: int = WIDTH, titles
 
     Parameters
     ----------
-    rows, headings
+    rows, headings : Rows and sequence of str
         The cells, and a heading for each column.
-    width
+    width : int, default=WIDTH
         The width of the text.
-    titles
+    titles : int, default=1
         The number of leading columns that every block repeats.
     """
     widths = []
@@ -84,13 +84,13 @@ def fit_list(
 
     Parameters
     ----------
-    rows
+    rows : sequence of mapping of str to object
         The cells by heading.
-    folded
+    folded : mapping of str to int
         Columns whose cells may be folded, with their smallest width.
-    spare
+    spare : sequence of str, default=()
         Columns to leave out, in this order, until the list fits.
-    width
+    width : int, default=WIDTH
         The width of the text.
     """
     headings = list(rows[0])
@@ -196,13 +196,13 @@ def lay_out(
 
     Parameters
     ----------
-    rows
+    rows : iterable of sequence of str
         The cells. Numbers are not reformatted.
-    headings
+    headings : sequence of str
         One for each column.
-    style
+    style : str
         A table format of tabulate.
-    widths
+    widths : sequence of int, optional
         Fold longer cells to these widths. By default no cell is folded.
     """
     from tabulate import tabulate  # noqa: PLC0415 (the command line lists formats without it)

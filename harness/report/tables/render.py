@@ -141,13 +141,13 @@ def row_words(
 
     Parameters
     ----------
-    row
+    row : Row
         The row.
-    columns
+    columns : sequence of MetricSpec
         The metric of each cell.
-    mark
+    mark : callable of [str]
         Formats a cell that is marked as best.
-    escape
+    escape : callable of [str], default=str
         Escapes the special characters of the output format.
     """
     words = [escape(row.title), *map(escape, row.facts.values())]

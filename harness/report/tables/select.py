@@ -45,11 +45,11 @@ def choose_columns(
 
     Parameters
     ----------
-    catalog
+    catalog : Catalog
         The registered metrics.
-    names
+    names : iterable of str or None
         Names of the metrics. By default the metrics that plugins mark as shown.
-    records
+    records : sequence of Record, optional
         Leave out default metrics without a value in any of these records.
     """
     if names:

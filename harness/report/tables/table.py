@@ -112,30 +112,30 @@ def make_table(
 
     Parameters
     ----------
-    lines
+    lines : iterable of Line
         The lines to compare.
-    metrics
+    metrics : sequence of MetricSpec
         The columns.
-    by
+    by : str, default="dataset"
         Group rows by "dataset" or by "learner".
-    mixed_machines
+    mixed_machines : bool, default=False
         Whether to show times that were measured on different machines or with different threads.
-    machines
+    machines : mapping of str to Machine, optional
         Machines by the id that records name.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`: the test that decides which cells are marked.
-    hits
+    hits : RowHits, optional
         Hits on test rows, for McNemar's test: see `harness.report.verdicts.first_shared_records`.
-    spread
+    spread : str, default="sd"
         A name in `harness.stats.SPREADS`: the number after the ±.
-    sort
+    sort : MetricSpec, optional
         Order rows by this metric. By default flat learners come before trees.
-    best
+    best : MetricSpec, optional
         Show only the best line of each dataset by this metric, and lines that do not differ from it significantly.
         Marks still compare all lines.
-    notes
+    notes : sequence of str, default=()
         Additional footnotes.
-    folder
+    folder : str, default=""
         The results folder, for footnotes that give a command.
 
     Raises
@@ -238,11 +238,11 @@ def describe_line(line: Line, metrics: Sequence[MetricSpec], machines: Mapping[s
 
     Parameters
     ----------
-    line
+    line : Line
         The line to describe.
-    metrics
+    metrics : sequence of MetricSpec
         The metrics to give for finished trials.
-    machines
+    machines : mapping of str to Machine
         Machines by the id that records name.
     """
     failed = [record for record in line.records if record.status != "ok"]

@@ -200,7 +200,7 @@ def kernel(signature: Any, **options: Any) -> Callable[[Function], Function]:
     ----------
     signature : numba signature
         Types of the result and the arguments, made with `reads`, `writes` and `named`.
-    **options
+    **options : object
         Options of `numba.njit`.
 
     Returns

@@ -210,10 +210,14 @@ def open_raw(
 
     Parameters
     ----------
-    file : path, or an open binary stream.
-    name : name of the file in messages; the path by default.
-    most_bytes : limit for the unpacked size; files that are not compressed have no limit.
-    budget : the budget of the file that contains this stream.
+    file : str or Path or IO of bytes
+        Path, or an open binary stream.
+    name : str, default=""
+        Name of the file in messages; the path by default.
+    most_bytes : int, optional
+        Limit for the unpacked size; files that are not compressed have no limit.
+    budget : Budget, optional
+        The budget of the file that contains this stream.
     """
     name = name or str(file)
     with ExitStack() as stack:
