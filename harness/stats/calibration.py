@@ -158,6 +158,13 @@ def fit_isotonic(scores: Numbers, right: Hits) -> Calibrator:
     """Fit isotonic regression on the gap between the two scores.
 
     The confidence is kept away from 0 and 1: no number of rows can prove certainty.
+
+    Parameters
+    ----------
+    scores : Numbers
+        Scores of the two first-ranked classes of each row, best first.
+    right : Hits
+        Whether the first-ranked class of each row is a true one.
     """
     from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 (reading a model does not need scikit-learn)
 
@@ -170,6 +177,13 @@ def fit_logistic(scores: Numbers, right: Hits) -> Calibrator:
     """Fit logistic regression on the first score and the gap, each divided by its standard deviation.
 
     Returns a constant calibrator if all rows are right or all are wrong.
+
+    Parameters
+    ----------
+    scores : Numbers
+        Scores of the two first-ranked classes of each row, best first.
+    right : Hits
+        Whether the first-ranked class of each row is a true one.
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 (reading a model does not need scikit-learn)
 
@@ -234,6 +248,11 @@ def calibrator_to_plain(calibrator: Calibrator) -> dict[str, Any]:
 
 def calibrator_from_plain(plain: Mapping[str, Any]) -> Calibrator:
     """Return the calibrator that a mapping describes.
+
+    Parameters
+    ----------
+    plain : mapping of str to object
+        A mapping from `calibrator_to_plain`, after a round trip through JSON.
 
     Raises
     ------
