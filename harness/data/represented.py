@@ -56,6 +56,13 @@ def keep_represented(parts: Represented, folder: Path) -> None:
 
     They are written to a temporary folder, which is then renamed: other processes never see a partial folder.
 
+    Parameters
+    ----------
+    parts : Represented
+        The rows, with the time that it took to compute them.
+    folder : Path
+        The folder of the cache; if it exists, it is kept.
+
     Raises
     ------
     DataError
@@ -156,6 +163,11 @@ def open_represented(folder: Path) -> Represented | None:
     """Return the memory-mapped rows of a cached folder; None if files are missing or the checksum is wrong.
 
     This also marks the folder as recently used.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the cache.
     """
     try:
         header = json.loads((folder / HEADER).read_text())

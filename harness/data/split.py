@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 def part_data(split: Split, data: Dataset, seed: int) -> tuple[Rows, Rows]:
     """Return the positions of the training rows, shuffled, and of the test rows of a dataset.
 
+    Parameters
+    ----------
+    split : Split
+        The kind of split.
+    data : Dataset
+        The dataset.
+    seed : int
+        Seed of the shuffle.
+
     Raises
     ------
     HarnessError
@@ -163,6 +172,13 @@ def _stratified(share: float, labels: NDArray[np.int64], seed: int) -> NDArray[n
 
 def shuffled(rows: int, seed: int) -> Rows:
     """Return a permutation of range(rows) that depends on the seed only: rows sorted by their splitmix64 hash.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows.
+    seed : int
+        Any integer; equal seeds give equal permutations on every machine.
 
     Examples
     --------

@@ -105,12 +105,24 @@ class Environment:
 
 
 def environment_for(asked: tuple[str, ...]) -> Environment | None:
-    """Return the environment for these requirements, in any order; None if there are none."""
+    """Return the environment for these requirements, in any order; None if there are none.
+
+    Parameters
+    ----------
+    asked : tuple of str
+        Requirements as pip takes them; duplicates count once.
+    """
     return Environment(tuple(sorted(set(asked)))) if asked else None
 
 
 def tell_state(environment: Environment | None) -> str:
-    """Return the state of an environment and the reason, as text; empty if there is no environment."""
+    """Return the state of an environment and the reason, as text; empty if there is no environment.
+
+    Parameters
+    ----------
+    environment : Environment or None
+        None for a learner without requirements.
+    """
     if environment is None:
         return ""
     state, reason = environment.state()

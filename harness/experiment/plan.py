@@ -203,7 +203,15 @@ def _check_complete(learner: ResolvedLearner, params: Params) -> None:
 
 
 def identity_of(learner: ResolvedLearner, params: Params) -> dict[str, Any]:
-    """Return the identity of a configured learner: its code and parameters, and those of a wrapped learner."""
+    """Return the identity of a configured learner: its code and parameters, and those of a wrapped learner.
+
+    Parameters
+    ----------
+    learner : ResolvedLearner
+        The learner.
+    params : Params
+        Its parameters that differ from the defaults, with those of one point of a grid.
+    """
     spec, origin, wrapped = learner.entry.spec, learner.entry.origin, learner.wrapped_with(params)
     whole = {**learner.defaults, **params}
     if wrapped is not None:
@@ -242,7 +250,18 @@ def key_of(decisive: Params) -> str:
 
 
 def canonical_text(value: Any) -> str:
-    """Return a value as Python writes it, with dictionaries sorted."""
+    """Return a value as Python writes it, with dictionaries sorted.
+
+    Parameters
+    ----------
+    value : object
+        A parameter, or a structure of dictionaries, lists and tuples.
+
+    Examples
+    --------
+    >>> canonical_text({"b": [1, 2], "a": 0.5})
+    "{'a': 0.5, 'b': list(1, 2)}"
+    """
     if isinstance(value, dict):
         items = [f"{key!r}: {canonical_text(item)}" for key, item in value.items()]
         return "{" + ", ".join(sorted(items)) + "}"
@@ -256,6 +275,22 @@ def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) ->
 
     Each representation comes once before any parameter has a second value. A random search begins with the learner as
     configured, once for each representation.
+
+    Parameters
+    ----------
+    label : str
+        Label of the learner in error messages.
+    ranges : Params
+        For each tuned parameter, a list of values or a range.
+    tuning : TuneTable
+        The table [tune] of the experiment.
+    seed : int
+        Seed of a random search.
+
+    Raises
+    ------
+    SpecError
+        If a grid has a range in place of a list, or more than `MOST_CANDIDATES` combinations.
     """
     if tuning.search == "random":
         return _draw(label, ranges, tuning.candidates or 0, random.Random(seed))
@@ -320,7 +355,20 @@ class Plan:
 
 
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> Plan:
-    """Return all trials of an experiment; `headers` describe its datasets, by name."""
+    """Return all trials of an experiment.
+
+    Parameters
+    ----------
+    resolved : Resolved
+        The experiment, with the plugins behind its names.
+    headers : mapping of str to Header
+        Facts about the stored form of each dataset, by name.
+
+    Raises
+    ------
+    HarnessError
+        If a split does not fit a dataset.
+    """
     experiment = resolved.experiment
     trials: list[Trial] = []
     pairs: list[Pair] = []

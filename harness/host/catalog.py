@@ -199,6 +199,11 @@ def clashing_metrics(metrics: Sequence[Entry[MetricSpec]]) -> list[tuple[Entry[M
 
     Two names clash if they are equal. The short name "r{k}" of a family also clashes with a metric `r7` of another
     plugin, and with the same short name there. A plugin may register single members of its own families.
+
+    Parameters
+    ----------
+    metrics : sequence of Entry of MetricSpec
+        Metrics of all plugins.
     """
     pairs = clashing_entries(metrics)
     for family in metrics:

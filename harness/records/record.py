@@ -224,7 +224,17 @@ class Record(Circumstances, Measured, TrialNames):
 
 
 def make_record(names: TrialNames, measured: Measured, circumstances: Circumstances) -> Record:
-    """One record of a trial; what more `names` knows, being a trial to run, is left behind."""
+    """Combine the three parts of a record.
+
+    Parameters
+    ----------
+    names : TrialNames
+        The identity of the trial. Fields of subclasses, such as those of a trial to run, are left out.
+    measured : Measured
+        The measurements, or the failure.
+    circumstances : Circumstances
+        The conditions of the trial.
+    """
     whole: dict[str, Any] = {}
     for part, kind in ((names, TrialNames), (measured, Measured), (circumstances, Circumstances)):
         whole |= {name: getattr(part, name) for name in field_names(kind)}
@@ -232,10 +242,16 @@ def make_record(names: TrialNames, measured: Measured, circumstances: Circumstan
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    """The fields that a dataclass has, its parents' included."""
+    """Return the names of the fields of a dataclass, inherited ones included."""
     return tuple(one.name for one in fields(kind))
 
 
 def checksum_of_ranks(ranks: bytes) -> str:
-    """What a record says of the file of its ranks."""
+    """Return the checksum of the ranks of a trial as records store it.
+
+    Parameters
+    ----------
+    ranks : bytes
+        The content of the .npy file.
+    """
     return f"{zlib.crc32(ranks):08x}"

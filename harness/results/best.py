@@ -63,7 +63,13 @@ class Best:
         return str(Expression(record.dataset_source or record.dataset, None, dict(record.dataset_params)))
 
     def request(self, data: str | None = None) -> FitRequest:
-        """Return the request to fit this learner on `data`, by default on the dataset of the comparison."""
+        """Return the request to fit this learner on `data`, by default on the dataset of the comparison.
+
+        Parameters
+        ----------
+        data : str, optional
+            Expression of a dataset, such as "titles.csv"; by default the dataset of the comparison.
+        """
         from harness.models.fit import FitRequest  # noqa: PLC0415 (imports the training code, which most callers do not need)
         from harness.models.folder import Expected  # noqa: PLC0415 (as above)
 
@@ -162,7 +168,13 @@ def _check_rivals(lines: Sequence[Line], results: Results) -> None:
 
 
 def chosen_params(records: tuple[Record, ...]) -> Params:
-    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning."""
+    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning.
+
+    Parameters
+    ----------
+    records : tuple of Record
+        Finished trials of one learner on one dataset.
+    """
     choices = Counter(json.dumps(dict(record.tuned), sort_keys=True) for record in records)
     most, _ = choices.most_common(1)[0]
     chosen: Params = json.loads(most)

@@ -267,7 +267,7 @@ class SavedRanks:
         The results folder of each record, by the record's key.
     catalog : Catalog
         The registered datasets.
-    prepare : callable of [ResolvedDataset]
+    prepare : callable
         Prepares a dataset that has not been parsed on this machine.
     """
 

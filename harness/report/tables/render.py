@@ -145,9 +145,9 @@ def row_words(
         The row.
     columns : sequence of MetricSpec
         The metric of each cell.
-    mark : callable of [str]
+    mark : callable
         Formats a cell that is marked as best.
-    escape : callable of [str], default=str
+    escape : callable, default=str
         Escapes the special characters of the output format.
     """
     words = [escape(row.title), *map(escape, row.facts.values())]
