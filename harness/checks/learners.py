@@ -384,6 +384,13 @@ def scikit_learn_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
     """Return the checks of `sklearn.utils.estimator_checks.check_estimator` for a learner with these parameters.
 
     The harness does not require them. They are stricter on invalid input and on the wording of errors.
+
+    Parameters
+    ----------
+    spec : LearnerSpec
+        The learner.
+    **params : object
+        Parameters that differ from the defaults.
     """
     from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: PLC0415 (scikit-learn's checks bring pytest along)
 

@@ -103,7 +103,15 @@ class CheckEnd:
 
 
 def checks_for(spec: CheckedSpec, params: Mapping[str, Any]) -> list[Check]:
-    """Return the checks for a spec of any kind."""
+    """Return the checks for a spec of any kind.
+
+    Parameters
+    ----------
+    spec : CheckedSpec
+        The spec of a learner, dataset, metric, experiment or representation.
+    params : mapping of str to object
+        Parameters of a learner that differ from the defaults; not used for other kinds.
+    """
     if isinstance(spec, LearnerSpec):
         return learner_checks(spec, **params)
     if isinstance(spec, DatasetSpec):
@@ -116,7 +124,15 @@ def checks_for(spec: CheckedSpec, params: Mapping[str, Any]) -> list[Check]:
 
 
 def run_check_job(job: CheckJob, send: Callable[[str], None]) -> tuple[dict[str, str], None]:
-    """Run a check in the process of a job, and return the fields of its `CheckEnd`."""
+    """Run a check in the process of a job, and return the fields of its `CheckEnd`.
+
+    Parameters
+    ----------
+    job : CheckJob
+        The check and its object.
+    send : callable
+        Receives the name of the check before it runs.
+    """
     check = next(check for check in checks_for(job.spec, job.params) if check.name == job.check)
     send(check.name)
     return asdict(_run(check, job.spec)), None

@@ -166,7 +166,15 @@ class WorkerRegistry:
         return "\n".join(f"worker {address}: {self._aside[address]}" for address in addresses)
 
     def set_aside(self, worker: WorkerState, reason: str) -> None:
-        """Exclude a usable worker from further jobs."""
+        """Exclude a usable worker from further jobs.
+
+        Parameters
+        ----------
+        worker : WorkerState
+            A usable worker.
+        reason : str
+            The reason, which messages show.
+        """
         self.usable.pop(worker.address, None)
         self._aside[worker.address] = reason
 
@@ -174,6 +182,11 @@ class WorkerRegistry:
         """Return the description of a worker for the records of its jobs.
 
         Its `at_once` is the sum of the slots of all usable workers on the same machine.
+
+        Parameters
+        ----------
+        worker : WorkerState
+            A worker that has run a job.
         """
         slots: Counter[str] = Counter()
         for other in self.usable.values():

@@ -256,11 +256,6 @@ def canonical_text(value: Any) -> str:
     ----------
     value : object
         A parameter, or a structure of dictionaries, lists and tuples.
-
-    Examples
-    --------
-    >>> canonical_text({"b": [1, 2], "a": 0.5})
-    "{'a': 0.5, 'b': list(1, 2)}"
     """
     if isinstance(value, dict):
         items = [f"{key!r}: {canonical_text(item)}" for key, item in value.items()]

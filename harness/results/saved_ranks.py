@@ -107,7 +107,15 @@ def rescore(
 
 @contextmanager
 def metric_executor(metrics: Iterable[Entry[MetricSpec]], folders: Iterable[Path]) -> Iterator[Executor | None]:
-    """Yield an executor that loads the plugins in `folders` if a metric needs one, else None."""
+    """Yield an executor that loads the plugins in `folders` if a metric needs one, else None.
+
+    Parameters
+    ----------
+    metrics : iterable of Entry of MetricSpec
+        The metrics to compute.
+    folders : iterable of Path
+        Folders with further plugins.
+    """
     if not any(map(is_foreign, metrics)):
         yield None
         return
@@ -125,6 +133,19 @@ def fill_in(
     """Compute missing metrics for the trials with these keys.
 
     Unlike `rescore`, a metric that cannot be computed raises no error: `Rescored.trouble` has the reason.
+
+    Parameters
+    ----------
+    store : Store
+        The open results folder.
+    keys : iterable of str
+        Keys of the trials.
+    metrics : sequence of Entry of MetricSpec
+        The metrics to compute where a record lacks them.
+    open_data : OpenData
+        Returns the dataset of a record.
+    executor : Executor, optional
+        Computes metrics of plugins in a separate process; None to compute them here.
     """
     records = [store.records[key] for key in keys]
     done = [record for record in records if record.status == "ok"]
