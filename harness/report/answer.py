@@ -122,6 +122,13 @@ def quality_interval(line: Line, metric: MetricSpec) -> Interval | None:
     On resampled splits the interval is that of the corrected resampled t-test. On a fixed split, and with too few
     trials, it is the binomial interval of the test rows of one trial.
 
+    Parameters
+    ----------
+    line : Line
+        A learner on a dataset.
+    metric : MetricSpec
+        The metric, which has an interval only if it is a share.
+
     Returns
     -------
     Interval or None

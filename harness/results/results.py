@@ -532,11 +532,6 @@ def open_results(
     disabled_plugins : iterable of str, default=()
         Names of plugins or distributions to leave out.
 
-    Raises
-    ------
-    StoreError
-        If a folder has no records, or if a newer release wrote some of them.
-
     Examples
     --------
     >>> import harness

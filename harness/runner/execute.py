@@ -83,6 +83,17 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     """Score a trial and return its record and the bytes of its ranking.
 
     A failed trial has a record too, with the error and the output of its process, and no ranking.
+
+    Parameters
+    ----------
+    trial : Trial
+        The trial.
+    end : JobEnd
+        The end of its process.
+    circumstances : Circumstances
+        The conditions that the process ran under.
+    scorer : Scorer
+        Computes the metrics.
     """
     scored = _score(trial, end, scorer)
     measured = _checked_clock(scored.measured, end.seconds)
@@ -358,6 +369,17 @@ def most_rank_bytes(trial: Trial) -> int:
 
 def take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
     """Copy finished trials, and the machines that they ran on, from other results folders.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Results folders to copy from.
+    trials : sequence of Trial
+        The trials of this run.
+    store : Store
+        The results folder to copy to.
+    progress : Progress
+        Shows how many trials were copied.
 
     Raises
     ------

@@ -48,6 +48,15 @@ def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
 
     The function is timed. It therefore does not check the result; `as_classes` does.
 
+    Parameters
+    ----------
+    learner : object
+        A fitted learner.
+    X : object
+        Test rows in the form that the learner takes.
+    k : int
+        Number of classes for each row.
+
     Returns
     -------
     array or Scored
@@ -113,6 +122,15 @@ def places_in(given: Any) -> np.ndarray | None:
 def check_ranks(given: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
     """Return the result of `rank` as an array, after checking it.
 
+    Parameters
+    ----------
+    given : object
+        The result of the learner's `rank`.
+    rows, k : int
+        The expected shape.
+    n_classes : int
+        Number of classes that the learner knows.
+
     Raises
     ------
     ContractError
@@ -137,6 +155,13 @@ def check_ranks(given: Any, rows: int, k: int, n_classes: int) -> np.ndarray:
 
 def top_k(scores: np.ndarray, k: int) -> np.ndarray:
     """Return the positions of the k largest scores of each row, padded with -1; ties go to the lowest position.
+
+    Parameters
+    ----------
+    scores : ndarray
+        One score for each row and class.
+    k : int
+        Number of classes for each row; it may exceed the number of classes.
 
     Examples
     --------
@@ -270,6 +295,17 @@ def rank_with_scores(
     learner: Any, X: Any, k: int, n_classes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
     """Return the k best classes of each row with their scores.
+
+    Parameters
+    ----------
+    learner : object
+        A fitted learner.
+    X : object
+        Test rows in the form that the learner takes.
+    k : int
+        Number of classes for each row.
+    n_classes : int
+        Number of classes of the dataset.
 
     Returns
     -------

@@ -64,7 +64,13 @@ class Scorer:
     memory_bytes: int | None = None
 
     def score(self, outcomes: Sequence[Outcome]) -> list[Scores]:
-        """Return the values of all metrics for each outcome; a metric that fails has the value None and an error."""
+        """Return the values of all metrics for each outcome; a metric that fails has the value None and an error.
+
+        Parameters
+        ----------
+        outcomes : sequence of Outcome
+            Finished trials.
+        """
         found = [Scores() for _ in outcomes]
         for entry in self.metrics:
             call = call_of(entry.spec)
@@ -175,6 +181,11 @@ def result_from_plain(answer: object) -> TrialResult:
     """Return the result of a trial from the JSON values that its process sent.
 
     The answer is not trusted: the learner's code shares the process that wrote it.
+
+    Parameters
+    ----------
+    answer : object
+        The value that was read from JSON.
 
     Raises
     ------

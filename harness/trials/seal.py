@@ -51,14 +51,34 @@ class LabelledSplit:
 
 
 def draw_labelled(split: Split, data: Dataset, seed: int) -> LabelledSplit:
-    """Split a dataset with a seed, and return the positions and labels of both parts."""
+    """Split a dataset with a seed, and return the positions and labels of both parts.
+
+    Parameters
+    ----------
+    split : Split
+        The kind of split.
+    data : Dataset
+        The dataset with all labels.
+    seed : int
+        Seed of the split.
+    """
     train, test = part_data(split, data, seed)
     return LabelledSplit(train, test, data.y[train], data.y[test], len(data.class_names), data.taxonomy)
 
 
 @lru_cache(KEPT_SPLITS)
 def open_labelled(folder: str, split: Split, seed: int) -> LabelledSplit:
-    """Open a stored dataset and return its split for a seed; recent splits are cached."""
+    """Open a stored dataset and return its split for a seed; recent splits are cached.
+
+    Parameters
+    ----------
+    folder : str
+        Folder of the stored dataset.
+    split : Split
+        The kind of split.
+    seed : int
+        Seed of the split.
+    """
     return draw_labelled(split, open_dataset(Path(folder)), seed)
 
 

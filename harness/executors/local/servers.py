@@ -280,6 +280,13 @@ def _environment(threads: int, interpreter: str) -> dict[str, str]:
 def variables_for(interpreter: str, variables: Mapping[str, str]) -> dict[str, str]:
     """Return environment variables for another Python, with its commands first and without PYTHONPATH.
 
+    Parameters
+    ----------
+    interpreter : str
+        Path of the other Python.
+    variables : mapping of str to str
+        Environment variables of this process.
+
     Examples
     --------
     >>> variables_for("/env/bin/python", {"PATH": "/usr/bin", "PYTHONPATH": "/code"})

@@ -56,6 +56,15 @@ SETTINGS = {
 def save_figure(drawing: Drawing, path: Path, style: FigureStyle) -> Path:
     """Draw a figure into a file and return the path.
 
+    Parameters
+    ----------
+    drawing : Drawing
+        The figure as data.
+    path : Path
+        The file, whose ending selects the format. Missing folders are created.
+    style : FigureStyle
+        Sizes and fonts.
+
     Raises
     ------
     HarnessError
@@ -194,6 +203,15 @@ def spread_out(wanted: Sequence[float], step: float, low: float, high: float) ->
 
     They stay between `low` and `high` if there is room for all.
 
+    Parameters
+    ----------
+    wanted : sequence of float
+        Heights in increasing order.
+    step : float
+        The smallest distance between two heights.
+    low, high : float
+        The range to stay in if there is room.
+
     Examples
     --------
     >>> spread_out([1.0, 1.0], step=0.5, low=0.0, high=2.0)
@@ -236,6 +254,13 @@ def log_ticks(low: float, high: float, most: int = MOST_UP) -> list[float]:
 
     They are powers of ten, or with fewer than three of these also their multiples by 2 and 5; at most `most` of them. A
     range with fewer than three such numbers has evenly spaced ticks.
+
+    Parameters
+    ----------
+    low, high : float
+        The limits of the axis, both positive.
+    most : int, default=MOST_UP
+        The largest number of ticks at powers of ten and their multiples.
     """
     for leads in ((1,), (1, 2, 5)):
         ticks = _ticks_within(_leads_by_powers(leads, low, high), low, high)

@@ -63,6 +63,13 @@ def series_of(label: str, kind: str, points: Iterable[Point]) -> Series | None:
 def pareto_front(points: Sequence[tuple[float, float]], higher_y: bool, higher_x: bool) -> list[tuple[float, float]]:
     """Return the Pareto-optimal points by increasing x.
 
+    Parameters
+    ----------
+    points : sequence of tuple of 2 float
+        Pairs (x, y).
+    higher_y, higher_x : bool
+        Whether larger values are better.
+
     Examples
     --------
     >>> pareto_front([(1, 0.8), (2, 0.9), (3, 0.85)], higher_y=True, higher_x=False)
@@ -84,6 +91,11 @@ def pareto_front(points: Sequence[tuple[float, float]], higher_y: bool, higher_x
 
 def slope_note(x: Sequence[float], y: Sequence[float]) -> str:
     """Return a text with the exponent of the best power law, which is the slope of a line through the logarithms.
+
+    Parameters
+    ----------
+    x, y : sequence of float
+        Coordinates of the points; those that are not positive are left out.
 
     Examples
     --------
