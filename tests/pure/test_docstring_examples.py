@@ -8,7 +8,9 @@ import pytest
 
 import harness
 
-MODULES = [module.name for module in pkgutil.walk_packages(harness.__path__, "harness.") if "__main__" not in module.name]
+MODULES = [
+    module.name for module in pkgutil.walk_packages(harness.__path__, "harness.") if "__main__" not in module.name
+]
 
 
 def examples_of(name):
