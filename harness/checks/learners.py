@@ -206,7 +206,7 @@ def check_contributions_add_up(subject: Subject) -> None:
         raise CheckFailed(str(error)) from error
 
 
-def check_tells_its_passes(subject: Subject) -> None:
+def check_reports_its_passes(subject: Subject) -> None:
     """`after_pass` is called with 1, 2, ... after each pass."""
     if "after_pass" not in inspect.signature(subject.kind().fit).parameters:
         raise NotApplicable("fit takes no after_pass")

@@ -17,10 +17,10 @@ from harness.environments.environment import (
     EnvironmentManifest,
     ReadyEnvironment,
     check_kept,
+    describe_state,
     environment_for,
     list_environments,
     remove_environment,
-    tell_state,
 )
 from harness.errors import HarnessError, SpecError
 from harness.experiment.load import ALL
@@ -57,14 +57,14 @@ def describe_environments(session: Session) -> list[EnvironmentLine]:
         assert environment is not None
         found = kept.pop(environment.name, None)
         n_bytes = found.n_bytes if found else 0
-        line = EnvironmentLine(environment.name, tell_state(environment), asked, tuple(sorted(names)), n_bytes)
+        line = EnvironmentLine(environment.name, describe_state(environment), asked, tuple(sorted(names)), n_bytes)
         lines.append(line)
     for name, other in kept.items():
-        lines.append(EnvironmentLine(name, _tell_unused(other.manifest), other.manifest.asked, (), other.n_bytes))
+        lines.append(EnvironmentLine(name, _describe_unused(other.manifest), other.manifest.asked, (), other.n_bytes))
     return lines
 
 
-def _tell_unused(manifest: EnvironmentManifest) -> str:
+def _describe_unused(manifest: EnvironmentManifest) -> str:
     """Return why no learner uses an environment; another installation may share the data home."""
     if manifest.prefix not in ("", sys.prefix):
         return f"belongs to {manifest.prefix}"

@@ -220,16 +220,16 @@ class WorkerRegistry:
 
     def _describe_worker(self, address: str) -> WorkerDescription:
         """Return the description of a worker; send the code that it lacks before."""
-        description = self._ask(address)
+        description = self._request_description(address)
         if description.lacking:
             lacking = [artifact for artifact in self._requirements.code if artifact.name in description.lacking]
             self._transfers.send(description.home, address, lacking)
-            description = self._ask(address)
+            description = self._request_description(address)
         if description.lacking:
             raise _Unusable(f"it does not keep what it is sent: {', '.join(description.lacking)}")
         return description
 
-    def _ask(self, address: str) -> WorkerDescription:
+    def _request_description(self, address: str) -> WorkerDescription:
         """Request a description from a worker; _Unusable if it reports a problem."""
         answer = self._caller.call(address, describe_worker, self._requirements.targets, self._requirements.code)
         description = read_description(answer)

@@ -1,7 +1,7 @@
 """Load, check and store datasets.
 
-`parse_apart` runs a loader in a separate process, so that a loader that leaks memory or crashes does no harm. `checked`
-returns the dataset in canonical form, or raises a DataError that names the first problem.
+`parse_in_process` runs a loader in a separate process, so that a loader that leaks memory or crashes does no harm.
+`checked` returns the dataset in canonical form, or raises a DataError that names the first problem.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ParseJob:
     """Working directory of the loader, for relative paths among the parameters."""
 
 
-def parse_apart(
+def parse_in_process(
     name: str,
     load: str,
     params: Params,

@@ -146,9 +146,9 @@ def _growing(path: Path, kind: type[np.generic]) -> Iterator[Callable[[NDArray[A
             file.write(np.ascontiguousarray(values, kind).data)
 
         yield add
-        told = f"{{'descr': '{np.dtype(kind).str}', 'fortran_order': False, 'shape': ({count},), }}"
+        description = f"{{'descr': '{np.dtype(kind).str}', 'fortran_order': False, 'shape': ({count},), }}"
         start = np.lib.format.magic(1, 0)
-        text = told.ljust(HEAD_BYTES - len(start) - 3) + "\n"
+        text = description.ljust(HEAD_BYTES - len(start) - 3) + "\n"
         file.seek(0)
         file.write(start + len(text).to_bytes(2, "little") + text.encode())
 

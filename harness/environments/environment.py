@@ -115,7 +115,7 @@ def environment_for(asked: tuple[str, ...]) -> Environment | None:
     return Environment(tuple(sorted(set(asked)))) if asked else None
 
 
-def tell_state(environment: Environment | None) -> str:
+def describe_state(environment: Environment | None) -> str:
     """Return the state of an environment and the reason, as text; empty if there is no environment.
 
     Parameters

@@ -341,13 +341,13 @@ def describe_left_out(
     """
     full, small = build(whole, source, catalog), build(quick, source, catalog)
     kept = {ref.label.text for ref in kept_datasets(dataset_groups(small), small.leave_out)}
-    told = []
+    differences = []
     if small.trials < full.trials:
-        told.append(f"{small.trials} of {counted(full.trials, 'trial')} each")
+        differences.append(f"{small.trials} of {counted(full.trials, 'trial')} each")
     lost = _lost_datasets(full, kept)
     if lost:
-        told.append(f"left out: {'; '.join(lost)}")
-    return "; ".join(told)
+        differences.append(f"left out: {'; '.join(lost)}")
+    return "; ".join(differences)
 
 
 def _lost_datasets(full: Experiment, kept: set[str]) -> list[str]:

@@ -126,10 +126,10 @@ def _describe_incompatible(pairs: Sequence[Pair]) -> tuple[str, ...]:
     learners: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (label, trouble), where in datasets.items():
         learners.setdefault((trouble, tuple(where)), []).append(label)
-    return tuple(_tell(labels, where, trouble) for (trouble, where), labels in learners.items())
+    return tuple(_describe_misfit(labels, where, trouble) for (trouble, where), labels in learners.items())
 
 
-def _tell(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
+def _describe_misfit(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
     who = ", ".join(map(repr, labels))
     names = ", ".join(map(repr, datasets))
     learners = "learner" if len(labels) == 1 else "learners"
@@ -476,7 +476,7 @@ def _trial(pair: Pair, number: int, resolved: Resolved) -> Trial:
         depth=depth,
         curves=curves,
         tuning_plan=tuning,
-        to_tune=_tell_tuning(pair, resolved) if tuning else "",
+        to_tune=_describe_tuning(pair, resolved) if tuning else "",
     )
 
 
@@ -537,16 +537,16 @@ def _ranges(pair: Pair) -> dict[str, Any]:
     return ranges
 
 
-def _tell_tuning(pair: Pair, resolved: Resolved) -> str:
+def _describe_tuning(pair: Pair, resolved: Resolved) -> str:
     """Return a description of the search that is the same for every seed."""
     tuning = resolved.experiment.tune
     assert tuning is not None
-    told = [f"tuned {describe_params(_ranges(pair))}", f"{tuning.metric} on {tuning.split}"]
+    details = [f"tuned {describe_params(_ranges(pair))}", f"{tuning.metric} on {tuning.split}"]
     if tuning.candidates is not None:
-        told.append(f"{tuning.candidates} by chance")
+        details.append(f"{tuning.candidates} by chance")
     if tuning.time is not None:
-        told.append(f"{tuning.time:g} s")
-    return "; ".join(told)
+        details.append(f"{tuning.time:g} s")
+    return "; ".join(details)
 
 
 # -- blueprints ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.data.arrays import Header, is_whole, parsed_folder, read_header
-from harness.data.load import parse_apart
+from harness.data.load import parse_in_process
 from harness.environments.build import build_environment, find_intact
 from harness.environments.environment import Environment, ReadyEnvironment, environment_for
 from harness.errors import DataError, HarnessError, SpecError, UnknownName
@@ -502,7 +502,7 @@ def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Prog
     tell.on_data(dataset.name)
     spec = dataset.entry.spec
     made_from = {spec.wraps: wrapped.folder} if wrapped else None
-    return parse_apart(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
+    return parse_in_process(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
 
 
 class Progress(Protocol):

@@ -138,8 +138,8 @@ def find_best(results: Results, metric: MetricSpec, dataset: str | None, split: 
     judged = [(found.mean, line) for line in lines if (found := line.summary(metric.name, seeds)) is not None]
     mean, line = max(judged, key=lambda pair: sign * pair[0])
     trials = f"{counted(len(seeds), 'trial')} ({line.prepared.split}) in {_where(results)}"
-    told = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
-    return Best(line, metric, told, results.session)
+    source = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
+    return Best(line, metric, source, results.session)
 
 
 def _check_rivals(lines: Sequence[Line], results: Results) -> None:

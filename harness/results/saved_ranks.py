@@ -476,10 +476,10 @@ def _nothing_shared(first: Results, second: Results, learners: tuple[str, str] |
     else:
         who = "no learner of both folders has"
         way = "--learners FIRST,SECOND compares two learners of different names"
-    told = [f"nothing to compare: {who} run on the same data, prepared alike"]
+    parts = [f"nothing to compare: {who} run on the same data, prepared alike"]
     for name, results in {_named(first): first, _named(second): second}.items():
-        told += [f"  {name}: {line}" for line in describe_lines(results.lines())]
-    return "\n".join([*told, f"{way}; dataset, representation and split must be the same"])
+        parts += [f"  {name}: {line}" for line in describe_lines(results.lines())]
+    return "\n".join([*parts, f"{way}; dataset, representation and split must be the same"])
 
 
 def row_hits(outcome: Outcome, depth: int) -> list[bool]:

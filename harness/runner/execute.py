@@ -336,10 +336,10 @@ def run_trials(
         store.append(record, ranks)
         progress.on_record(record)
         for notice in notices_of(record):
-            told = f"{record.label} on {record.dataset}: {notice}"
-            if told not in said:  # show each warning once; the table counts them
-                said.add(told)
-                progress.say(f"warning: {told}")
+            text = f"{record.label} on {record.dataset}: {notice}"
+            if text not in said:  # show each warning once; the table counts them
+                said.add(text)
+                progress.say(f"warning: {text}")
 
 
 def common_circumstances(experiment: Experiment, machine_id: str) -> Circumstances:

@@ -89,8 +89,8 @@ def describe_trial(record: Record | Trial) -> str:
 
 def describe_phase(trial: Trial, phase: str, worker: str = "") -> str:
     """Return a trial in words with its phase, and its worker unless that is empty."""
-    told = f"{describe_trial(trial)}: {phase}"
-    return f"{worker}: {told}" if worker else told
+    described = f"{describe_trial(trial)}: {phase}"
+    return f"{worker}: {described}" if worker else described
 
 
 def summarise_running(running: Sequence[str]) -> str:
@@ -157,8 +157,8 @@ class TerminalProgress:
         self.bar.advance(self.task)
         mark = MARKS.get(record.status, MARKS["error"])
         head = f"{self.done:>{len(str(self.total))}}/{self.total}"
-        told = describe_record(record, self.columns)
-        self.console.print(f"{mark} {head}  {_shown(describe_trial(record))}: {_shown(told)}")
+        described = describe_record(record, self.columns)
+        self.console.print(f"{mark} {head}  {_shown(describe_trial(record))}: {_shown(described)}")
 
     def end(self) -> None:
         self.bar.stop()

@@ -183,8 +183,8 @@ def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Repr
         was_run = table.label in labels if table.label else table.source in sources
         if known and not was_run:
             absent[table.label or table.source] = missing_data(known[0], "it was not available")
-    told = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
-    return Reproduction(paper, results, _published(paper, results, absent, session.catalog), told)
+    missing = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
+    return Reproduction(paper, results, _published(paper, results, absent, session.catalog), missing)
 
 
 def default_out(paper: PaperExperiment) -> Path:
@@ -194,8 +194,8 @@ def default_out(paper: PaperExperiment) -> Path:
 
 def describe_missing_data(error: DataError) -> str:
     """Return the error of a missing dataset and its next step in one line."""
-    told = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
-    return " ".join(told.split())
+    text = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
+    return " ".join(text.split())
 
 
 def _way_out(error: DataError) -> str:

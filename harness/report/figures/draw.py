@@ -349,12 +349,12 @@ def _describe(panels: Sequence[Panel]) -> str:
     for panel in panels:
         counts.update(series.trials for series in panel.series)
     few, many = min(counts), max(counts)
-    told = str(many) if few == many else f"{few} to {many}"
-    words = f"mean and standard deviation over {told} trials"
+    n_trials = str(many) if few == many else f"{few} to {many}"
+    words = f"mean and standard deviation over {n_trials} trials"
     if many == 1:
         words = "one trial: no spread"
     elif all(_is_crowded(panel) for panel in panels):
-        words = f"mean over {told} trials, of which so many lines show no spread"
+        words = f"mean over {n_trials} trials, of which so many lines show no spread"
     if any(panel.front for panel in panels):
         words += "; dashed: not beaten in both"
     if any(panel.front and panel.faint for panel in panels):

@@ -231,11 +231,11 @@ def _scaling_panel(lines: Sequence[Line], metric: MetricSpec, measure: Size) -> 
     if not series:
         return []
     y_scale: Scale = "linear" if metric.unit == "share" else "log"
-    title = _tell_datasets(lines)
+    title = _describe_datasets(lines)
     return [Panel(title, measure.title, title_of(metric), tuple(series), "log", y_scale, y_unit=metric.unit)]
 
 
-def _tell_datasets(lines: Sequence[Line]) -> str:
+def _describe_datasets(lines: Sequence[Line]) -> str:
     """Return the title of a panel over several datasets: their families, or their number if there are many."""
     families = list(dict.fromkeys(line.dataset_family for line in lines))
     if len(families) <= 3:
@@ -283,7 +283,7 @@ def pareto_panels(lines: Sequence[Line], metric: MetricSpec, cost: MetricSpec) -
         if series:
             front = pareto_front(points, higher_y=metric.direction == "higher", higher_x=cost.direction == "higher")
             scale = scale_for([x for x, _ in points], wide=4)  # low, because costs are compared by their ratio
-            shown = f"{title}\n{_tell_shared(rivals, metric, seeds)}".rstrip()
+            shown = f"{title}\n{_describe_shared(rivals, metric, seeds)}".rstrip()
             axes = (shown, title_of(cost), title_of(metric))
             panel = Panel(*axes, tuple(series), x_scale=scale, front=tuple(front))
             panels.append(replace(panel, x_unit=cost.unit, y_unit=metric.unit))
@@ -292,7 +292,7 @@ def pareto_panels(lines: Sequence[Line], metric: MetricSpec, cost: MetricSpec) -
     return panels
 
 
-def _tell_shared(rivals: Sequence[Line], metric: MetricSpec, seeds: frozenset[int]) -> str:
+def _describe_shared(rivals: Sequence[Line], metric: MetricSpec, seeds: frozenset[int]) -> str:
     """Return a note on the number of shared trials if some learners have further trials, which are not drawn."""
     if all(len(line.values(metric.name)) in (0, len(seeds)) for line in rivals):
         return ""
@@ -431,8 +431,8 @@ def _label_series(configurations: Sequence[Configuration]) -> dict[Configuration
     labelled = {}
     for one in configurations:
         family = [other for other in configurations if other.label == one.label]
-        told = [f"{name}={value}" for name, value in one.params.items() if _differs(name, family)]
-        label = f"{one.label}({', '.join(told)})" if told else one.label
+        settings = [f"{name}={value}" for name, value in one.params.items() if _differs(name, family)]
+        label = f"{one.label}({', '.join(settings)})" if settings else one.label
         labelled[one] = replace(one, label=label)
     return labelled
 

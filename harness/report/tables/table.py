@@ -265,9 +265,9 @@ def _describe_common(line: Line, machines: Mapping[str, Machine], n_failed: int)
         "trials": outcome if n_failed else counted(len(line.records), "trial"),
     }
     lines = [f"{line.title} on {line.dataset}  ({line.detail})", ""]
-    for name, told in (facts | _conditions_of(line.records, machines)).items():
-        if told:
-            lines += textwrap.wrap(f"{name:<12}{told}", 118, subsequent_indent=" " * 12)
+    for name, described in (facts | _conditions_of(line.records, machines)).items():
+        if described:
+            lines += textwrap.wrap(f"{name:<12}{described}", 118, subsequent_indent=" " * 12)
     return "\n".join(lines)
 
 
@@ -280,7 +280,7 @@ def _conditions_of(records: Sequence[Record], machines: Mapping[str, Machine]) -
         found["commit"][record.commit or ""] = None
         machine = machines.get(record.machine, Machine(record.machine))
         found["machine"][f"{machine}, {counted(record.threads, 'thread')}"] = None
-    return {name: "; ".join(filter(None, told)) for name, told in found.items()}
+    return {name: "; ".join(filter(None, described)) for name, described in found.items()}
 
 
 def _describe_failure(record: Record, seen: dict[str, int]) -> str:

@@ -102,7 +102,7 @@ def test_a_good_learner_passes(check):
     lines = lines_of(ended)
     assert lines[0].startswith("learner good (to_check.py ")
     assert "ok    names its parameters" in lines
-    assert "n/a   tells its passes: fit takes no after_pass" in lines
+    assert "n/a   reports its passes: fit takes no after_pass" in lines
     assert lines[-1] == "12 ok, 9 n/a"
 
 
