@@ -103,7 +103,7 @@ def test_a_good_learner_passes(check):
     assert lines[0].startswith("learner good (to_check.py ")
     assert "ok    names its parameters" in lines
     assert "n/a   reports its passes: fit takes no after_pass" in lines
-    assert lines[-1] == "12 ok, 9 n/a"
+    assert lines[-1] == "12 ok, 10 n/a"
 
 
 def test_a_learner_without_a_plugin_can_be_checked(check):
