@@ -152,6 +152,13 @@ def explain(name: str, session: Session, debug: bool) -> None:
 def explanation_of(name: str, catalog: Catalog) -> list[str]:
     """Return the lines on the learner, dataset, metric or representation of this name, looked up in this order.
 
+    Parameters
+    ----------
+    name : str
+        A registered name.
+    catalog : Catalog
+        The registered plugins.
+
     Raises
     ------
     UnknownName

@@ -124,7 +124,15 @@ def _all_of(errors: Sequence[HarnessError], *, built: int) -> HarnessError:
 
 
 def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
-    """Return the names, with `all` replaced by all learners that have an environment."""
+    """Return the names, with `all` replaced by all learners that have an environment.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of learners, or `all`.
+    catalog : Catalog
+        The registered learners.
+    """
     if ALL not in names:
         return list(names)
     in_need = [entry.spec.name for entry in catalog.learners if entry.spec.environment]
@@ -132,7 +140,20 @@ def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
 
 
 def remove_environments(names: Sequence[str], session: Session) -> list[str]:
-    """Remove environments, by their names or by names of learners, and return the names of the environments."""
+    """Remove environments, by their names or by names of learners, and return the names of the environments.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of environments or of learners.
+    session : Session
+        The plugins that register the learners.
+
+    Raises
+    ------
+    HarnessError
+        If a name is unknown. No environment is removed then.
+    """
     doomed = list(dict.fromkeys(_name_of(name, session.catalog) for name in names))
     for name in doomed:
         check_kept(name)  # all names are checked before the first removal

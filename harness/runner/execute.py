@@ -402,6 +402,13 @@ def adopt_same_code(trials: Sequence[Trial], store: Store) -> None:
     """Use records of earlier code for trials of the present code, if the folder states that the results are the same.
 
     The statements are described at `harness.records.store.SameCode`. The file of records does not change.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        The trials of this run.
+    store : Store
+        The results folder.
     """
     same = {(one.learner, one.representation, one.recorded): one.present for one in read_same_code(store.folder)}
     if not same:
@@ -448,7 +455,19 @@ def has_same_plan(record: Record, trial: Trial) -> bool:
 
 
 def report_done(planned: Plan, todo: Sequence[Trial], store: Store, progress: Progress) -> None:
-    """Show how many trials already have a record, and how many of these had other threads or jobs."""
+    """Show how many trials already have a record, and how many of these had other threads or jobs.
+
+    Parameters
+    ----------
+    planned : Plan
+        All trials of the experiment.
+    todo : sequence of Trial
+        The trials that are about to run.
+    store : Store
+        The results folder.
+    progress : Progress
+        Shows the text.
+    """
     records = store.records
     waiting = {trial.key for trial in todo}
     done = [records[trial.key] for trial in planned.trials if trial.key in records and trial.key not in waiting]

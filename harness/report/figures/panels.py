@@ -139,7 +139,13 @@ SIZES = {
 
 
 def title_of(metric: MetricSpec) -> str:
-    """Return the axis title of a metric, without its unit, which the ticks show."""
+    """Return the axis title of a metric, without its unit, which the ticks show.
+
+    Parameters
+    ----------
+    metric : MetricSpec
+        The metric of the axis.
+    """
     return metric.title or metric.name
 
 

@@ -45,6 +45,16 @@ VEGA_LITE = "6.4"
 def render_page(page: Page) -> str:
     """Return the page as HTML; the same page gives the same text.
 
+    Parameters
+    ----------
+    page : Page
+        The content of the page.
+
+    Returns
+    -------
+    str
+        A complete HTML document, with styles and scripts inside.
+
     Raises
     ------
     HarnessError

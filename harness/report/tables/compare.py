@@ -247,7 +247,17 @@ def _test_rows(first: Line, second: Line, hits: tuple[Hits, Hits]) -> _RowTest |
 
 
 def changes_grid(changes: Sequence[Change], title: str, *, instances: bool = False) -> Grid:
-    """Return the changes as a grid with a verdict in each row; Holm's correction covers all rows that are tested."""
+    """Return the changes as a grid with a verdict in each row; Holm's correction covers all rows that are tested.
+
+    Parameters
+    ----------
+    changes : sequence of Change
+        The lines of the table.
+    title : str
+        Title of the table.
+    instances : bool, default=False
+        Whether the test rows are listed on which the two differ.
+    """
     columns = ["dataset", "learner", "metric", "first", "second", "change", "95% interval", "won/tied/lost", "p"]
     footnotes = [
         "Mean ± sample standard deviation over the trials that both have; won/tied/lost: paired trials in which the "

@@ -114,7 +114,17 @@ def compare_pairs(
 
 
 def matrix_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = AUTO) -> Grid:
-    """Return the matrix of trials that the learner of the row won, tied and lost against that of the column."""
+    """Return the matrix of trials that the learner of the row won, tied and lost against that of the column.
+
+    Parameters
+    ----------
+    results : sequence of PairResult
+        The comparison of each pair of learners on each dataset.
+    metric : MetricSpec
+        The metric that was compared.
+    test : str, default=AUTO
+        Name of the test, for the footnote.
+    """
     wins: dict[Learners, Wins] = {}
     beaten: Counter[Learners] = Counter()
     for result in [*results, *(result.reversed() for result in results)]:
@@ -140,7 +150,17 @@ def matrix_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = A
 
 
 def differences_grid(results: Sequence[PairResult], metric: MetricSpec, test: str = AUTO) -> Grid:
-    """Return the differences with their 95% intervals, with a row for each pair of learners on each dataset."""
+    """Return the differences with their 95% intervals, with a row for each pair of learners on each dataset.
+
+    Parameters
+    ----------
+    results : sequence of PairResult
+        The comparison of each pair of learners on each dataset.
+    metric : MetricSpec
+        The metric that was compared.
+    test : str, default=AUTO
+        Name of the test, for the footnote.
+    """
     rows, values = [], []
     for result in results:
         first, second = result.learners

@@ -82,6 +82,11 @@ class PublishedNumber:
 def read_published(path: Path) -> list[Published]:
     """Read a file of published numbers; the module docstring has its columns.
 
+    Parameters
+    ----------
+    path : Path
+        A CSV file with a line for each published number.
+
     Raises
     ------
     HarnessError
@@ -225,6 +230,13 @@ def find_matching(cell: Published, lines: Iterable[Line]) -> list[Line]:
 
     Lines whose label is the published learner take precedence over lines of a family of that name. Several datasets
     match if the published dataset is a family, such as several random draws.
+
+    Parameters
+    ----------
+    cell : Published
+        The published number.
+    lines : iterable of Line
+        Learners on datasets.
     """
     labelled, of_family = [], []
     for line in lines:

@@ -126,7 +126,15 @@ def headings_of(table: Table) -> list[str]:
 
 
 def cell_words(cell: Cell, metric: MetricSpec) -> str:
-    """Return a cell as text: mean and spread, the status if all trials failed, or a dash without a value."""
+    """Return a cell as text: mean and spread, the status if all trials failed, or a dash without a value.
+
+    Parameters
+    ----------
+    cell : Cell
+        A value of the table, or the reason why there is none.
+    metric : MetricSpec
+        The metric of its column.
+    """
     if cell.failed:
         return cell.failed
     if cell.summary is None:
@@ -339,7 +347,17 @@ def _escape_markdown(text: str) -> str:
 
 
 def table_to_terminal(table: Table, *, colour: bool = False, width: int = WIDTH) -> str:
-    """Return a table for the terminal; marked cells have a star, and are bold with `colour`."""
+    """Return a table for the terminal; marked cells have a star, and are bold with `colour`.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    colour : bool, default=False
+        Whether the best values are bold instead of starred.
+    width : int, default=WIDTH
+        The largest number of characters of a line.
+    """
     mark = _embolden if colour else _star
     parts = []
     for group in table.groups:
