@@ -46,9 +46,9 @@ class _CleanStandardOutput(io.TextIOWrapper):
     """Standard output that escapes control characters, except those for bold letters."""
 
     is_closed = False
-    """Whether the caller has closed standard output: what is written is lost."""
+    """True if the caller has closed standard output. Further output is then lost."""
     has_lost = False
-    """Whether anything was written to closed standard output."""
+    """True if output was lost because standard output was closed."""
 
     def write(self, text: str) -> int:
         self.has_lost |= self.is_closed and bool(text)

@@ -1,7 +1,7 @@
-"""One flat, documented, typed Record of a trial; `harness.records.codec` writes and reads it.
+"""The record of a trial: a flat dataclass, which `harness.records.codec` writes and reads.
 
-A record is a trial's names, what was measured, and the circumstances; each is a type of its own, and the record has the
-fields of all three. A trial's process imports this module, so it brings nothing that takes long.
+A record has the fields of three types: the names of the trial, its measurements and its circumstances. The process of
+a trial imports this module, so it imports nothing that loads slowly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.syntax.split import Split
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
 STATUSES: tuple[str, ...] = get_args(Status)
 FORMAT = 3
-"""Raised when a field changes its meaning; readers refuse what is newer than they are, and take what is older."""
+"""Incremented when a field changes its meaning. Readers accept records of older formats and reject newer ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class TrialNames:
     depth: int
     """Ranks stored per row."""
     to_tune: str = ""
-    """What tuning had to choose, from which values; empty without tuning."""
+    """The tuned parameters with the values to choose from; empty without tuning."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Candidate:
 
     @property
     def is_tried(self) -> bool:
-        """Whether tuning had time for it."""
+        """True unless the time limit of tuning was reached before this candidate."""
         return self.trouble != NOT_TRIED
 
 
@@ -103,7 +103,7 @@ class Measured:
     """The measurements of a trial, or its failure."""
 
     status: Status
-    """How the trial ended."""
+    """The end of the trial: ok, or the kind of failure."""
     scores: Mapping[str, float | None] = field(default_factory=dict)
     """Values of all metrics; None if a metric is not defined for this learner or data."""
     n_train: int | None = None
@@ -171,7 +171,7 @@ class Measured:
     tuned: Params = field(default_factory=dict)
     """Parameters that tuning chose; they override `params`."""
     tuning: tuple[Candidate, ...] = ()
-    """Every candidate in the order of tuning, those that it had no time for last."""
+    """Every candidate in the order of tuning; untried ones come last."""
     tune_seconds: float | None = None
     """Time of tuning; outside the clock."""
     threads_in_force: Mapping[str, int] = field(default_factory=dict)

@@ -249,7 +249,7 @@ def named(record: type[tuple[Any, ...]], *fields: Any) -> Any:
 
     Parameters
     ----------
-    record : type of tuple of object
+    record : type
         The class of the named tuple.
     *fields : object
         The numba type of each field, such as `reads(float64)`.
