@@ -122,7 +122,7 @@ def test_one_cause_is_one_failure_and_its_consequences_are_named(check):
     assert lines[place + 2 : place + 4] == ["output:", "| about to give up"]
     assert "hence learns an easy problem: same reason as 'ranks in the promised shape'" in lines
     assert [line for line in lines if line.startswith("FAIL")] == [lines[place]]
-    assert lines[-1] == "2 ok, 1 FAIL, 12 hence, 6 n/a"
+    assert lines[-1] == "2 ok, 1 FAIL, 13 hence, 6 n/a"
     assert "Traceback" not in ended.stdout
     whole = check("raising", "--debug").stdout
     assert whole.count("| Traceback (most recent call last):") == 1
