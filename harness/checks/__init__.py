@@ -36,7 +36,8 @@ def learner_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
 
     Parameters
     ----------
-    spec : the learner.
+    spec : LearnerSpec
+        The learner.
     **params : parameters of the learner to set, as in `learner_checks(spec, members=3)`.
 
     Returns

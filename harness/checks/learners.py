@@ -206,7 +206,7 @@ def check_contributions_add_up(subject: Subject) -> None:
         raise CheckFailed(str(error)) from error
 
 
-def check_tells_its_passes(subject: Subject) -> None:
+def check_reports_its_passes(subject: Subject) -> None:
     """`after_pass` is called with 1, 2, ... after each pass."""
     if "after_pass" not in inspect.signature(subject.kind().fit).parameters:
         raise NotApplicable("fit takes no after_pass")
@@ -384,6 +384,13 @@ def scikit_learn_checks(spec: LearnerSpec, **params: Any) -> list[Check]:
     """Return the checks of `sklearn.utils.estimator_checks.check_estimator` for a learner with these parameters.
 
     The harness does not require them. They are stricter on invalid input and on the wording of errors.
+
+    Parameters
+    ----------
+    spec : LearnerSpec
+        The learner.
+    **params : object
+        Parameters that differ from the defaults.
     """
     from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: PLC0415 (scikit-learn's checks bring pytest along)
 

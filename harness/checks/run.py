@@ -47,8 +47,10 @@ def own_line(error: BaseException, target: str) -> str:
 
     Parameters
     ----------
-    error : the error. The tracebacks of its causes are searched too.
-    target : "module:name" of the object under test. All code in the same top-level package is the plugin's own.
+    error : BaseException
+        The error. The tracebacks of its causes are searched too.
+    target : str
+        "module:name" of the object under test. All code in the same top-level package is the plugin's own.
     """
     home = _home_of(target)
     cause: BaseException | None = error
@@ -102,7 +104,15 @@ class CheckEnd:
 
 
 def checks_for(spec: CheckedSpec, params: Mapping[str, Any]) -> list[Check]:
-    """Return the checks for a spec of any kind."""
+    """Return the checks for a spec of any kind.
+
+    Parameters
+    ----------
+    spec : CheckedSpec
+        The spec of a learner, dataset, metric, experiment or representation.
+    params : mapping of str to object
+        Parameters of a learner that differ from the defaults; not used for other kinds.
+    """
     if isinstance(spec, LearnerSpec):
         return learner_checks(spec, **params)
     if isinstance(spec, DatasetSpec):
@@ -115,7 +125,15 @@ def checks_for(spec: CheckedSpec, params: Mapping[str, Any]) -> list[Check]:
 
 
 def run_check_job(job: CheckJob, send: Callable[[str], None]) -> tuple[dict[str, str], None]:
-    """Run a check in the process of a job, and return the fields of its `CheckEnd`."""
+    """Run a check in the process of a job, and return the fields of its `CheckEnd`.
+
+    Parameters
+    ----------
+    job : CheckJob
+        The check and its object.
+    send : callable
+        Receives the name of the check before it runs.
+    """
     check = next(check for check in checks_for(job.spec, job.params) if check.name == job.check)
     send(check.name)
     return asdict(_run(check, job.spec)), None
@@ -181,7 +199,8 @@ def find_checked(text: str, catalog: Catalog) -> Checked:
     Parameters
     ----------
     text : a registered name, with parameters if needed; a file or address of a dataset; or a learner as `module:Class`.
-    catalog : the registered names.
+    catalog : Catalog
+        The registered names.
 
     Raises
     ------
@@ -270,10 +289,14 @@ def run_checks(
     Parameters
     ----------
     checked : the object, as `find_checked` returns it.
-    session : plugin settings.
-    timeout_seconds : time limit of each check.
-    all_seconds : time limit of all checks together. Checks that did not start in this time are yielded as failed.
-    progress : receives lines while an environment is built.
+    session : Session
+        Plugin settings.
+    timeout_seconds : float
+        Time limit of each check.
+    all_seconds : float, default=ALL_SECONDS
+        Time limit of all checks together. Checks that did not start in this time are yielded as failed.
+    progress : Progress, optional
+        Receives lines while an environment is built.
     """
     spec = checked.entry.spec
     interpreters: dict[str, str] = {}

@@ -33,8 +33,10 @@ class ClassSums(Classifier):
 
     Parameters
     ----------
-    passes : passes over the rows.
-    random_state : accepted and ignored.
+    passes : int, default=1
+        Passes over the rows.
+    random_state : int or np.random.RandomState, optional
+        Accepted and ignored.
 
     Attributes
     ----------
@@ -139,7 +141,13 @@ class Subject:
         return build_estimator(Blueprint(self.spec.load, params))
 
     def problem(self, seed: int = 0) -> Problem:
-        """Return an easy problem: each class has typical features, and no value is negative. The last row is empty."""
+        """Return an easy problem: each class has typical features, and no value is negative. The last row is empty.
+
+        Parameters
+        ----------
+        seed : int, default=0
+            Seed of the values. Problems of different seeds have the same classes, so one can test what another trained.
+        """
         random = np.random.default_rng(seed)
         y = np.arange(N_ROWS) % N_CLASSES
         shape = (N_ROWS, N_CLASSES * FEATURES_A_CLASS)
@@ -159,13 +167,30 @@ class Subject:
         return X.toarray() if "dense" in self.spec.needs else X
 
     def fitted(self, problem: Problem, *, after_pass: AfterPass | None = None) -> Any:
-        """Return a new learner, trained on the problem."""
+        """Return a new learner, trained on the problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            The training data.
+        after_pass : AfterPass, optional
+            Passed to `fit`, for learners that report their passes.
+        """
         return self.fit(self.build(), problem, after_pass=after_pass)
 
     def fit(self, learner: Any, problem: Problem, *, after_pass: AfterPass | None = None) -> Any:
         """Train a learner on the problem as a trial does, but without seeding the global random generators.
 
         If these were seeded, a learner that ignores its `random_state` would pass the check of repeatability.
+
+        Parameters
+        ----------
+        learner : object
+            An unfitted learner, or a fitted one to train again.
+        problem : Problem
+            The training data.
+        after_pass : AfterPass, optional
+            Passed to `fit`, for learners that report their passes.
         """
         needed = "taxonomy" in self.spec.needs
         part = TrainingPart(problem.X, problem.y)
@@ -182,6 +207,15 @@ def own_parameters(learner: Any) -> dict[str, Any] | None:
 
 def ranks_by(learner: Any, X: Any, k: int = 3) -> NDArray[np.int32]:
     """Return the k best classes of each row as a trial computes them: class positions, padded with -1.
+
+    Parameters
+    ----------
+    learner : object
+        A fitted learner.
+    X : object
+        Rows in the form that the learner takes.
+    k : int, default=3
+        Number of classes for each row.
 
     Raises
     ------
@@ -229,7 +263,15 @@ class CheckFailed(AssertionError):
 
 
 def require(condition: bool, message: str) -> None:
-    """Raise CheckFailed unless the condition holds."""
+    """Raise CheckFailed unless the condition holds.
+
+    Parameters
+    ----------
+    condition : bool
+        The property that holds for a correct plugin.
+    message : str
+        The problem and, where possible, the remedy.
+    """
     if not condition:
         raise CheckFailed(message)
 
@@ -239,8 +281,10 @@ def checks_in(module: ModuleType, checked: Checked) -> list[Check]:
 
     Parameters
     ----------
-    module : the module.
-    checked : the object under test. Functions whose first parameter has another type are left out.
+    module : ModuleType
+        The module.
+    checked : Checked
+        The object under test. Functions whose first parameter has another type are left out.
     """
     found = []
     for name, function in vars(module).items():

@@ -10,7 +10,7 @@ import click
 
 from harness.cli.options import OneName, entries_of, plugin_options
 from harness.cli.output import fit_rows, print_warning, reader_width, show_rows
-from harness.environments.environment import environment_for, tell_state
+from harness.environments.environment import describe_state, environment_for
 from harness.errors import UnknownName
 from harness.host.catalog import THINGS, Entry
 from harness.host.introspection import (
@@ -81,7 +81,7 @@ def _describe(kind: str, entry: Entry[Any], *, with_parameters: bool = True) -> 
         row |= {
             "tune": dict(spec.tune),
             "paper": dict(spec.paper_params),
-            "environment": tell_state(environment_for(spec.environment)),
+            "environment": describe_state(environment_for(spec.environment)),
         }
     if kind == "datasets":
         row |= {"representation": spec.representation, "licence": spec.licence}
@@ -153,6 +153,13 @@ def explain(name: str, session: Session, debug: bool) -> None:
 def explanation_of(name: str, catalog: Catalog) -> list[str]:
     """Return the lines on the learner, dataset, metric or representation of this name, looked up in this order.
 
+    Parameters
+    ----------
+    name : str
+        A registered name.
+    catalog : Catalog
+        The registered plugins.
+
     Raises
     ------
     UnknownName
@@ -179,8 +186,8 @@ def _has(entries: Sequence[Entry[Any]], name: str) -> bool:
 def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
     """Return the lines on a learner: purpose, needs, parameters with defaults and the paper's values."""
     spec = entry.spec
-    told = parse_docstring(read_docstring(spec.load))
-    lines = _opening(spec.name, f"learner, {spec.kind}", spec.summary, told)
+    docstring = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, f"learner, {spec.kind}", spec.summary, docstring)
     if spec.needs:
         lines.append(f"Needs: {', '.join(sorted(spec.needs))}.")
     if spec.supports:
@@ -188,14 +195,14 @@ def explain_learner(entry: Entry[LearnerSpec]) -> list[str]:
     if "text" in spec.supports:
         lines.append("Reads texts directly, without a representation.")
     if spec.environment:
-        state = tell_state(environment_for(spec.environment))
+        state = describe_state(environment_for(spec.environment))
         lines.append(f"Runs in an environment with {', '.join(spec.environment)} ({state}).")
     if not spec.deterministic:
         lines.append("Not deterministic: two fits with the same random_state may differ.")
-    for title, text in (("When to use it", told.use), ("Paper", told.references)):
+    for title, text in (("When to use it", docstring.use), ("Paper", docstring.references)):
         if text:
             lines += ["", _wrap(f"{title}: {text}")]
-    lines += ["", _parameter_table(spec, told), ""]
+    lines += ["", _parameter_table(spec, docstring), ""]
     if timing := read_timing(spec.load):
         lines.append(timing)
     if spec.tune:
@@ -230,9 +237,9 @@ def _example_of(spec: LearnerSpec) -> str:
 def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:
     """Return the lines on a dataset: content, parameters, licence and source."""
     spec = entry.spec
-    told = parse_docstring(read_docstring(spec.load))
-    lines = _opening(spec.name, "dataset", spec.summary, told)
-    lines += ["", _parameter_table(spec, told), ""]
+    docstring = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, "dataset", spec.summary, docstring)
+    lines += ["", _parameter_table(spec, docstring), ""]
     for title, text in (("Licence", spec.licence), ("Citation", spec.citation), ("Source", spec.obtain)):
         if text:
             lines.append(f"{title}: {text}.")
@@ -255,10 +262,10 @@ def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
 def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:
     """Return the lines on a representation: input and parameters."""
     spec = entry.spec
-    told = parse_docstring(read_docstring(spec.load))
-    lines = _opening(spec.name, "representation", spec.summary, told)
+    docstring = parse_docstring(read_docstring(spec.load))
+    lines = _opening(spec.name, "representation", spec.summary, docstring)
     taken = "texts" if spec.takes == "text" else "counts or vectors; texts are counted by their dataset first"
-    lines += [f"Input: {taken}.", "", _parameter_table(spec, told), ""]
+    lines += [f"Input: {taken}.", "", _parameter_table(spec, docstring), ""]
     try_it = f"harness run --learners pa --data icd10cm --representation {spec.name}"
     return [*lines, f"From {entry.origin}.", f"Try it: {try_it}"]
 
@@ -267,21 +274,21 @@ def _wrap(text: str) -> str:
     return click.wrap_text(text, min(MOST_WIDTH, reader_width()))
 
 
-def _opening(name: str, kind: str, summary: str, told: Docstring) -> list[str]:
+def _opening(name: str, kind: str, summary: str, docstring: Docstring) -> list[str]:
     lines = [f"{name} ({kind}): {summary}" if summary else f"{name} ({kind})"]
-    for paragraph in told.paragraphs:
+    for paragraph in docstring.paragraphs:
         lines += ["", _wrap(paragraph)]
     return lines
 
 
-def _parameter_table(spec: LearnerSpec | DatasetSpec | RepresentationSpec, told: Docstring) -> str:
+def _parameter_table(spec: LearnerSpec | DatasetSpec | RepresentationSpec, docstring: Docstring) -> str:
     paper = getattr(spec, "paper_params", {})
     rows = []
     for name, default in parameters_of(spec).items():
         row = {"parameter": name, "default": repr(default)}
         if paper:
             row["paper"] = repr(paper[name]) if name in paper else ""
-        rows.append(row | {"meaning": told.parameters.get(name, "")})
+        rows.append(row | {"meaning": docstring.parameters.get(name, "")})
     if not rows:
         return "No parameters."
     return fit_rows(rows, {"default": 12, "paper": 12, "meaning": 30}).text

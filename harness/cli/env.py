@@ -17,10 +17,10 @@ from harness.environments.environment import (
     EnvironmentManifest,
     ReadyEnvironment,
     check_kept,
+    describe_state,
     environment_for,
     list_environments,
     remove_environment,
-    tell_state,
 )
 from harness.errors import HarnessError, SpecError
 from harness.experiment.load import ALL
@@ -57,14 +57,14 @@ def describe_environments(session: Session) -> list[EnvironmentLine]:
         assert environment is not None
         found = kept.pop(environment.name, None)
         n_bytes = found.n_bytes if found else 0
-        line = EnvironmentLine(environment.name, tell_state(environment), asked, tuple(sorted(names)), n_bytes)
+        line = EnvironmentLine(environment.name, describe_state(environment), asked, tuple(sorted(names)), n_bytes)
         lines.append(line)
     for name, other in kept.items():
-        lines.append(EnvironmentLine(name, _tell_unused(other.manifest), other.manifest.asked, (), other.n_bytes))
+        lines.append(EnvironmentLine(name, _describe_unused(other.manifest), other.manifest.asked, (), other.n_bytes))
     return lines
 
 
-def _tell_unused(manifest: EnvironmentManifest) -> str:
+def _describe_unused(manifest: EnvironmentManifest) -> str:
     """Return why no learner uses an environment; another installation may share the data home."""
     if manifest.prefix not in ("", sys.prefix):
         return f"belongs to {manifest.prefix}"
@@ -77,8 +77,10 @@ def build_environments(names: Sequence[str], session: Session, progress: Progres
     Parameters
     ----------
     names : names of learners; `all` means all learners that have an environment.
-    session : installed plugins.
-    progress : receives a line for each environment.
+    session : Session
+        Installed plugins.
+    progress : Progress
+        Receives a line for each environment.
 
     Returns
     -------
@@ -122,7 +124,15 @@ def _all_of(errors: Sequence[HarnessError], *, built: int) -> HarnessError:
 
 
 def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
-    """Return the names, with `all` replaced by all learners that have an environment."""
+    """Return the names, with `all` replaced by all learners that have an environment.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of learners, or `all`.
+    catalog : Catalog
+        The registered learners.
+    """
     if ALL not in names:
         return list(names)
     in_need = [entry.spec.name for entry in catalog.learners if entry.spec.environment]
@@ -130,7 +140,20 @@ def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:
 
 
 def remove_environments(names: Sequence[str], session: Session) -> list[str]:
-    """Remove environments, by their names or by names of learners, and return the names of the environments."""
+    """Remove environments, by their names or by names of learners, and return the names of the environments.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of environments or of learners.
+    session : Session
+        The plugins that register the learners.
+
+    Raises
+    ------
+    HarnessError
+        If a name is unknown. No environment is removed then.
+    """
     doomed = list(dict.fromkeys(_name_of(name, session.catalog) for name in names))
     for name in doomed:
         check_kept(name)  # all names are checked before the first removal

@@ -46,9 +46,9 @@ class _CleanStandardOutput(io.TextIOWrapper):
     """Standard output that escapes control characters, except those for bold letters."""
 
     is_closed = False
-    """Whether the caller has closed standard output: what is written is lost."""
+    """True if the caller has closed standard output. Further output is then lost."""
     has_lost = False
-    """Whether anything was written to closed standard output."""
+    """True if output was lost because standard output was closed."""
 
     def write(self, text: str) -> int:
         self.has_lost |= self.is_closed and bool(text)
@@ -139,9 +139,12 @@ def fit_rows(rows: Sequence[Mapping[str, object]], folded: Mapping[str, int], sp
 
     Parameters
     ----------
-    rows : a mapping of heading to value for each row.
-    folded : columns that may be folded, with their least widths.
-    spare : columns that may be hidden, in this order.
+    rows : sequence of mapping of str to object
+        A mapping of heading to value for each row.
+    folded : mapping of str to int
+        Columns that may be folded, with their least widths.
+    spare : sequence of str, default=()
+        Columns that may be hidden, in this order.
     """
     return fit_list(rows, folded, spare, reader_width())
 

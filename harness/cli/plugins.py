@@ -73,10 +73,13 @@ def new_package(kind: str, name: str, folder: Path | None = None, catalog: Catal
 
     Parameters
     ----------
-    kind : learner, dataset, metric, representation or experiment.
-    name : the name that the plugin registers.
+    kind : str
+        Learner, dataset, metric, representation or experiment.
+    name : str
+        The name that the plugin registers.
     folder : the folder to create; by default one called `name`.
-    catalog : installed plugins, whose names are taken.
+    catalog : Catalog, optional
+        Installed plugins, whose names are taken.
 
     Returns
     -------

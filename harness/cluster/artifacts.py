@@ -60,7 +60,13 @@ class Artifact:
 
 
 def artifact_of(needed: Input) -> Artifact | None:
-    """Return the artifact for an input of a job; None for a representation that is not cached: the job computes it."""
+    """Return the artifact for an input of a job; None for a representation that is not cached: the job computes it.
+
+    Parameters
+    ----------
+    needed : Input
+        The dataset or representation that a job reads.
+    """
     if needed.kind == "data":
         return data_artifact(needed.folder, needed.digest)
     return representation_artifact(needed.folder)
@@ -106,6 +112,13 @@ def is_intact(artifact: Artifact, folder: Path) -> bool:
 
     Datasets and code are verified completely. Of a representation only the recorded checksum is compared, since the
     trial verifies the arrays.
+
+    Parameters
+    ----------
+    artifact : Artifact
+        The expected content.
+    folder : Path
+        A folder on this machine, which may be missing.
     """
     try:
         if artifact.kind == "data":
@@ -130,6 +143,13 @@ def pieces_of(file: Path, piece_bytes: int) -> Iterator[memoryview]:
     """Yield the content of a file in pieces of at most `piece_bytes` bytes.
 
     An empty file yields one empty piece. Without it, the receiver would not create the file.
+
+    Parameters
+    ----------
+    file : Path
+        The file to read.
+    piece_bytes : int
+        Size of every piece but the last.
     """
     with open(file, "rb") as source:
         piece = source.read(piece_bytes)
@@ -140,6 +160,13 @@ def pieces_of(file: Path, piece_bytes: int) -> Iterator[memoryview]:
 
 def checksum_of(piece: bytes | memoryview, before: int = 0) -> int:
     """Return the checksum of a piece, continued from the checksum of the pieces before it.
+
+    Parameters
+    ----------
+    piece : bytes or memoryview
+        Some bytes.
+    before : int, default=0
+        Checksum of the pieces before; 0 for the first one.
 
     Examples
     --------

@@ -81,7 +81,14 @@ class ClusterExecutor:
     ) -> Iterator[tuple[Job, JobEnd]]:
         """Run jobs on all workers, and yield each job with its end.
 
-        `at_once` is not used: each worker runs as many jobs as it has slots.
+        Parameters
+        ----------
+        jobs : iterable of Job
+            Jobs in the order in which they should start.
+        at_once : int, default=1
+            Not used: each worker runs as many jobs as it has slots.
+        on_phase : OnPhase, optional
+            Called with a job, its new phase and the name of its worker.
 
         Raises
         ------

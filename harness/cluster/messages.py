@@ -174,7 +174,15 @@ MAX_REPLY_BYTES = 2**25
 
 
 def pack_end(end: JobEnd, **facts: Any) -> bytes:
-    """Return the reply for a job that has ended, as bytes; `facts` are further fields of `Reply`."""
+    """Return the reply for a job that has ended, as bytes; `facts` are further fields of `Reply`.
+
+    Parameters
+    ----------
+    end : JobEnd
+        The end of the job.
+    **facts : object
+        Further fields of `Reply`.
+    """
     fields = asdict(replace(end, blob=None, site=None))
     del fields["blob"], fields["site"]
     content = wire.pack(wire.BLOB, end.blob) if end.blob is not None else b""
@@ -182,7 +190,15 @@ def pack_end(end: JobEnd, **facts: Any) -> bytes:
 
 
 def pack_reply(kind: ReplyKind, **facts: Any) -> bytes:
-    """Return a reply of another kind than "end" as bytes; `facts` are further fields of `Reply`."""
+    """Return a reply of another kind than "end" as bytes; `facts` are further fields of `Reply`.
+
+    Parameters
+    ----------
+    kind : ReplyKind
+        A kind other than "end".
+    **facts : object
+        Further fields of `Reply`.
+    """
     return wire.pack_json(wire.END, {"kind": kind, **facts})
 
 
@@ -211,7 +227,15 @@ def read_reply(content: object, blob_bytes: int) -> tuple[Reply, bytes | None]:
 
 
 def end_of(reply: Reply, blob: bytes | None) -> JobEnd:
-    """Return the end of a job from the reply of its worker, as the local executor would return it."""
+    """Return the end of a job from the reply of its worker, as the local executor would return it.
+
+    Parameters
+    ----------
+    reply : Reply
+        The validated reply.
+    blob : bytes or None
+        Bytes that the job returned; ignored unless the job succeeded.
+    """
     is_ok = reply.status == "ok"
     return JobEnd(
         status=reply.status,
@@ -233,7 +257,18 @@ def pack_description(description: WorkerDescription) -> bytes:
 
 
 def read_description(content: object) -> WorkerDescription:
-    """Return the description that a worker has sent; raise ValueError if the content is not a valid one."""
+    """Return the description that a worker has sent.
+
+    Parameters
+    ----------
+    content : object
+        The content of the message, which is not trusted.
+
+    Raises
+    ------
+    ValueError
+        If the content is no valid description.
+    """
     if not isinstance(content, bytes):
         raise ValueError(f"expected bytes, got {type(content).__name__}")
     description: WorkerDescription = _validate(_DESCRIPTION, content)

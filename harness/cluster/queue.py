@@ -106,7 +106,17 @@ class JobQueue:
         return list(self._on_worker.get(worker.address, ()))
 
     def assign(self, pending: PendingJob, worker: WorkerState, assignment: Assignment) -> Attempt:
-        """Assign a job to a worker, and return the attempt. Dask cannot move it to another worker."""
+        """Assign a job to a worker, and return the attempt. Dask cannot move it to another worker.
+
+        Parameters
+        ----------
+        pending : PendingJob
+            The job, which must not be in the queue any more.
+        worker : WorkerState
+            The worker that is to run it.
+        assignment : Assignment
+            The job with its artifacts, code and settings.
+        """
         key = f"harness-trial-{secrets.token_hex(16)}"
         future = self._tasks.submit(replace(assignment, attempt=key), worker.address)
         attempt = Attempt(key, pending, worker, assignment, future)
@@ -115,7 +125,20 @@ class JobQueue:
         return attempt
 
     def mark_running(self, attempt: Attempt, at_once: int) -> bool:
-        """Mark an attempt as running on a machine that runs up to `at_once` jobs; return False if it already was."""
+        """Mark an attempt as running.
+
+        Parameters
+        ----------
+        attempt : Attempt
+            The attempt.
+        at_once : int
+            Number of jobs that its machine may run at the same time.
+
+        Returns
+        -------
+        bool
+            False if it was already marked.
+        """
         if attempt.is_running:
             return False
         attempt.is_running, attempt.at_once = True, at_once
@@ -238,6 +261,11 @@ class PendingJobs:
         """Add a job again, before all other jobs of its affinity.
 
         If its affinity has no other pending jobs, it also comes before all other affinities.
+
+        Parameters
+        ----------
+        pending : PendingJob
+            A job that was taken from the queue and has not ended.
         """
         affinity = pending.job.affinity
         if affinity not in self._by_affinity:
@@ -324,9 +352,24 @@ class TaskClient:
         client.subscribe_topic(client.id, self._on_event)
 
     def submit(self, assignment: Assignment, address: str) -> Future:
-        """Submit an attempt to the worker at this address, and return its Dask task.
+        """Submit an attempt to a worker.
 
-        HarnessError if the job cannot be pickled.
+        Parameters
+        ----------
+        assignment : Assignment
+            The job with its artifacts, code and settings; its attempt becomes the key of the task.
+        address : str
+            The Dask address of the worker.
+
+        Returns
+        -------
+        Future
+            The Dask task.
+
+        Raises
+        ------
+        HarnessError
+            If the job cannot be pickled.
         """
         future = self._client.submit(
             run_assignment,

@@ -80,12 +80,30 @@ async def receive_piece(transfer: str, name: str, offset: int, piece: bytes | me
     """Write a piece of a file; return the reason why this failed, or an empty text.
 
     The host does not call this as a function, which would pickle the piece, but as a handler of the Dask worker.
+
+    Parameters
+    ----------
+    transfer : str
+        The key of the transfer.
+    name : str
+        Path of the file below the folder of the artifact.
+    offset : int
+        Position of the piece in the file.
+    piece : bytes or memoryview
+        The bytes to write.
     """
     return await asyncio.to_thread(problem_of, _write, transfer, name, offset, piece)
 
 
 async def finish_transfer(transfer: str, checksums: Checksums) -> str:
     """Compare checksums with those of the host, and publish the artifact.
+
+    Parameters
+    ----------
+    transfer : str
+        The key of the transfer.
+    checksums : Checksums
+        The checksum of each file on the host.
 
     Returns
     -------
@@ -99,6 +117,15 @@ def problem_of(step: Callable[..., None], transfer: str, *arguments: object) -> 
     """Run a step of a transfer, and return its error as text; empty if it succeeded.
 
     An error drops the transfer. It is returned as text because the host does not unpickle exceptions of workers.
+
+    Parameters
+    ----------
+    step : callable
+        A function whose first argument is the key of the transfer.
+    transfer : str
+        The key of the transfer.
+    *arguments : object
+        Further arguments of the function.
     """
     try:
         step(transfer, *arguments)

@@ -121,6 +121,20 @@ def send_artifact(caller: Caller, worker: str, artifact: Artifact) -> int:
     """Send an artifact to a worker, and return its size in bytes.
 
     This blocks, so it must not be called in the thread of the client's event loop.
+
+    Parameters
+    ----------
+    caller : Caller
+        Connection to the workers.
+    worker : str
+        The Dask address of the worker.
+    artifact : Artifact
+        The artifact, whose files are on this machine.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read on this machine, or if the worker refuses the artifact.
     """
     try:
         n_bytes: int = caller.client.sync(_send, caller, worker, artifact)
@@ -208,7 +222,7 @@ class Caller:
             The address of the worker.
         function : callable
             The function. Dask sets its argument `dask_worker`, if it has one.
-        *arguments
+        *arguments : object
             The arguments, which must be picklable.
 
         Raises
@@ -224,7 +238,22 @@ class Caller:
             raise WorkerGone(f"no answer in {ANSWER_SECONDS:g} s") from error
 
     async def call_soon(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function as `call` does, but as a coroutine in the client's event loop, without a time limit."""
+        """Call a function as `call` does, but as a coroutine in the client's event loop, without a time limit.
+
+        Parameters
+        ----------
+        worker : str
+            The Dask address of the worker.
+        function : callable
+            A function that the worker can import.
+        *arguments : object
+            Its arguments.
+
+        Raises
+        ------
+        CallFailed
+            If the function raises an error on the worker.
+        """
         message = {"function": dumps(function), "args": dumps(arguments)}
         response = await self.tell(worker, "run", wait=True, kwargs=dumps({}), **message)
         if not isinstance(response, dict):
@@ -242,7 +271,7 @@ class Caller:
             The address of the worker.
         op : str
             The name of the handler.
-        **message
+        **message : object
             The arguments of the handler.
 
         Raises

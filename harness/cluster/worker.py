@@ -274,7 +274,13 @@ class Slots:
     """All slots, free or not."""
 
     def take(self, seconds: float) -> Slot | None:
-        """Wait for a free slot and return it; None if there is none after this time. Put it back with `free.put`."""
+        """Wait for a free slot and return it; None if there is none after this time. Put it back with `free.put`.
+
+        Parameters
+        ----------
+        seconds : float
+            The longest time to wait.
+        """
         try:
             return self.free.get(timeout=seconds)
         except Empty:
@@ -287,7 +293,15 @@ _slots_lock = threading.Lock()
 
 
 def slots_of(worker: str, number: int) -> Slots:
-    """Return the slots of a Dask worker in this process; the first call creates `number` slots."""
+    """Return the slots of a Dask worker in this process; the first call creates `number` slots.
+
+    Parameters
+    ----------
+    worker : str
+        An identifier of the Dask worker, unique in this process.
+    number : int
+        The number of slots to create.
+    """
     with _slots_lock:
         if worker not in _slots:
             for name in NANNY_VARIABLES:
@@ -454,7 +468,15 @@ def _describe(worker: Worker, targets: Mapping[str, CodeTarget], code: Sequence[
 
 
 def find_differences(reference: Reference, description: WorkerDescription) -> list[str]:
-    """Return the differences between a worker and the host, each as a phrase for a message."""
+    """Return the differences between a worker and the host, each as a phrase for a message.
+
+    Parameters
+    ----------
+    reference : Reference
+        Versions and code of the host.
+    description : WorkerDescription
+        The worker's description of itself.
+    """
     differences = []
     for name, version in reference.versions.items():
         found = description.versions.get(name, "absent")

@@ -166,7 +166,15 @@ class WorkerRegistry:
         return "\n".join(f"worker {address}: {self._aside[address]}" for address in addresses)
 
     def set_aside(self, worker: WorkerState, reason: str) -> None:
-        """Exclude a usable worker from further jobs."""
+        """Exclude a usable worker from further jobs.
+
+        Parameters
+        ----------
+        worker : WorkerState
+            A usable worker.
+        reason : str
+            The reason, which messages show.
+        """
         self.usable.pop(worker.address, None)
         self._aside[worker.address] = reason
 
@@ -174,6 +182,11 @@ class WorkerRegistry:
         """Return the description of a worker for the records of its jobs.
 
         Its `at_once` is the sum of the slots of all usable workers on the same machine.
+
+        Parameters
+        ----------
+        worker : WorkerState
+            A worker that has run a job.
         """
         slots: Counter[str] = Counter()
         for other in self.usable.values():
@@ -207,16 +220,16 @@ class WorkerRegistry:
 
     def _describe_worker(self, address: str) -> WorkerDescription:
         """Return the description of a worker; send the code that it lacks before."""
-        description = self._ask(address)
+        description = self._request_description(address)
         if description.lacking:
             lacking = [artifact for artifact in self._requirements.code if artifact.name in description.lacking]
             self._transfers.send(description.home, address, lacking)
-            description = self._ask(address)
+            description = self._request_description(address)
         if description.lacking:
             raise _Unusable(f"it does not keep what it is sent: {', '.join(description.lacking)}")
         return description
 
-    def _ask(self, address: str) -> WorkerDescription:
+    def _request_description(self, address: str) -> WorkerDescription:
         """Request a description from a worker; _Unusable if it reports a problem."""
         answer = self._caller.call(address, describe_worker, self._requirements.targets, self._requirements.code)
         description = read_description(answer)

@@ -78,6 +78,13 @@ class Header:
 def parsed_folder(entry: Entry[DatasetSpec], params: Params) -> Path:
     """Return the folder where a dataset with these parameters is stored once it is parsed.
 
+    Parameters
+    ----------
+    entry : Entry of DatasetSpec
+        The dataset.
+    params : Params
+        All parameters of its loader, with defaults.
+
     Raises
     ------
     MissingData
@@ -91,7 +98,15 @@ def parsed_folder(entry: Entry[DatasetSpec], params: Params) -> Path:
 
 
 def call_stamp(target: str, params: Params) -> Any:
-    """Call a stamp function, with the parameters of the loader if it takes any, and return its result."""
+    """Call a stamp function, with the parameters of the loader if it takes any, and return its result.
+
+    Parameters
+    ----------
+    target : str
+        The function as "module:function".
+    params : Params
+        Parameters of the loader, passed by name.
+    """
     stamp = import_target(target)
     takes_parameters = bool(inspect.signature(stamp).parameters)
     return stamp(**params) if takes_parameters else stamp()
@@ -116,7 +131,8 @@ def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
     Parameters
     ----------
     facts : the expected counts, as in `DatasetSpec.facts`.
-    header : the header with the actual counts.
+    header : Header
+        The header with the actual counts.
     """
     differing = []
     for name, fact in facts.items():
@@ -134,6 +150,18 @@ def keep(data: Dataset, folder: Path) -> None:
     """Store a dataset in a folder.
 
     It is written to a temporary folder, which is then renamed: other processes never see a partial dataset.
+
+    Parameters
+    ----------
+    data : Dataset
+        A dataset that `harness.data.load.checked` returned.
+    folder : Path
+        The folder for the arrays; it must not exist.
+
+    Raises
+    ------
+    DataError
+        If the data home cannot be written.
     """
     header = asdict(header_of(data, fingerprint_of(data)))
     del header["folder"]
@@ -158,6 +186,18 @@ def move_form(made: Path, folder: Path) -> None:
     """Rename the folder of a stored dataset to its final name.
 
     If another process has stored the dataset meanwhile, its folder stays: it has the same content.
+
+    Parameters
+    ----------
+    made : Path
+        The finished folder.
+    folder : Path
+        Its final name, on the same file system.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be moved, or if something else has that name.
     """
     try:
         is_moved = publish_folder(made, folder, read_only=True)
@@ -211,7 +251,17 @@ def _pieces(name: str, matrix: csr_array) -> dict[str, Any]:
 
 
 def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
-    """Return the header of a dataset, with counts taken from its arrays."""
+    """Return the header of a dataset, with counts taken from its arrays.
+
+    Parameters
+    ----------
+    data : Dataset
+        The dataset.
+    fingerprint : str
+        Its digest from `fingerprint_of`.
+    folder : str, default=""
+        The folder where it is stored; empty if it is not stored.
+    """
     labels = data.y.indices if issparse(data.y) else data.y
     X, texts = data.X, None if data.texts is None else Texts.of(data.texts)
     ends = texts.bounds if texts is not None else X.indptr  # type: ignore[union-attr]  # one of the two is there
@@ -243,6 +293,11 @@ def header_of(data: Dataset, fingerprint: str, folder: str = "") -> Header:
 
 def read_header(folder: Path) -> Header | None:
     """Return the header of a stored dataset; None if the folder does not exist or has an older layout.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that `parsed_folder` returns.
 
     Raises
     ------
@@ -342,8 +397,10 @@ def missing_data(spec: DatasetSpec, trouble: str) -> MissingData:
 
     Parameters
     ----------
-    spec : the dataset.
-    trouble : the reason, which begins the message.
+    spec : DatasetSpec
+        The dataset.
+    trouble : str
+        The reason, which begins the message.
     """
     addresses = []
     for file in spec.files:

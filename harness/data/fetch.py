@@ -25,7 +25,7 @@ from typing import Any
 
 from harness.data.arrays import Header, can_be_fetched, differences, missing_data, move_form, parsed_folder
 from harness.data.inventory import sweep
-from harness.data.load import parse_apart
+from harness.data.load import parse_in_process
 from harness.errors import DataError
 from harness.executors.base import Executor
 from harness.files import home
@@ -115,11 +115,16 @@ def fetch_dataset(
 
     Parameters
     ----------
-    entry : the dataset.
-    executor : runs the loader in a separate process.
-    patience : timeouts and retries.
-    watcher : callbacks for progress and problems.
-    accept_differences : True to import files whose counts differ from the facts of the dataset.
+    entry : Entry of DatasetSpec
+        The dataset.
+    executor : Executor
+        Runs the loader in a separate process.
+    patience : Patience, optional
+        Timeouts and retries.
+    watcher : Watcher, optional
+        Callbacks for progress and problems.
+    accept_differences : bool, default=False
+        True to import files whose counts differ from the facts of the dataset.
 
     Raises
     ------
@@ -198,10 +203,14 @@ def take_in(
 
     Parameters
     ----------
-    entry : the dataset.
-    files : its raw files.
-    executor : runs the loader in a separate process.
-    accept_differences : True to import files whose counts differ from the facts of the dataset.
+    entry : Entry of DatasetSpec
+        The dataset.
+    files : sequence of Incoming
+        Its raw files.
+    executor : Executor
+        Runs the loader in a separate process.
+    accept_differences : bool, default=False
+        True to import files whose counts differ from the facts of the dataset.
 
     Raises
     ------
@@ -254,7 +263,7 @@ def _read_copies(spec: DatasetSpec, files: Sequence[Incoming], work: Path, execu
     for file in files:
         examine(work / _GIVEN / file.name, name=file.name)
     # The loader runs in the work folder with a relative path, so its messages do not show the temporary path.
-    return parse_apart(spec.name, spec.load, {"source": _GIVEN}, work / "parsed", executor, run_in=work)
+    return parse_in_process(spec.name, spec.load, {"source": _GIVEN}, work / "parsed", executor, run_in=work)
 
 
 def _put_in_place(entry: Entry[DatasetSpec], manifest: home.RawManifest, header: Header, work: Path) -> Intake:
@@ -282,6 +291,11 @@ def _put_in_place(entry: Entry[DatasetSpec], manifest: home.RawManifest, header:
 
 def gather(paths: Sequence[Path]) -> list[Incoming]:
     """Return the files to import: the given files, and all files in the given folders except hidden ones.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files and folders as the user gave them.
 
     Raises
     ------
@@ -332,10 +346,14 @@ def download(
 
     Parameters
     ----------
-    file : the file, its addresses and its checksum.
-    folder : folder for the file. Partial files there are resumed.
-    patience : timeouts and retries.
-    watcher : callbacks for progress and problems.
+    file : RawFile
+        The file, its addresses and its checksum.
+    folder : Path
+        Folder for the file. Partial files there are resumed.
+    patience : Patience, optional
+        Timeouts and retries.
+    watcher : Watcher, optional
+        Callbacks for progress and problems.
 
     Raises
     ------
@@ -420,7 +438,7 @@ def _receive(url: str, file: RawFile, part: Path, note: Path, patience: Patience
         size = part.stat().st_size
     timeout = (patience.connect_seconds, patience.silence_seconds)
     try:
-        with requests.get(url, headers=_ask_for_rest(size, validator), stream=True, timeout=timeout) as response:
+        with requests.get(url, headers=_range_headers(size, validator), stream=True, timeout=timeout) as response:
             began_at, total = _begin(response, size)
             if response.status_code != 416:
                 _write_note(note, url, response)
@@ -434,7 +452,7 @@ def _receive(url: str, file: RawFile, part: Path, note: Path, patience: Patience
         raise _Broken(_reason(error)) from error
 
 
-def _ask_for_rest(size: int, validator: str) -> dict[str, str]:
+def _range_headers(size: int, validator: str) -> dict[str, str]:
     """Return the headers of a request for the bytes from `size` on, or for the full file if its version has changed."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "harness"}
     if size:
@@ -447,11 +465,11 @@ def _ask_for_rest(size: int, validator: str) -> dict[str, str]:
 def _begin(response: Any, size: int) -> tuple[int, int | None]:
     """Return the position in the file where the response begins, and the size of the file, or None if unknown."""
     status = response.status_code
-    told = _RANGE.match(response.headers.get("Content-Range", ""))
+    content_range = _RANGE.match(response.headers.get("Content-Range", ""))
     if status == 200:
-        return 0, _whole(response.headers.get("Content-Length", ""))
-    total = _whole(told[2]) if told else None
-    if status == 206 and told and told[1] and int(told[1]) == size:
+        return 0, _parse_count(response.headers.get("Content-Length", ""))
+    total = _parse_count(content_range[2]) if content_range else None
+    if status == 206 and content_range and content_range[1] and int(content_range[1]) == size:
         return size, total
     if status == 416 and total == size:  # the partial file is already complete, but not renamed
         return size, total
@@ -463,7 +481,7 @@ def _begin(response: Any, size: int) -> tuple[int, int | None]:
     raise _Hopeless(reason)
 
 
-def _whole(text: str) -> int | None:
+def _parse_count(text: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 

@@ -86,6 +86,11 @@ def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
 
     Differences from the facts that the user accepted at the import are not reported.
 
+    Parameters
+    ----------
+    entry : Entry of DatasetSpec
+        The dataset; its plugin code runs only if a parsed form exists.
+
     Yields
     ------
     Finding
@@ -105,7 +110,18 @@ def verify(entry: Entry[DatasetSpec]) -> Iterator[Finding]:
 
 
 def verify_raw(dataset: str) -> Iterator[Finding]:
-    """Compare the raw files of a dataset with its manifest, and yield the result for each file."""
+    """Compare the raw files of a dataset with its manifest.
+
+    Parameters
+    ----------
+    dataset : str
+        The name of the dataset.
+
+    Yields
+    ------
+    Finding
+        The result for each file; nothing if there are no raw files.
+    """
     folder = home.raw_folder(dataset)
     if not folder.exists():
         return
@@ -143,7 +159,13 @@ def _unknown_files(folder: Path, manifest: home.RawManifest) -> Iterator[Finding
 
 
 def verify_form(folder: Path) -> Finding:
-    """Compare the arrays of a parsed form with the fingerprint and the counts in its header."""
+    """Compare the arrays of a parsed form with the fingerprint and the counts in its header.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the parsed form.
+    """
     try:
         header = read_header(folder)
         data = open_dataset(folder)
@@ -167,7 +189,8 @@ def names_at_hand(known: Iterable[str]) -> list[str]:
 
     Parameters
     ----------
-    known : names of the registered datasets.
+    known : iterable of str
+        Names of the registered datasets.
     """
     names = set(known)
     for mark in [*home.raw_root().glob(f"[!.]*/{home.MANIFEST}"), *home.parsed_root().glob(f"[!.]*/{HEADER}")]:
@@ -180,9 +203,12 @@ def belongings(datasets: Iterable[str], *, raw: bool = True, parsed: bool = True
 
     Parameters
     ----------
-    datasets : names of datasets.
-    raw : True to include raw files and downloads.
-    parsed : True to include parsed and represented forms.
+    datasets : iterable of str
+        Names of datasets.
+    raw : bool, default=True
+        True to include raw files and downloads.
+    parsed : bool, default=True
+        True to include parsed and represented forms.
     """
     names = list(datasets)
     found = []

@@ -1,7 +1,7 @@
 """Load, check and store datasets.
 
-`parse_apart` runs a loader in a separate process, so that a loader that leaks memory or crashes does no harm. `checked`
-returns the dataset in canonical form, or raises a DataError that names the first problem.
+`parse_in_process` runs a loader in a separate process, so that a loader that leaks memory or crashes does no harm.
+`checked` returns the dataset in canonical form, or raises a DataError that names the first problem.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ParseJob:
     """Working directory of the loader, for relative paths among the parameters."""
 
 
-def parse_apart(
+def parse_in_process(
     name: str,
     load: str,
     params: Params,
@@ -60,13 +60,20 @@ def parse_apart(
 
     Parameters
     ----------
-    name : name of the dataset in messages.
-    load : the loader, as "module:function".
-    params : parameters of the loader.
-    folder : folder for the arrays.
-    executor : runs the process.
-    inner : folders of stored datasets that the loader takes, by parameter.
-    run_in : working directory of the loader, for relative paths among the parameters.
+    name : str
+        Name of the dataset in messages.
+    load : str
+        The loader, as "module:function".
+    params : Params
+        Parameters of the loader.
+    folder : Path
+        Folder for the arrays.
+    executor : Executor
+        Runs the process.
+    inner : mapping of str to str, optional
+        Folders of stored datasets that the loader takes, by parameter.
+    run_in : Path, optional
+        Working directory of the loader, for relative paths among the parameters.
 
     Raises
     ------
@@ -90,6 +97,13 @@ def parse_apart(
 
 def run_parse_job(job: ParseJob, send: Callable[[str], None]) -> tuple[dict[str, str] | None, None]:
     """Load, check and store a dataset in the process of a job.
+
+    Parameters
+    ----------
+    job : ParseJob
+        The dataset and its loader.
+    send : callable
+        Not used: a loader reports no phases.
 
     Returns
     -------
@@ -117,6 +131,11 @@ def error_from(answer: Mapping[str, str]) -> DataError:
     """Return the error that a loader's process sent as plain fields.
 
     Errors are not sent as pickles, since unpickling could run code of the loader in this process.
+
+    Parameters
+    ----------
+    answer : mapping of str to str
+        Fields of a DataError by name, and "missing": "True" for a MissingData.
     """
     fields = dict(answer)
     kind = MissingData if fields.pop("missing") == "True" else DataError
@@ -140,6 +159,13 @@ def _parse(job: ParseJob, send: Callable[[str], None]) -> None:
 def checked(name: str, data: Dataset) -> Dataset:
     """Return a dataset in canonical form: CSR of float32, duplicates summed, labels in range.
 
+    Parameters
+    ----------
+    name : str
+        Name of the dataset in messages.
+    data : Dataset
+        The dataset as a loader returned it.
+
     Raises
     ------
     DataError
@@ -162,6 +188,11 @@ def check_classes(data: Dataset) -> None:
 
 def checked_rows(X: Any) -> csr_array:
     """Return rows as a CSR matrix of float32, with duplicates summed and without stored zeros.
+
+    Parameters
+    ----------
+    X : object
+        A sparse or dense matrix, as a loader returned it.
 
     Raises
     ------
@@ -199,6 +230,13 @@ def checked_texts(texts: Iterable[str]) -> Texts:
 def checked_labels(y: Labels, rows: int, classes: int) -> Labels:
     """Return class positions as int64, or multi-label data as an indicator matrix of ones.
 
+    Parameters
+    ----------
+    y : Labels
+        Class positions, or an indicator matrix for multi-label data.
+    rows, classes : int
+        The expected numbers of rows and of classes.
+
     Raises
     ------
     DataError
@@ -219,6 +257,13 @@ def checked_labels(y: Labels, rows: int, classes: int) -> Labels:
 
 def checked_taxonomy(taxonomy: Taxonomy, classes: int) -> Taxonomy:
     """Return a taxonomy with arrays of int64, after checking it.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy
+        The tree as a loader returned it.
+    classes : int
+        Number of classes, each of which needs a node.
 
     Raises
     ------
@@ -247,7 +292,15 @@ def checked_taxonomy(taxonomy: Taxonomy, classes: int) -> Taxonomy:
 
 
 def checked_columns(columns: Mapping[str, Any], rows: int) -> dict[str, NDArray[np.int64]]:
-    """Return the columns for splits as int64; DataError unless each has a whole number for each row."""
+    """Return the columns for splits as int64; DataError unless each has a whole number for each row.
+
+    Parameters
+    ----------
+    columns : mapping of str to object
+        A code for each row, by the name of the column.
+    rows : int
+        The expected number of rows.
+    """
     found = {}
     for name, codes in columns.items():
         numbers = np.asarray(codes)
@@ -262,6 +315,15 @@ def checked_columns(columns: Mapping[str, Any], rows: int) -> dict[str, NDArray[
 
 def checked_split(split: str, parts: Any, rows: int) -> tuple[Any, Any]:
     """Return the positions of the training and test rows of a fixed split as int64.
+
+    Parameters
+    ----------
+    split : str
+        The name of the split.
+    parts : object
+        Positions of the training rows and of the test rows.
+    rows : int
+        The number of rows of the dataset.
 
     Raises
     ------

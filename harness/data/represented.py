@@ -54,6 +54,13 @@ def keep_represented(parts: Represented, folder: Path) -> None:
 
     They are written to a temporary folder, which is then renamed: other processes never see a partial folder.
 
+    Parameters
+    ----------
+    parts : Represented
+        The rows, with the time that it took to compute them.
+    folder : Path
+        The folder of the cache; if it exists, it is kept.
+
     Raises
     ------
     DataError
@@ -78,9 +85,12 @@ def keep_blocks(blocks: Mapping[str, Iterable[csr_array]], clock: Spent, folder:
 
     Parameters
     ----------
-    blocks : blocks of the parts "train" and "test", in this order; each is computed when it is iterated.
-    clock : time spent on computing blocks; read after the last one.
-    folder : folder of the cache.
+    blocks : mapping of str to iterable of csr_array
+        Blocks of the parts "train" and "test", in this order; each is computed when it is iterated.
+    clock : Spent
+        Time spent on computing blocks; read after the last one.
+    folder : Path
+        Folder of the cache.
     """
     with work_folder(folder.parent, folder.name) as work:
         made = work / folder.name
@@ -134,9 +144,9 @@ def _growing(path: Path, kind: type[np.generic]) -> Iterator[Callable[[NDArray[A
             file.write(np.ascontiguousarray(values, kind).data)
 
         yield add
-        told = f"{{'descr': '{np.dtype(kind).str}', 'fortran_order': False, 'shape': ({count},), }}"
+        description = f"{{'descr': '{np.dtype(kind).str}', 'fortran_order': False, 'shape': ({count},), }}"
         start = np.lib.format.magic(1, 0)
-        text = told.ljust(HEAD_BYTES - len(start) - 3) + "\n"
+        text = description.ljust(HEAD_BYTES - len(start) - 3) + "\n"
         file.seek(0)
         file.write(start + len(text).to_bytes(2, "little") + text.encode())
 
@@ -151,6 +161,11 @@ def open_represented(folder: Path) -> Represented | None:
     """Return the memory-mapped rows of a cached folder; None if files are missing or the checksum is wrong.
 
     This also marks the folder as recently used.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the cache.
     """
     try:
         header = json.loads((folder / HEADER).read_text())

@@ -39,6 +39,15 @@ KEPT_SPLITS = 4
 def part_data(split: Split, data: Dataset, seed: int) -> tuple[Positions, Positions]:
     """Return the positions of the training rows, shuffled, and of the test rows of a dataset.
 
+    Parameters
+    ----------
+    split : Split
+        The kind of split.
+    data : Dataset
+        The dataset.
+    seed : int
+        Seed of the shuffle.
+
     Raises
     ------
     HarnessError
@@ -74,12 +83,18 @@ def draw_split(
 
     Parameters
     ----------
-    split : the kind of split, its share of test rows or its number of folds.
-    rows : the number of rows of the dataset.
-    seed : seed of the shuffle.
-    given : the fixed splits of the dataset, by name.
-    labels : class positions, for stratified splits.
-    values : a number for each row, for splits by group or time: equal in a group, larger for later times.
+    split : Split
+        The kind of split, its share of test rows or its number of folds.
+    rows : int
+        The number of rows of the dataset.
+    seed : int
+        Seed of the shuffle.
+    given : mapping of str to tuple of 2 Rows
+        The fixed splits of the dataset, by name.
+    labels : object, optional
+        Class positions, for stratified splits.
+    values : Rows, optional
+        A number for each row, for splits by group or time: equal in a group, larger for later times.
 
     Examples
     --------
@@ -171,6 +186,13 @@ def _stratified(share: float, labels: NDArray[np.int64], seed: int) -> NDArray[n
 
 def shuffled(rows: int, seed: int) -> Positions:
     """Return a permutation of range(rows) that depends on the seed only: rows sorted by their splitmix64 hash.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows.
+    seed : int
+        Any integer; equal seeds give equal permutations on every machine.
 
     Examples
     --------

@@ -87,6 +87,13 @@ def find_intact(environment: Environment, say: Say) -> ReadyEnvironment | None:
     """Return an environment after verifying all its files; None if it is missing, outdated or damaged.
 
     This reads all files, so call it only before the first use of an environment in a run.
+
+    Parameters
+    ----------
+    environment : Environment
+        The environment to look for.
+    say : Say
+        Receives a warning if the environment is damaged.
     """
     ready = environment.find()
     if ready is None:
@@ -226,6 +233,11 @@ def find_culprit(lines: Iterable[str]) -> str:
     """Return the first package that the output of pip names as the cause of a failure.
 
     The result is empty if pip names none, for example because the disk is full.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Output of pip, in order.
 
     Examples
     --------

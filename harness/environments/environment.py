@@ -105,12 +105,24 @@ class Environment:
 
 
 def environment_for(asked: tuple[str, ...]) -> Environment | None:
-    """Return the environment for these requirements, in any order; None if there are none."""
+    """Return the environment for these requirements, in any order; None if there are none.
+
+    Parameters
+    ----------
+    asked : tuple of str
+        Requirements as pip takes them; duplicates count once.
+    """
     return Environment(tuple(sorted(set(asked)))) if asked else None
 
 
-def tell_state(environment: Environment | None) -> str:
-    """Return the state of an environment and the reason, as text; empty if there is no environment."""
+def describe_state(environment: Environment | None) -> str:
+    """Return the state of an environment and the reason, as text; empty if there is no environment.
+
+    Parameters
+    ----------
+    environment : Environment or None
+        None for a learner without requirements.
+    """
     if environment is None:
         return ""
     state, reason = environment.state()
@@ -307,8 +319,10 @@ def with_dependencies(wanted: Iterable[str], path: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    wanted : requirements as pip takes them.
-    path : folders with packages. Dependencies of packages that are not installed there are not known.
+    wanted : iterable of str
+        Requirements as pip takes them.
+    path : sequence of str
+        Folders with packages. Dependencies of packages that are not installed there are not known.
     """
     from packaging.requirements import Requirement  # noqa: PLC0415 (not needed to list learners)
     from packaging.utils import canonicalize_name  # noqa: PLC0415 (not needed to list learners)

@@ -81,7 +81,15 @@ def pack(tag: bytes, content: bytes) -> bytes:
 
 
 def pack_json(tag: bytes, content: Any) -> bytes:
-    """Return a frame with this tag, and with a value encoded as JSON."""
+    """Return a frame with this tag, and with a value encoded as JSON.
+
+    Parameters
+    ----------
+    tag : bytes
+        One of the tags in `MOST_BYTES`.
+    content : object
+        Any value that JSON can encode.
+    """
     return pack(tag, json.dumps(content).encode())
 
 
@@ -109,6 +117,11 @@ class FrameReader:
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Add bytes, and yield the tag and the content of each frame that is now complete.
+
+        Parameters
+        ----------
+        data : bytes
+            The bytes that were received, which may end within a frame.
 
         Raises
         ------

@@ -82,7 +82,15 @@ _TABLES: Mapping[str, type[BaseModel]] = {
 
 
 def explain(source: str, problem: ErrorDetails) -> str:
-    """Return the message for one validation error of pydantic; it starts with `source`, the file or "command line"."""
+    """Return the message for one validation error of pydantic.
+
+    Parameters
+    ----------
+    source : str
+        The origin of the value, such as the file or "command line". The message starts with it.
+    problem : ErrorDetails
+        The error as `ValidationError.errors` lists it.
+    """
     where = _place(problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"{source}: unknown key {where}: {_allowed_keys(problem['loc'])}"
@@ -134,7 +142,18 @@ Entries = tuple[Entry[LearnerSpec], ...] | tuple[Entry[DatasetSpec], ...]
 
 
 def read_file(path: Path) -> RawTable:
-    """Return the content of an experiment file; raise SpecError if it is missing, unreadable or no valid TOML."""
+    """Return the content of an experiment file.
+
+    Parameters
+    ----------
+    path : Path
+        A TOML file.
+
+    Raises
+    ------
+    SpecError
+        If the file is missing, unreadable or no valid TOML.
+    """
     if os.path.exists(path) and not path.is_file():  # reading a pipe may block forever
         raise SpecError(f"{path}: cannot be read: it is no file, but a directory, a pipe or a device")
     try:
@@ -181,7 +200,20 @@ def build(raw: Mapping[str, Any], source: str, catalog: Catalog | None = None) -
 
 
 def read_options(given: Mapping[str, Any], source: str) -> RunOptions:
-    """Validate the options of a run; `source` is their origin in errors."""
+    """Validate the options of a run.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Options by the name of their field.
+    source : str
+        Their origin in error messages.
+
+    Raises
+    ------
+    SpecError
+        If an option is unknown or has an invalid value.
+    """
     return _validated(RunOptions, given, source)
 
 
@@ -312,13 +344,13 @@ def describe_left_out(
     """
     full, small = build(whole, source, catalog), build(quick, source, catalog)
     kept = {ref.label.text for ref in kept_datasets(dataset_groups(small), small.leave_out)}
-    told = []
+    differences = []
     if small.trials < full.trials:
-        told.append(f"{small.trials} of {counted(full.trials, 'trial')} each")
+        differences.append(f"{small.trials} of {counted(full.trials, 'trial')} each")
     lost = _lost_datasets(full, kept)
     if lost:
-        told.append(f"left out: {'; '.join(lost)}")
-    return "; ".join(told)
+        differences.append(f"left out: {'; '.join(lost)}")
+    return "; ".join(differences)
 
 
 def _lost_datasets(full: Experiment, kept: set[str]) -> list[str]:
@@ -348,6 +380,13 @@ def expand_groups(learners: Any, catalog: Catalog) -> Any:
 
     A group excludes learners that wrap others, learners that the list also names, and learners whose environment is not
     built. A list without groups is returned unchanged. So is a malformed list, which validation reports later.
+
+    Parameters
+    ----------
+    learners : object
+        The value of the key `learners`, not validated yet.
+    catalog : Catalog
+        The learners that a group can have as members.
     """
     try:
         written = split_list(learners) if isinstance(learners, str) else learners
@@ -389,7 +428,7 @@ def without_absent(raw: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
 
 
 def members_of(group: str, catalog: Catalog) -> list[str]:
-    """Return the sorted names of the learners in a group; raise UnknownName if it has none."""
+    """Return the sorted names of the learners in a group, such as "flat"; raise UnknownName if it has none."""
     specs = [entry.spec for entry in catalog.learners if _belongs(entry.spec, group)]
     names = {spec.name for spec in specs if _is_at_hand(spec)}
     if names:
@@ -512,6 +551,13 @@ def _table_at(raw: RawTable, source: str, *keys: str) -> RawTable:
 
 def experiment_path(name: str, catalog: Catalog) -> Path:
     """Return the path of an experiment file, given as a path or as the name of a registered experiment.
+
+    Parameters
+    ----------
+    name : str
+        A path that ends in .toml, an existing file, or a registered name.
+    catalog : Catalog
+        The registered experiments.
 
     Raises
     ------

@@ -110,6 +110,13 @@ def given_options(given: Mapping[str, Any], model: type[BaseModel]) -> dict[str,
     """Return the given values that are options of a model, keyed by field name instead of alias.
 
     None counts as not given, and so does an empty tuple, the value of a repeatable flag that was not used.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Values by the name of a field or by an alias.
+    model : type of BaseModel
+        The model that declares the options.
     """
     found = {}
     for declared in declared_options(model).values():
@@ -124,7 +131,17 @@ def given_options(given: Mapping[str, Any], model: type[BaseModel]) -> dict[str,
 
 
 def check_arguments(function: str, given: Iterable[str], *models: type[BaseModel]) -> None:
-    """Raise TypeError for an argument that is no option. If it has been renamed, the message has the present name."""
+    """Raise TypeError for an argument that is no option. If it has been renamed, the message has the present name.
+
+    Parameters
+    ----------
+    function : str
+        Name of the function in the message.
+    given : iterable of str
+        Names of the arguments.
+    *models : type of BaseModel
+        The models that declare the options of the function.
+    """
     declared = declared_options(*models)
     known = {name for option in declared.values() for name in option.names}
     renamed = former_names(*models)
@@ -145,6 +162,13 @@ def document_options(*models: type[BaseModel], without: Sequence[str] = ()) -> C
 
     The function takes `**options`, and its docstring has the line `**options` among its parameters. Options in
     `without` are not added.
+
+    Parameters
+    ----------
+    *models : type of BaseModel
+        The models that declare the options.
+    without : sequence of str, default=()
+        Names of options to leave out.
     """
 
     def decorate(function: Function) -> Function:
@@ -197,6 +221,16 @@ def _type_text(kind: Any) -> str:
 def read_settings(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return parameters by learner or dataset from texts such as `pa.C=0.1`.
 
+    Parameters
+    ----------
+    texts : sequence of str
+        The values of `--set`.
+
+    Raises
+    ------
+    SpecError
+        If a text has another form.
+
     Examples
     --------
     >>> read_settings(["pa.C=0.1", "pa@digits.C=1"])
@@ -215,6 +249,16 @@ TUNE_KEYS = ("time", "metric", "split")
 
 def read_tuning(texts: Sequence[str]) -> dict[str, Any]:
     """Return the `tune` table from texts: `auto`, `pa.C=[0.1,1]`, `representation=[words,chars]`, `time=5m`.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The values of `--tune`.
+
+    Raises
+    ------
+    SpecError
+        If a text has another form.
 
     Examples
     --------
@@ -240,6 +284,13 @@ def read_tuning(texts: Sequence[str]) -> dict[str, Any]:
 
 def parse_setting(text: str, flag: str = "--set") -> tuple[str, str, Any]:
     """Return target, parameter and value of a text such as `pa.C=0.1` or `pa@digits.C=0.1`.
+
+    Parameters
+    ----------
+    text : str
+        The value of the flag.
+    flag : str, default="--set"
+        The flag in error messages.
 
     Raises
     ------

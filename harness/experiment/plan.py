@@ -126,10 +126,10 @@ def _describe_incompatible(pairs: Sequence[Pair]) -> tuple[str, ...]:
     learners: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for (label, trouble), where in datasets.items():
         learners.setdefault((trouble, tuple(where)), []).append(label)
-    return tuple(_tell(labels, where, trouble) for (trouble, where), labels in learners.items())
+    return tuple(_describe_misfit(labels, where, trouble) for (trouble, where), labels in learners.items())
 
 
-def _tell(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
+def _describe_misfit(labels: Sequence[str], datasets: Sequence[str], trouble: str) -> str:
     who = ", ".join(map(repr, labels))
     names = ", ".join(map(repr, datasets))
     learners = "learner" if len(labels) == 1 else "learners"
@@ -242,7 +242,13 @@ def key_of(decisive: Params) -> str:
 
 
 def canonical_text(value: Any) -> str:
-    """Return a value as Python writes it, with dictionaries sorted."""
+    """Return a value as Python writes it, with dictionaries sorted.
+
+    Parameters
+    ----------
+    value : object
+        A parameter, or a structure of dictionaries, lists and tuples.
+    """
     if isinstance(value, dict):
         items = [f"{key!r}: {canonical_text(item)}" for key, item in value.items()]
         return "{" + ", ".join(sorted(items)) + "}"
@@ -256,6 +262,22 @@ def list_candidates(label: str, ranges: Params, tuning: TuneTable, seed: int) ->
 
     Each representation comes once before any parameter has a second value. A random search begins with the learner as
     configured, once for each representation.
+
+    Parameters
+    ----------
+    label : str
+        Label of the learner in error messages.
+    ranges : Params
+        For each tuned parameter, a list of values or a range.
+    tuning : TuneTable
+        The table [tune] of the experiment.
+    seed : int
+        Seed of a random search.
+
+    Raises
+    ------
+    SpecError
+        If a grid has a range in place of a list, or more than `MOST_CANDIDATES` combinations.
     """
     if tuning.search == "random":
         return _draw(label, ranges, tuning.candidates or 0, random.Random(seed))
@@ -320,7 +342,20 @@ class Plan:
 
 
 def plan(resolved: Resolved, headers: Mapping[str, Header]) -> Plan:
-    """Return all trials of an experiment; `headers` describe its datasets, by name."""
+    """Return all trials of an experiment.
+
+    Parameters
+    ----------
+    resolved : Resolved
+        The experiment, with the plugins behind its names.
+    headers : mapping of str to Header
+        Facts about the stored form of each dataset, by name.
+
+    Raises
+    ------
+    HarnessError
+        If a split does not fit a dataset.
+    """
     experiment = resolved.experiment
     trials: list[Trial] = []
     pairs: list[Pair] = []
@@ -433,7 +468,7 @@ def _trial(pair: Pair, number: int, resolved: Resolved) -> Trial:
         depth=depth,
         curves=curves,
         tuning_plan=tuning,
-        to_tune=_tell_tuning(pair, resolved) if tuning else "",
+        to_tune=_describe_tuning(pair, resolved) if tuning else "",
     )
 
 
@@ -494,16 +529,16 @@ def _ranges(pair: Pair) -> dict[str, Any]:
     return ranges
 
 
-def _tell_tuning(pair: Pair, resolved: Resolved) -> str:
+def _describe_tuning(pair: Pair, resolved: Resolved) -> str:
     """Return a description of the search that is the same for every seed."""
     tuning = resolved.experiment.tune
     assert tuning is not None
-    told = [f"tuned {describe_params(_ranges(pair))}", f"{tuning.metric} on {tuning.split}"]
+    details = [f"tuned {describe_params(_ranges(pair))}", f"{tuning.metric} on {tuning.split}"]
     if tuning.candidates is not None:
-        told.append(f"{tuning.candidates} by chance")
+        details.append(f"{tuning.candidates} by chance")
     if tuning.time is not None:
-        told.append(f"{tuning.time:g} s")
-    return "; ".join(told)
+        details.append(f"{tuning.time:g} s")
+    return "; ".join(details)
 
 
 # -- blueprints ------------------------------------------------------------------------------------------------------

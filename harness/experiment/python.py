@@ -191,6 +191,13 @@ def describe_learners(learners: Any, catalog: Catalog) -> str | list[str]:
     """Return the texts by which an experiment refers to learners.
 
     Texts are returned unchanged. Estimators become expressions. The keys of a dictionary become labels.
+
+    Parameters
+    ----------
+    learners : object
+        A text, an estimator, a list of these, or a dictionary with labels as its keys.
+    catalog : Catalog
+        The registered learners, whose names replace those of their classes.
     """
     if isinstance(learners, str):
         return learners
@@ -213,6 +220,13 @@ def describe_estimator(estimator: Any, catalog: Catalog) -> Expression:
     """Return an estimator as an expression with the parameters that differ from their defaults.
 
     The name is that of the registered learner with this class, or else `module:Class`.
+
+    Parameters
+    ----------
+    estimator : object
+        An object with `get_params` and `fit`, not a class.
+    catalog : Catalog
+        The registered learners.
 
     Raises
     ------
@@ -258,6 +272,11 @@ def _set_params(estimator: Any) -> dict[str, Any]:
 
 def find_target(kind: type) -> str:
     """Return the import path of a class as "module:name", with the shortest module that exports the class.
+
+    Parameters
+    ----------
+    kind : type
+        The class.
 
     Raises
     ------

@@ -151,6 +151,15 @@ def find_address(source: str, catalog: Catalog, params: Params) -> Entry[Dataset
 def find_file_format(path: str, catalog: Catalog, params: Params | None = None) -> Entry[DatasetSpec]:
     """Return the dataset that reads a file or folder: by its ending, else by the parameters, else by its content.
 
+    Parameters
+    ----------
+    path : str
+        The file or folder; `~` is the home folder.
+    catalog : Catalog
+        The registered datasets.
+    params : Params, optional
+        Parameters that the user set; datasets that do not have them are ruled out.
+
     Raises
     ------
     DataError
@@ -330,7 +339,20 @@ def takes_text(representation: Representation, header: Header) -> bool:
 
 
 def describe_unfit(representation: Representation, header: Header) -> str:
-    """Return why a representation cannot take the data; empty if it can."""
+    """Return why a representation cannot take the data; empty if it can.
+
+    Parameters
+    ----------
+    representation : Representation
+        The representation that a learner is to get.
+    header : Header
+        Facts about the dataset.
+
+    Returns
+    -------
+    str
+        The end of a sentence about the dataset, such as "has no texts, which ...".
+    """
     if header.text_bytes is None and any(spec.takes == "text" for spec in representation.firsts()):
         return f"has no texts, which representation {representation.name!r} takes"
     takes_counts = any(spec.takes == "counts" for spec in representation.firsts())

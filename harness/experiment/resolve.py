@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from harness.data.arrays import Header, is_whole, parsed_folder, read_header
-from harness.data.load import parse_apart
+from harness.data.load import parse_in_process
 from harness.environments.build import build_environment, find_intact
 from harness.environments.environment import Environment, ReadyEnvironment, environment_for
 from harness.errors import DataError, HarnessError, SpecError, UnknownName
@@ -90,6 +90,11 @@ class ResolvedLearner:
         """Return the spec of this learner, combined with the spec of a wrapped learner.
 
         A need that a parameter meets is dropped, such as the taxonomy of `hsvm(taxonomy="cluster")`.
+
+        Parameters
+        ----------
+        params : Params
+            Parameters that differ from the defaults.
         """
         spec = self.entry.spec
         needs = frozenset(need for need in spec.needs if params.get(need) is None)
@@ -188,6 +193,13 @@ def environment_of(chain: Iterable[ResolvedLearner]) -> Environment | None:
 def resolve(experiment: Experiment, catalog: Catalog) -> Resolved:
     """Look up every learner, dataset, metric and parameter of an experiment.
 
+    Parameters
+    ----------
+    experiment : Experiment
+        The validated experiment.
+    catalog : Catalog
+        The registered plugins.
+
     Raises
     ------
     HarnessError
@@ -218,6 +230,13 @@ def resolve_dataset(ref: DatasetRef, catalog: Catalog) -> ResolvedDataset:
     """Look up one dataset, the dataset that it is made from, its representations, and all parameters.
 
     The plugin is found by address (`hf:NAME`), by the format of a file, or by name.
+
+    Parameters
+    ----------
+    ref : DatasetRef
+        The dataset as the experiment refers to it.
+    catalog : Catalog
+        The registered datasets.
 
     Raises
     ------
@@ -271,6 +290,13 @@ def _check_complete(culprit: str, params: Params, spec: DatasetSpec) -> None:
 
 def resolve_learner(ref: LearnerRef, catalog: Catalog) -> ResolvedLearner:
     """Look up one learner, the learners that it wraps, and all parameters.
+
+    Parameters
+    ----------
+    ref : LearnerRef
+        The learner as the experiment refers to it.
+    catalog : Catalog
+        The registered learners.
 
     Raises
     ------
@@ -387,6 +413,15 @@ def preparer(session: Session) -> Callable[[ResolvedDataset], Header]:
 def find_environments(resolved: Resolved, *, build: bool, say: Callable[[str], None]) -> Resolved:
     """Return the experiment with the environments of its learners, which are built if missing and `build` is True.
 
+    Parameters
+    ----------
+    resolved : Resolved
+        The experiment.
+    build : bool
+        Whether missing environments may be built.
+    say : callable
+        Receives lines about a build.
+
     Raises
     ------
     HarnessError
@@ -444,7 +479,15 @@ def find_or_build_environment(
 
 
 def dataset_folder(dataset: ResolvedDataset, wrapped: Header | None) -> Path:
-    """Return the folder of a parsed dataset. Its name has a hash of everything that decides the content."""
+    """Return the folder of a parsed dataset. Its name has a hash of everything that decides the content.
+
+    Parameters
+    ----------
+    dataset : ResolvedDataset
+        The dataset.
+    wrapped : Header or None
+        Facts about the dataset that it is made from; None if there is none.
+    """
     params = dict(dataset.params)
     if wrapped:
         params[dataset.entry.spec.wraps] = wrapped.fingerprint
@@ -460,6 +503,15 @@ def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Prog
     """Return the header of a dataset, which is read and stored first unless the data home has it.
 
     A dataset that is made from another one needs that one first. A stored dataset that was changed is read again.
+
+    Parameters
+    ----------
+    dataset : ResolvedDataset
+        The dataset.
+    executor : Executor
+        Runs its loader in a separate process.
+    progress : Progress, optional
+        Is notified when a dataset is read for the first time.
 
     Raises
     ------
@@ -478,7 +530,7 @@ def prepare_dataset(dataset: ResolvedDataset, executor: Executor, progress: Prog
     tell.on_data(dataset.name)
     spec = dataset.entry.spec
     made_from = {spec.wraps: wrapped.folder} if wrapped else None
-    return parse_apart(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
+    return parse_in_process(dataset.name, spec.load, dataset.ref.params, folder, executor, made_from)
 
 
 class Progress(Protocol):

@@ -65,7 +65,21 @@ def staged_file(path: Path, *, sync: bool = True, read_only: bool = False) -> It
     """Yield a temporary file beside `path` that replaces it when the block ends.
 
     Use it for libraries that write to a path. `write_file` is simpler for everything else. The temporary file is
-    removed if the block raises. The other parameters are those of `write_file`.
+    removed if the block raises.
+
+    Parameters
+    ----------
+    path : Path
+        The destination.
+    sync : bool, default=True
+        True to wait until the content is on the disk before the rename.
+    read_only : bool, default=False
+        True to remove the write permissions.
+
+    Yields
+    ------
+    Path
+        The empty temporary file.
     """
     temporary = _new_temporary_file(path)
     try:
@@ -80,7 +94,20 @@ def staged_file(path: Path, *, sync: bool = True, read_only: bool = False) -> It
 
 
 def create_file(path: Path, content: Content) -> bool:
-    """Create a file in one step unless it exists; return whether this call created it."""
+    """Create a file in one step unless it exists.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder must exist.
+    content : Content
+        Bytes, text, or a function that writes to a binary stream.
+
+    Returns
+    -------
+    bool
+        True if this call created the file. False if it existed; it is then unchanged.
+    """
     temporary = _new_temporary_file(path)
     try:
         with temporary.open("wb") as stream:
@@ -102,6 +129,18 @@ def append_line(handle: int, line: bytes) -> None:
     """Append a line to an open file and wait until it is on the disk.
 
     If that fails, for example because the disk is full, the file is cut to its former length and the error is raised.
+
+    Parameters
+    ----------
+    handle : int
+        Descriptor of a file that was opened for appending.
+    line : bytes
+        The line with its line break.
+
+    Raises
+    ------
+    OSError
+        If the line cannot be written completely.
     """
     size = os.fstat(handle).st_size
     try:
@@ -194,6 +233,16 @@ def build_folder(place: Path) -> Iterator[Path]:
     """Yield a hidden folder beside `place` that moves there when the block ends.
 
     The folder is removed if the block raises.
+
+    Parameters
+    ----------
+    place : Path
+        The destination.
+
+    Yields
+    ------
+    Path
+        The empty hidden folder.
 
     Raises
     ------

@@ -90,7 +90,7 @@ def represented_name(dataset: str, fingerprint: str, split: str, seed: int, iden
         The name of the dataset.
     fingerprint : str
         The digest of its content.
-    split, seed
+    split, seed : str and int
         The split as a text, and its seed.
     identity : str
         The code and parameters of the representation.
@@ -131,7 +131,13 @@ def raw_folder(dataset: str) -> Path:
 
 
 def owner_of(path: Path) -> str | None:
-    """Return the dataset that a path in the data home belongs to, from the file name; None if it belongs to none."""
+    """Return the dataset that a path in the data home belongs to, from the file name; None if it belongs to none.
+
+    Parameters
+    ----------
+    path : Path
+        A file or folder directly below one of the folders of the data home.
+    """
     is_made = path.parent in (parsed_root(), represented_root())
     names = _PARSED_NAMES if is_made else _RAW_NAMES
     match = names.fullmatch(path.name)
@@ -149,6 +155,18 @@ def work_folder(parent: Path, name: str) -> Iterator[Path]:
     """Yield a new hidden folder below `parent` for building something. It is removed when the block ends.
 
     Move a finished folder out of it with `harness.files.atomic.publish_folder`.
+
+    Parameters
+    ----------
+    parent : Path
+        The folder to create it in, which is created if needed.
+    name : str
+        Begins the name of the hidden folder, so that leftovers can be assigned to a dataset.
+
+    Yields
+    ------
+    Path
+        The new folder.
 
     Raises
     ------
@@ -187,6 +205,11 @@ def remove_unfinished(kept: Path) -> None:
     """Remove unfinished folders of the same dataset beside `kept`, unless the data home is in use.
 
     The folders are listed before that check, because a folder that appears later belongs to a live process.
+
+    Parameters
+    ----------
+    kept : Path
+        The finished folder of the dataset.
     """
     dataset = owner_of(kept)
     found = [path for path in kept.parent.glob(".*") if owner_of(path) == dataset]
@@ -198,7 +221,18 @@ def remove_unfinished(kept: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder of the data home; raise DataError for a path outside of it, also one behind a link."""
+    """Remove a file or folder of the data home.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder. Of a symbolic link, the link is removed and not its target.
+
+    Raises
+    ------
+    DataError
+        If the path is outside of the data home, or is reached through a link that leads outside.
+    """
     home = data_home().resolve()
     if home not in path.parent.resolve().parents:
         raise DataError(f"{path} is not inside the data home {home}: it is left alone, remove it yourself")
@@ -237,20 +271,42 @@ def make_room(limit: int | None = None, spare: Path | None = None) -> None:
 
 @dataclass(frozen=True)
 class RawEntry:
-    """A raw file in the data home."""
+    """A raw file in the data home.
+
+    Parameters
+    ----------
+    file : str
+        The path below the dataset's folder, with slashes.
+    bytes : int
+        The size of the file.
+    sha256 : str
+        The SHA-256 of the content in hexadecimal.
+    origin : str
+        The URL from which the file was downloaded, or "imported".
+    when : str
+        The time of the download or import, in ISO format.
+    """
 
     file: str
-    """The path below the dataset's folder, with slashes."""
     bytes: int
     sha256: str
     origin: str
-    """The URL it came from, or "imported"."""
     when: str
 
 
 @dataclass(frozen=True)
 class RawManifest:
-    """The raw files of a dataset, and the differences from its published description that the user accepted."""
+    """The raw files of a dataset, and the differences from its published description that the user accepted.
+
+    Parameters
+    ----------
+    dataset : str
+        The name of the dataset.
+    files : tuple of RawEntry
+        All raw files.
+    differences : tuple of str, default=()
+        Differences from the description that the user accepted, one line each.
+    """
 
     dataset: str
     files: tuple[RawEntry, ...]
@@ -284,6 +340,11 @@ class RawManifest:
 
 def read_raw_manifest(folder: Path) -> RawManifest | None:
     """Return the manifest of a folder with raw files; None if it has none.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that `raw_folder` returns.
 
     Raises
     ------

@@ -129,9 +129,11 @@ def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Sp
 
     Parameters
     ----------
-    what : kind of the entries in messages, such as "learner".
+    what : str
+        Kind of the entries in messages, such as "learner".
     name : the name, which may be qualified as `distribution:name`.
-    entries : the entries to search.
+    entries : sequence of Entry of Spec
+        The entries to search.
 
     Raises
     ------
@@ -197,6 +199,11 @@ def clashing_metrics(metrics: Sequence[Entry[MetricSpec]]) -> list[tuple[Entry[M
 
     Two names clash if they are equal. The short name "r{k}" of a family also clashes with a metric `r7` of another
     plugin, and with the same short name there. A plugin may register single members of its own families.
+
+    Parameters
+    ----------
+    metrics : sequence of Entry of MetricSpec
+        Metrics of all plugins.
     """
     pairs = clashing_entries(metrics)
     for family in metrics:
@@ -246,7 +253,8 @@ def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:
     Parameters
     ----------
     text : a name such as `r7`, a call such as `rk(k=7)`, or a call with a label such as `loss=tree_loss(costs=1)`.
-    catalog : the registered metrics.
+    catalog : Catalog
+        The registered metrics.
 
     Raises
     ------
@@ -282,9 +290,12 @@ def bind(spec: MetricSpec, given: Params, label: str | None = None) -> MetricSpe
 
     Parameters
     ----------
-    spec : the family, or a metric without parameters.
-    given : parameters that the user set; the others keep their defaults.
-    label : name and title that the user chose, if any.
+    spec : MetricSpec
+        The family, or a metric without parameters.
+    given : Params
+        Parameters that the user set; the others keep their defaults.
+    label : str, optional
+        Name and title that the user chose, if any.
 
     Raises
     ------

@@ -66,7 +66,15 @@ class Session:
 
 
 def make_session(plugins_dirs: Iterable[str | PathLike[str]] = (), disabled: Iterable[str] = ()) -> Session:
-    """Return a session with the plugins in one folder or in several, without the `disabled` ones."""
+    """Return a session with the plugins in one folder or in several, without the `disabled` ones.
+
+    Parameters
+    ----------
+    plugins_dirs : iterable of str or PathLike, default=()
+        One folder with further plugins, or several.
+    disabled : iterable of str, default=()
+        Names of plugins or distributions to leave out.
+    """
     given = [plugins_dirs] if isinstance(plugins_dirs, str | PathLike) else plugins_dirs
     return Session(tuple(Path(folder) for folder in given), tuple(disabled))
 
@@ -111,8 +119,10 @@ def discover(folders: Iterable[Path] = (), disabled: Iterable[str] = ()) -> Cata
 
     Parameters
     ----------
-    folders : folders with further plugins, as modules or packages.
-    disabled : names of plugins or distributions to leave out.
+    folders : iterable of Path, default=()
+        Folders with further plugins, as modules or packages.
+    disabled : iterable of str, default=()
+        Names of plugins or distributions to leave out.
 
     Raises
     ------

@@ -35,6 +35,13 @@ ERRORS = {"UnknownName": UnknownName, "SpecError": SpecError}
 def find_learner(name: str, catalog: Catalog) -> Entry[LearnerSpec]:
     """Return a learner by its registered name, or an importable classifier as `module:Class`.
 
+    Parameters
+    ----------
+    name : str
+        A registered name, or `module:Class`.
+    catalog : Catalog
+        The registered learners, which take precedence.
+
     Raises
     ------
     UnknownName
@@ -55,6 +62,11 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
     """Return an entry for an importable classifier, with needs and abilities from its scikit-learn tags.
 
     The module is not preloaded either, so that side effects of its import stay within its own trials.
+
+    Parameters
+    ----------
+    module, attribute : str
+        The two parts of `module:Class`.
     """
     target, facts = f"{module}:{attribute}", _facts_of(module, attribute, "learner")
     spec = LearnerSpec(
@@ -68,7 +80,13 @@ def importable_learner(module: str, attribute: str) -> Entry[LearnerSpec]:
 
 
 def importable_representation(module: str, attribute: str) -> Entry[RepresentationSpec]:
-    """Return an entry for an importable transformer. Its scikit-learn tags decide whether it takes texts."""
+    """Return an entry for an importable transformer. Its scikit-learn tags decide whether it takes texts.
+
+    Parameters
+    ----------
+    module, attribute : str
+        The two parts of `module:Class`.
+    """
     target, facts = f"{module}:{attribute}", _facts_of(module, attribute, "representation")
     spec = RepresentationSpec(name=target, load=target, takes=facts["takes"], parameters=_defaults(facts))
     return Entry(spec, _origin(target, facts))
@@ -123,7 +141,17 @@ def _default(text: str | None) -> Any:
 
 @dataclass(frozen=True)
 class Role:
-    """Requirements on a class that is used as a learner or as a representation."""
+    """Requirements on a class that is used as a learner or as a representation.
+
+    Parameters
+    ----------
+    name : str
+        The role in messages: learner or representation.
+    method : str
+        A method that the class must have.
+    expected : str
+        A description of a suitable class, for messages.
+    """
 
     name: str
     method: str
@@ -138,6 +166,13 @@ ROLES = {
 
 def look_at(module: str, attribute: str, role: Role) -> dict[str, Any]:
     """Import a class and return its distribution, version, parameters and the properties in its scikit-learn tags.
+
+    Parameters
+    ----------
+    module, attribute : str
+        The two parts of `module:Class`.
+    role : Role
+        The requirements on the class.
 
     Raises
     ------

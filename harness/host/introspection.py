@@ -55,6 +55,11 @@ def parameters_of(spec: LearnerSpec | DatasetSpec | RepresentationSpec) -> Param
 
     They come from the spec, or else from the source. Only if the source does not declare them, the object is imported.
 
+    Parameters
+    ----------
+    spec : LearnerSpec or DatasetSpec or RepresentationSpec
+        The spec that a plugin registered.
+
     Raises
     ------
     SpecError
@@ -80,7 +85,18 @@ def parameters_of(spec: LearnerSpec | DatasetSpec | RepresentationSpec) -> Param
 
 
 def read_parameters(target: str) -> Params | None:
-    """Return the parameters of "module:name" with their defaults; None if the source does not declare them."""
+    """Return the parameters of an object with their defaults, read from its source without importing it.
+
+    Parameters
+    ----------
+    target : str
+        The object as "module:name".
+
+    Returns
+    -------
+    Params or None
+        None if the source does not declare the parameters.
+    """
     found = _find_arguments(target)
     return None if found is None else _defaults(found.arguments, bound=found.bound)
 
@@ -112,6 +128,18 @@ def import_parameters(target: str) -> Params:
 def import_target(target: str) -> Any:
     """Import and return the object "module:name".
 
+    Parameters
+    ----------
+    target : str
+        Name of a module and of an object in it, which may be an attribute of another: `module:Class.method`.
+
+    Raises
+    ------
+    ImportError
+        If the module cannot be imported.
+    AttributeError
+        If the module has no such object.
+
     Examples
     --------
     >>> import_target("math:sqrt")(4)
@@ -128,6 +156,11 @@ def locate(module: str) -> ModuleSpec | None:
     """Return the import spec of a module; None if it is not found.
 
     Unlike `importlib.util.find_spec`, this does not import the parent packages.
+
+    Parameters
+    ----------
+    module : str
+        The full name of the module.
     """
     spec, path, name = None, None, ""
     for part in module.split("."):
@@ -161,6 +194,11 @@ def read_docstring(target: str) -> str:
     """Return the docstring of "module:name" from its source; empty if there is none.
 
     The parameter sections of its base classes are appended, so a class need not repeat inherited parameters.
+
+    Parameters
+    ----------
+    target : str
+        The object as "module:name".
     """
     own, *bases = [ast.get_docstring(node) or "" if node else "" for node in _lineage(target)]
     for text in bases:
@@ -186,6 +224,11 @@ def parse_docstring(text: str) -> Docstring:
     """Return the parts of a docstring.
 
     Two forms of parameters are read: `name : meaning` on one line, and numpydoc with the meaning on the lines below.
+
+    Parameters
+    ----------
+    text : str
+        The docstring as `ast.get_docstring` returns it, without indentation.
     """
     sections = _sections(text)
     paragraphs = [" ".join(part.split()) for part in sections.get("", "").split("\n\n")]

@@ -51,6 +51,11 @@ def measured_from_plain(plain: object) -> Measured:
 
     The values are not trusted, because the learner's code runs in that process.
 
+    Parameters
+    ----------
+    plain : object
+        Fields of `Measured` by name, as read from JSON.
+
     Raises
     ------
     ValueError
@@ -103,6 +108,11 @@ def to_line(record: Record) -> str:
 
 def from_line(line: str) -> Record:
     """Return the record in a line.
+
+    Parameters
+    ----------
+    line : str
+        A line of `records.jsonl`.
 
     Raises
     ------

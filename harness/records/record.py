@@ -1,7 +1,7 @@
-"""One flat, documented, typed Record of a trial; `harness.records.codec` writes and reads it.
+"""The record of a trial: a flat dataclass, which `harness.records.codec` writes and reads.
 
-A record is a trial's names, what was measured, and the circumstances; each is a type of its own, and the record has the
-fields of all three. A trial's process imports this module, so it brings nothing that takes long.
+A record has the fields of three types: the names of the trial, its measurements and its circumstances. The process of
+a trial imports this module, so it imports nothing that loads slowly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.syntax.split import Split
 Status = Literal["ok", "error", "timeout", "memory", "crash"]
 STATUSES: tuple[str, ...] = get_args(Status)
 FORMAT = 3
-"""Raised when a field changes its meaning; readers refuse what is newer than they are, and take what is older."""
+"""Incremented when a field changes its meaning. Readers accept records of older formats and reject newer ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class TrialNames:
     depth: int
     """Ranks stored per row."""
     to_tune: str = ""
-    """What tuning had to choose, from which values; empty without tuning."""
+    """The tuned parameters with the values to choose from; empty without tuning."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Candidate:
 
     @property
     def is_tried(self) -> bool:
-        """Whether tuning had time for it."""
+        """True unless the time limit of tuning was reached before this candidate."""
         return self.trouble != NOT_TRIED
 
 
@@ -103,7 +103,7 @@ class Measured:
     """The measurements of a trial, or its failure."""
 
     status: Status
-    """How the trial ended."""
+    """The end of the trial: ok, or the kind of failure."""
     scores: Mapping[str, float | None] = field(default_factory=dict)
     """Values of all metrics; None if a metric is not defined for this learner or data."""
     n_train: int | None = None
@@ -173,7 +173,7 @@ class Measured:
     tuned: Params = field(default_factory=dict)
     """Parameters that tuning chose; they override `params`."""
     tuning: tuple[Candidate, ...] = ()
-    """Every candidate in the order of tuning, those that it had no time for last."""
+    """Every candidate in the order of tuning; untried ones come last."""
     tune_seconds: float | None = None
     """Time of tuning; outside the clock."""
     threads_in_force: Mapping[str, int] = field(default_factory=dict)
@@ -228,7 +228,17 @@ class Record(Circumstances, Measured, TrialNames):
 
 
 def make_record(names: TrialNames, measured: Measured, circumstances: Circumstances) -> Record:
-    """One record of a trial; what more `names` knows, being a trial to run, is left behind."""
+    """Combine the three parts of a record.
+
+    Parameters
+    ----------
+    names : TrialNames
+        The identity of the trial. Fields of subclasses, such as those of a trial to run, are left out.
+    measured : Measured
+        The measurements, or the failure.
+    circumstances : Circumstances
+        The conditions of the trial.
+    """
     whole: dict[str, Any] = {}
     for part, kind in ((names, TrialNames), (measured, Measured), (circumstances, Circumstances)):
         whole |= {name: getattr(part, name) for name in field_names(kind)}
@@ -236,10 +246,16 @@ def make_record(names: TrialNames, measured: Measured, circumstances: Circumstan
 
 
 def field_names(kind: type) -> tuple[str, ...]:
-    """The fields that a dataclass has, its parents' included."""
+    """Return the names of the fields of a dataclass, inherited ones included."""
     return tuple(one.name for one in fields(kind))
 
 
 def checksum_of_ranks(ranks: bytes) -> str:
-    """What a record says of the file of its ranks."""
+    """Return the checksum of the ranks of a trial as records store it.
+
+    Parameters
+    ----------
+    ranks : bytes
+        The content of the .npy file.
+    """
     return f"{zlib.crc32(ranks):08x}"

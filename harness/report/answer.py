@@ -43,9 +43,9 @@ def pick_learners(competitors: Sequence[Line], columns: Sequence[MetricSpec]) ->
 
     Parameters
     ----------
-    competitors
+    competitors : sequence of Line
         Lines on the same dataset, prepared in the same way.
-    columns
+    columns : sequence of MetricSpec
         The metrics of the table. The first is the quality. The first timed cost decides which learner is fastest,
         the first other cost which is smallest.
 
@@ -94,13 +94,13 @@ def describe_answer(
 
     Parameters
     ----------
-    lines
+    lines : sequence of Line
         The lines of all datasets. A dataset with only one line has no sentences.
-    columns
+    columns : sequence of MetricSpec
         The metrics of the table, the quality first.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`.
-    hits
+    hits : RowHits, optional
         Hits on test rows, for McNemar's test.
     """
     sentences = []
@@ -121,6 +121,13 @@ def quality_interval(line: Line, metric: MetricSpec) -> Interval | None:
 
     On resampled splits the interval is that of the corrected resampled t-test. On a fixed split, and with too few
     trials, it is the binomial interval of the test rows of one trial.
+
+    Parameters
+    ----------
+    line : Line
+        A learner on a dataset.
+    metric : MetricSpec
+        The metric, which has an interval only if it is a share.
 
     Returns
     -------
@@ -227,13 +234,13 @@ def describe_verdict(
 
     Parameters
     ----------
-    competitors
+    competitors : sequence of Line
         Lines on the same dataset, prepared in the same way.
-    quality
+    quality : MetricSpec
         The metric to compare by.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`.
-    hits
+    hits : RowHits, optional
         Hits on test rows, for McNemar's test.
     """
     standing = _standing_of(competitors, quality, test, hits)

@@ -62,7 +62,17 @@ def describe_condition(condition: Condition, machines: Mapping[str, Machine]) ->
 
 
 def describe_conditions(lines: Iterable[Line], machines: Mapping[str, Machine], *, shown: bool) -> str:
-    """Return the footnote on times of several conditions: a warning if they are `shown`, else that they are hidden."""
+    """Return the footnote on times of several conditions: a warning if they are `shown`, else that they are hidden.
+
+    Parameters
+    ----------
+    lines : iterable of Line
+        The lines whose times are reported.
+    machines : mapping of str to Machine
+        The known machines by id.
+    shown : bool
+        Whether times of several conditions are shown side by side.
+    """
     conditions = list_conditions(lines, machines)
     where = "; ".join(describe_condition(one, machines) for one in conditions)
     if shown:
@@ -95,13 +105,13 @@ def comparable(
 
     Parameters
     ----------
-    lines
+    lines : sequence of Line
         The lines to compare.
-    metrics
+    metrics : iterable of MetricSpec
         The requested metrics.
-    machines
+    machines : mapping of str to Machine
         Machines by the id that records name.
-    mixed_machines
+    mixed_machines : bool, default=False
         Whether to keep all times, with a footnote that they are not comparable.
 
     Returns

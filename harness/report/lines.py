@@ -138,7 +138,15 @@ class Line:
         return found
 
     def summary(self, metric: str, seeds: Collection[int] | None = None) -> Summary | None:
-        """Return mean and spread of a metric over all trials or over some seeds; None if no trial has a value."""
+        """Return mean and spread of a metric over all trials or over some seeds; None if no trial has a value.
+
+        Parameters
+        ----------
+        metric : str
+            Name of the metric.
+        seeds : collection of int, optional
+            Seeds of the trials to use; by default all.
+        """
         values = self.values(metric)
         if seeds is not None:
             values = {seed: value for seed, value in values.items() if seed in seeds}
@@ -221,7 +229,15 @@ def has_several_representations(lines: Iterable[Line]) -> bool:
 
 
 def pair_values(first: Line, second: Line, metric: MetricSpec) -> PairedValues:
-    """Return the values of two lines in the trials that both finished, negated if lower is better."""
+    """Return the values of two lines in the trials that both finished, negated if lower is better.
+
+    Parameters
+    ----------
+    first, second : Line
+        Two learners on the same prepared dataset.
+    metric : MetricSpec
+        The metric. If lower is better, values are negated.
+    """
     higher = metric.direction == "higher"
     return pair_trials(first.values(metric.name), second.values(metric.name), higher=higher)
 
@@ -230,6 +246,13 @@ def shared_seeds(competitors: Iterable[Line], *metrics: str) -> frozenset[int]:
     """Return the seeds for which every line has a value of all these metrics.
 
     Lines without any such seed are ignored: a learner that failed in every trial must not remove the trials of others.
+
+    Parameters
+    ----------
+    competitors : iterable of Line
+        Learners on the same prepared dataset.
+    *metrics : str
+        Names of the metrics that a trial needs values of.
     """
     shared: frozenset[int] | None = None
     for line in competitors:
@@ -253,6 +276,13 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
 
     On each dataset, means are over the trials that all learners have. Datasets of one family, such as subsamples,
     count as one, and so does a dataset that was prepared in several ways.
+
+    Parameters
+    ----------
+    lines : iterable of Line
+        Learners on several datasets.
+    metric : MetricSpec
+        The metric to rank by.
 
     Raises
     ------

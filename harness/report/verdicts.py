@@ -133,15 +133,15 @@ def judge_metric(
 
     Parameters
     ----------
-    competitors
+    competitors : sequence of Line
         Lines on the same dataset, prepared in the same way.
-    metric
+    metric : MetricSpec
         The metric to compare by.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`; "auto" chooses by the split.
-    hits
+    hits : RowHits, optional
         Hits on the test rows of the records that `first_shared_records` returns, as far as their ranks are saved.
-    all_pairs
+    all_pairs : bool, optional
         Whether to test all pairs of learners. By default the test decides.
     """
     name = choose_test(test, competitors[0].prepared.split)
@@ -280,15 +280,15 @@ def mark_best(
 
     Parameters
     ----------
-    lines
+    lines : iterable of Line
         The lines of the table.
-    columns
+    columns : sequence of MetricSpec
         The metrics of the table.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`.
-    hits
+    hits : RowHits, optional
         Hits on test rows, for McNemar's test: see `first_shared_records`.
-    folder
+    folder : str, default=""
         The results folder, for the command in a footnote that adds trials.
     """
     cells: set[MarkedCell] = set()

@@ -63,7 +63,13 @@ class Best:
         return str(Expression(record.dataset_source or record.dataset, None, dict(record.dataset_params)))
 
     def request(self, data: str | None = None) -> FitRequest:
-        """Return the request to fit this learner on `data`, by default on the dataset of the comparison."""
+        """Return the request to fit this learner on `data`, by default on the dataset of the comparison.
+
+        Parameters
+        ----------
+        data : str, optional
+            Expression of a dataset, such as "titles.csv"; by default the dataset of the comparison.
+        """
         from harness.models.fit import FitRequest  # noqa: PLC0415 (imports the training code, which most callers do not need)
         from harness.models.folder import Expected  # noqa: PLC0415 (as above)
 
@@ -85,9 +91,9 @@ class Best:
 
         Parameters
         ----------
-        data
+        data : object, optional
             The data to train on. By default the dataset of the comparison.
-        out
+        out : str or PathLike, optional
             Folder to save the model in. By default the model is not saved.
         """
         from harness.models.fit import fit_request, one_data_set  # noqa: PLC0415 (imports the training code)
@@ -104,11 +110,11 @@ def find_best(results: Results, metric: MetricSpec, dataset: str | None, split: 
 
     Parameters
     ----------
-    results
+    results : Results
         The results to choose from.
-    metric
+    metric : MetricSpec
         The metric to compare by.
-    dataset, split
+    dataset, split : str or None
         The dataset and split to compare on. Each may be None if the results have only one.
 
     Raises
@@ -132,8 +138,8 @@ def find_best(results: Results, metric: MetricSpec, dataset: str | None, split: 
     judged = [(found.mean, line) for line in lines if (found := line.summary(metric.name, seeds)) is not None]
     mean, line = max(judged, key=lambda pair: sign * pair[0])
     trials = f"{counted(len(seeds), 'trial')} ({line.prepared.split}) in {_where(results)}"
-    told = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
-    return Best(line, metric, told, results.session)
+    source = f"{metric.title or metric.name} {mean:.4g}, the mean of {trials}"
+    return Best(line, metric, source, results.session)
 
 
 def _check_rivals(lines: Sequence[Line], results: Results) -> None:
@@ -162,7 +168,13 @@ def _check_rivals(lines: Sequence[Line], results: Results) -> None:
 
 
 def chosen_params(records: tuple[Record, ...]) -> Params:
-    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning."""
+    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning.
+
+    Parameters
+    ----------
+    records : tuple of Record
+        Finished trials of one learner on one dataset.
+    """
     choices = Counter(json.dumps(dict(record.tuned), sort_keys=True) for record in records)
     most, _ = choices.most_common(1)[0]
     chosen: Params = json.loads(most)

@@ -72,7 +72,7 @@ class Ranked:
 
 
 def draw_lines(results: Results, lines: Sequence[Line], kind: str, metric: str | None, x: str | None) -> Drawing:
-    """The figure of some lines of results, by its kind; HarnessError where there is nothing to draw."""
+    """Draw a figure of some lines of results."""
     from harness.report.conditions import comparable  # noqa: PLC0415
     from harness.report.figures.kinds import FigureRequest, choose_kind  # noqa: PLC0415
 
@@ -94,7 +94,7 @@ def draw_lines(results: Results, lines: Sequence[Line], kind: str, metric: str |
 def make_page(
     several: Sequence[Results], *, title: str = "Results", test: str | None = None, mixed_machines: bool = False
 ) -> Page:
-    """A page with a part for each of several results, between which the reader chooses."""
+    """Return a page with a part for each of several results, between which the reader chooses."""
     from harness.report.page import Page  # noqa: PLC0415
 
     parts = []
@@ -170,7 +170,7 @@ def _published_of(results: Results) -> list[Grid]:
 
 
 def find_folders(places: Iterable[Path]) -> list[Path]:
-    """The results folders at these places: each is one itself, or holds some, at any depth."""
+    """Return the results folders at some places."""
     found: dict[Path, None] = {}
     for place in places:
         below = [place] if (place / RECORDS).exists() else _folders_below(place)
@@ -232,8 +232,24 @@ class Results:
     ) -> ComparisonTable:
         """Return the comparison table, with the best mean and means that a paired `test` cannot distinguish marked.
 
-        `sort` orders rows by the mean of a metric, `best` keeps the best row of each dataset. `where` selects lines:
-        "dataset=digits", "kind=tree", "C=0.1", "r1>0.5".
+        Parameters
+        ----------
+        metrics : Names, optional
+            Columns, as a list or separated by commas; by default the metrics that the run named.
+        by : str, default="dataset"
+            What the rows of a group have in common: "dataset", or another field of the lines.
+        test : str, optional
+            Name of a paired test; by default the one that the experiment names.
+        spread : str, default="sd"
+            The number after the ±: "sd", "t" or "binomial".
+        mixed_machines : bool, default=False
+            Whether times of different machines may be compared.
+        sort : str, optional
+            Metric by whose mean the rows are ordered.
+        where : str or iterable of str, default=()
+            Conditions on the lines: "dataset=digits", "kind=tree", "C=0.1", "r1>0.5".
+        best : str, optional
+            Metric of which only the best row of each dataset is kept.
         """
         lines = self.lines()
         conditions = [where] if isinstance(where, str) else list(where)
@@ -258,7 +274,9 @@ class Results:
         )
 
     def matrix(self, metrics: Names | None = None, *, test: str | None = None) -> list[Grid]:
-        """Return for each metric, R1 unless named, each learner against each other one: trials won, and differences."""
+        """Return two grids for each metric that compare each learner with each other one: trials won, and mean
+        differences.
+        """
         from harness.report.tables.pairwise import compare_pairs, differences_grid, matrix_grid  # noqa: PLC0415
 
         columns, test = self._columns_or_first(metrics), test or self.test
@@ -284,7 +302,7 @@ class Results:
         return self.saved_ranks.row_hits(wanted) if wanted else {}
 
     def ranks(self, metrics: Names | None = None) -> list[Grid]:
-        """For each metric, R1 unless named: average ranks over datasets (Friedman, Nemenyi)."""
+        """Return a grid with the average ranks of the learners over datasets for each metric (Friedman, Nemenyi)."""
         from harness.report.tables.pairwise import ranks_grid  # noqa: PLC0415
 
         columns = self._columns_or_first(metrics)
@@ -292,7 +310,7 @@ class Results:
         return [ranks_grid(lines, metric) for metric in columns]
 
     def against(self, published: str | PathLike[str] = "published", metrics: Names | None = None) -> Grid:
-        """Published numbers with ours beside them: those of the experiment that was run, or of a CSV file."""
+        """Return published numbers beside those of the results."""
         from harness.report.tables.published import against_grid, read_published  # noqa: PLC0415
 
         catalog = self.session.catalog
@@ -331,7 +349,7 @@ class Results:
         return describe_answer(compared.lines, columns, self.test, self.row_hits(lines, columns, self.test))
 
     def columns(self, metrics: Names | None = None) -> list[MetricSpec]:
-        """The metrics of these names, or those that a table shows by default."""
+        """Return the metrics of these names, or those that a table shows by default."""
         return choose_columns(self.session.catalog, _names(metrics) or self.asked, self.records)
 
     def _columns_or_first(self, metrics: Names | None) -> list[MetricSpec]:
@@ -349,12 +367,24 @@ class Results:
         datasets: Names | None = None,
         learners: Names | None = None,
     ) -> Drawing:
-        """A figure, which shows itself in a notebook and has `save(path)`: by its kind, as `harness plot`."""
+        """Draw a figure. A notebook shows it, and `save(path)` writes it to a file.
+
+        Parameters
+        ----------
+        kind : str
+            The kind of figure, as for `harness plot --kind`.
+        metric : str, optional
+            The metric on the vertical axis; by default that of the kind.
+        x : str, optional
+            The metric, parameter or size on the horizontal axis; by default that of the kind.
+        datasets, learners : Names, optional
+            Names in tables; by default all.
+        """
         chosen = only_with(only_with(list(self.records), "dataset", _names(datasets)), "label", _names(learners))
         return draw_lines(self, group_records(chosen), kind, metric, x)
 
     def page(self, *, title: str = "Results", test: str | None = None, mixed_machines: bool = False) -> Page:
-        """All of it to look at in a browser: `results.page().save("report.html")`."""
+        """Return the results as a page for the browser: `results.page().save("report.html")`."""
         return make_page([self], title=title, test=test, mixed_machines=mixed_machines)
 
     def _find_metric(self, name: str) -> MetricSpec:
@@ -376,13 +406,13 @@ class Results:
         return compare_results(self, other, _names(metrics), learners, instances)
 
     def rescore(self, metrics: Names, *, again: bool = False) -> Results:
-        """Compute metrics from saved ranks, keep them in the folders, and give the results with them."""
+        """Compute metrics from saved ranks, store them in the folders, and return the results with them."""
         self.rescore_folders(metrics, again=again)
         fresh = read_results(self.folders, self.session)
         return replace(fresh, asked=self.asked)
 
     def rescore_folders(self, metrics: Names, *, again: bool = False) -> Rescored:
-        """Compute metrics from saved ranks and keep them in the folders; gives what became of the records."""
+        """Compute metrics from saved ranks, store them in the folders, and return how many records changed."""
         from harness.results.saved_ranks import (  # noqa: PLC0415
             Rescored,
             describe_missing_curves,
@@ -404,7 +434,22 @@ class Results:
         return totals
 
     def best(self, metric: str = "r1", *, dataset: str | None = None, split: str | None = None) -> Best:
-        """The learner, as set up, with the best mean of a metric on a dataset: `results.best("r1").fit(data)`."""
+        """Return the learner, as configured, with the best mean of a metric on a dataset.
+
+        Parameters
+        ----------
+        metric : str, default="r1"
+            The metric that decides.
+        dataset : str, optional
+            Name of the dataset in tables; needed if the results have several.
+        split : str, optional
+            The split as a text; needed if the results have several.
+
+        Raises
+        ------
+        HarnessError
+            If there are several datasets or splits, or no finished trials.
+        """
         from harness.results.best import find_best  # noqa: PLC0415
 
         return find_best(self, self._find_metric(metric), dataset, split)
@@ -415,7 +460,7 @@ class Results:
         return [Failure(r.label, r.dataset, r.seed, r.status, r.message, r.traceback, r.output) for r in failed]
 
     def show(self, label: str, dataset: str | None = None) -> str:
-        """All that is known of a learner's trials, those that failed first: parameters, tuning, tracebacks, output."""
+        """Return a description of a learner's trials, failed ones first: parameters, tuning, tracebacks, output."""
         from harness.report.tables.table import describe_line  # noqa: PLC0415
 
         chosen = only_with(only_with(list(self.records), "label", [label]), "dataset", [dataset] if dataset else None)
@@ -423,7 +468,7 @@ class Results:
         return "\n".join(parts)
 
     def ranked(self, record: Record) -> Ranked:
-        """The saved ranks of a finished trial with the rows and labels that they belong to."""
+        """Return the saved ranks of a finished trial with the rows and labels that they belong to."""
         from harness.data.split import part_data  # noqa: PLC0415
 
         data = self.saved_ranks.data(record)
@@ -473,7 +518,23 @@ def open_results(
     plugins_dirs: Iterable[str | PathLike[str]] = (),
     disabled_plugins: Iterable[str] = (),
 ) -> Results:
-    """Return the results in one or more folders. Of a trial found twice, the first one counts."""
+    """Return the results in one or more folders.
+
+    Parameters
+    ----------
+    *folders : str or PathLike
+        Results folders. If several of them have the same trial, the first one counts.
+    plugins_dirs : iterable of str or PathLike, default=()
+        Folders with further plugins, whose metrics and datasets the results may need.
+    disabled_plugins : iterable of str, default=()
+        Names of plugins or distributions to leave out.
+
+    Examples
+    --------
+    >>> import harness
+    >>> results = harness.open_results("results/first", "results/second")  # doctest: +SKIP
+    >>> print(results.table("r1,train"))  # doctest: +SKIP
+    """
     if not folders:
         raise HarnessError("open_results needs a folder, such as results/mine")
     return read_results([Path(folder) for folder in folders], make_session(plugins_dirs, disabled_plugins))
@@ -513,7 +574,7 @@ def read_results(
 
 
 def experiment_name(folder: Path) -> str | None:
-    """Return the name of the experiment of a results folder; None where it has none."""
+    """Return the name of the experiment of a results folder; None if it has none."""
     name = read_file(folder / EXPERIMENT).get("name")
     return str(name) if name else None
 

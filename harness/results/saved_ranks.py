@@ -80,15 +80,15 @@ def rescore(
 
     Parameters
     ----------
-    store
+    store : Store
         The open results folder.
-    metrics
+    metrics : sequence of Entry of MetricSpec
         The metrics to compute.
-    open_data
+    open_data : OpenData
         Opens the dataset of a trial.
-    executor
+    executor : Executor, optional
         Runs metrics that come from other plugins.
-    again
+    again : bool, default=False
         Whether to compute metrics again for trials that have them.
 
     Raises
@@ -115,7 +115,15 @@ def rescore(
 
 @contextmanager
 def metric_executor(metrics: Iterable[Entry[MetricSpec]], folders: Iterable[Path]) -> Iterator[Executor | None]:
-    """Yield an executor that loads the plugins in `folders` if a metric needs one, else None."""
+    """Yield an executor that loads the plugins in `folders` if a metric needs one, else None.
+
+    Parameters
+    ----------
+    metrics : iterable of Entry of MetricSpec
+        The metrics to compute.
+    folders : iterable of Path
+        Folders with further plugins.
+    """
     if not any(map(is_foreign, metrics)):
         yield None
         return
@@ -133,6 +141,19 @@ def fill_in(
     """Compute missing metrics for the trials with these keys.
 
     Unlike `rescore`, a metric that cannot be computed raises no error: `Rescored.trouble` has the reason.
+
+    Parameters
+    ----------
+    store : Store
+        The open results folder.
+    keys : iterable of str
+        Keys of the trials.
+    metrics : sequence of Entry of MetricSpec
+        The metrics to compute where a record lacks them.
+    open_data : OpenData
+        Returns the dataset of a record.
+    executor : Executor, optional
+        Computes metrics of plugins in a separate process; None to compute them here.
     """
     records = [store.records[key] for key in keys]
     done = [record for record in records if record.status == "ok"]
@@ -271,11 +292,11 @@ class SavedRanks:
 
     Parameters
     ----------
-    folders
+    folders : mapping of str to Path
         The results folder of each record, by the record's key.
-    catalog
+    catalog : Catalog
         The registered datasets.
-    prepare
+    prepare : callable
         Prepares a dataset that has not been parsed on this machine.
     """
 
@@ -318,7 +339,7 @@ class SavedRanks:
 
         Parameters
         ----------
-        wanted
+        wanted : iterable of tuple of Record and int
             Records, each with the number of ranks within which a true class is a hit.
         """
         found: dict[tuple[str, int], Sequence[bool]] = {}
@@ -430,14 +451,14 @@ def compare_results(
 
     Parameters
     ----------
-    first, second
+    first, second : Results
         The results before and after.
-    metrics
+    metrics : sequence of str or None
         The metrics to compare. By default those that tables show.
-    learners
+    learners : tuple of 2 str or None
         Labels of the learner of the first and of the second results to compare. By default learners with the same name
         are compared.
-    instances
+    instances : bool
         Whether to add McNemar's test on the test rows of the first shared trial.
 
     Raises
@@ -474,10 +495,10 @@ def _nothing_shared(first: Results, second: Results, learners: tuple[str, str] |
     else:
         who = "no learner of both folders has"
         way = "--learners FIRST,SECOND compares two learners of different names"
-    told = [f"nothing to compare: {who} run on the same data, prepared alike"]
+    parts = [f"nothing to compare: {who} run on the same data, prepared alike"]
     for name, results in {_named(first): first, _named(second): second}.items():
-        told += [f"  {name}: {line}" for line in describe_lines(results.lines())]
-    return "\n".join([*told, f"{way}; dataset, representation and split must be the same"])
+        parts += [f"  {name}: {line}" for line in describe_lines(results.lines())]
+    return "\n".join([*parts, f"{way}; dataset, representation and split must be the same"])
 
 
 def row_hits(outcome: Outcome, depth: int) -> list[bool]:

@@ -90,6 +90,17 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     """Score a trial and return its record and the bytes of its ranking.
 
     A failed trial has a record too, with the error and the output of its process, and no ranking.
+
+    Parameters
+    ----------
+    trial : Trial
+        The trial.
+    end : JobEnd
+        The end of its process.
+    circumstances : Circumstances
+        The conditions that the process ran under.
+    scorer : Scorer
+        Computes the metrics.
     """
     scored = _score(trial, end, scorer)
     measured = _checked_clock(scored.measured, end)
@@ -300,7 +311,7 @@ def run_trials(
         Has the limits and the number of threads.
     circumstances : Circumstances
         Those that all trials share.
-    executor, store, progress
+    executor, store, progress : Executor, Store and Progress
         Run trials, store records, and show both.
     wait_for_idle : float, optional
         Wait up to this many seconds before each trial until the machine is idle.
@@ -416,6 +427,17 @@ def most_rank_bytes(trial: Trial) -> int:
 def take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
     """Copy finished trials, and the machines that they ran on, from other results folders.
 
+    Parameters
+    ----------
+    folders : sequence of Path
+        Results folders to copy from.
+    trials : sequence of Trial
+        The trials of this run.
+    store : Store
+        The results folder to copy to.
+    progress : Progress
+        Shows how many trials were copied.
+
     Raises
     ------
     HarnessError
@@ -437,6 +459,13 @@ def adopt_same_code(trials: Sequence[Trial], store: Store) -> None:
     """Use records of earlier code for trials of the present code, if the folder states that the results are the same.
 
     The statements are described at `harness.records.store.SameCode`. The file of records does not change.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+        The trials of this run.
+    store : Store
+        The results folder.
     """
     same = {(one.learner, one.representation, one.recorded): one.present for one in read_same_code(store.folder)}
     if not same:
@@ -483,7 +512,19 @@ def has_same_plan(record: Record, trial: Trial) -> bool:
 
 
 def report_done(planned: Plan, todo: Sequence[Trial], store: Store, progress: Progress) -> None:
-    """Show how many trials already have a record, and how many of these had other threads or jobs."""
+    """Show how many trials already have a record, and how many of these had other threads or jobs.
+
+    Parameters
+    ----------
+    planned : Plan
+        All trials of the experiment.
+    todo : sequence of Trial
+        The trials that are about to run.
+    store : Store
+        The results folder.
+    progress : Progress
+        Shows the text.
+    """
     records = store.records
     waiting = {trial.key for trial in todo}
     done = [records[trial.key] for trial in planned.trials if trial.key in records and trial.key not in waiting]

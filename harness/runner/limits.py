@@ -168,7 +168,19 @@ class Limits:
 
 
 def record_skipped(skipped: Iterable[Skipped], circumstances: Circumstances, store: Store, progress: Progress) -> None:
-    """Store a record of each skipped trial, with the reason."""
+    """Store a record of each skipped trial, with the reason.
+
+    Parameters
+    ----------
+    skipped : iterable of Skipped
+        Trials that are not run, with the limit that was exceeded.
+    circumstances : Circumstances
+        The circumstances that all trials of the run share.
+    store : Store
+        The results folder.
+    progress : Progress
+        Is notified of each record.
+    """
     for one in skipped:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         measured = Measured(status=one.status, message=one.reason)

@@ -45,9 +45,16 @@ MARKS = {"ok": "[green]✓[/green]", "error": "[red]✗[/red]"}
 
 
 def choose_progress(wanted: bool, session: Session, metrics: Sequence[str] | None = None) -> Progress:
-    """Return the progress display for a terminal or a notebook; one that shows nothing unless `wanted`.
+    """Return the progress display for a terminal or a notebook.
 
-    `metrics` are the metrics of the experiment; the display shows the first ones of each finished trial.
+    Parameters
+    ----------
+    wanted : bool
+        False to return a display that shows nothing.
+    session : Session
+        The plugins that define the metrics.
+    metrics : sequence of str, optional
+        Metrics of the experiment. The display shows the first ones of each finished trial.
     """
     if not wanted:
         return NullProgress()
@@ -63,7 +70,15 @@ def in_notebook() -> bool:
 
 
 def describe_record(record: Record, columns: Sequence[MetricSpec]) -> str:
-    """Return the result of a trial in a line: the values of some metrics, or the error."""
+    """Return the result of a trial in a line: the values of some metrics, or the error.
+
+    Parameters
+    ----------
+    record : Record
+        The record of a finished or failed trial.
+    columns : sequence of MetricSpec
+        The metrics to show.
+    """
     if record.status != "ok":
         return f"{record.status.upper()}: {record.message}"
     parts = []
@@ -89,8 +104,8 @@ def describe_trial(record: Record | Trial) -> str:
 
 def describe_phase(trial: Trial, phase: str, worker: str = "") -> str:
     """Return a trial in words with its phase, and its worker unless that is empty."""
-    told = f"{describe_trial(trial)}: {phase}"
-    return f"{worker}: {told}" if worker else told
+    described = f"{describe_trial(trial)}: {phase}"
+    return f"{worker}: {described}" if worker else described
 
 
 def summarise_running(running: Sequence[str]) -> str:
@@ -157,8 +172,8 @@ class TerminalProgress:
         self.bar.advance(self.task)
         mark = MARKS.get(record.status, MARKS["error"])
         head = f"{self.done:>{len(str(self.total))}}/{self.total}"
-        told = describe_record(record, self.columns)
-        self.console.print(f"{mark} {head}  {_shown(describe_trial(record))}: {_shown(told)}")
+        described = describe_record(record, self.columns)
+        self.console.print(f"{mark} {head}  {_shown(describe_trial(record))}: {_shown(described)}")
 
     def end(self) -> None:
         self.bar.stop()
@@ -353,7 +368,18 @@ _STATUS = TypeAdapter(RunStatus)
 
 
 def read_status(folder: Path) -> FolderStatus:
-    """Return the status of a results folder; raise StoreError if it is no results folder."""
+    """Return the status of a results folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Raises
+    ------
+    StoreError
+        If the folder is not a results folder.
+    """
     is_at_work = is_locked(folder / LOCK)
     records = read_records(folder) if (folder / RECORDS).exists() or not is_at_work else []
     try:

@@ -98,7 +98,21 @@ def read_paper(
 def run_paper(
     paper: PaperExperiment, options: RunOptions, session: Session, executor: Executor, progress: Progress
 ) -> Reproduction:
-    """Run an experiment of a paper. Missing datasets are skipped and listed if `options.skip_missing_data` is set."""
+    """Run an experiment of a paper.
+
+    Parameters
+    ----------
+    paper : PaperExperiment
+        The experiment, in full or in its quick version.
+    options : RunOptions
+        Options of the run. With `skip_missing_data`, missing datasets are skipped and listed.
+    session : Session
+        The plugins to use.
+    executor : Executor
+        Runs the trials.
+    progress : Progress
+        Shows the trials.
+    """
     ran = run_experiment(paper.raw, options, session, executor, progress)
     absent = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in ran.absent.items()}}
     published = _published(paper, ran.results, ran.absent, session.catalog)
@@ -116,8 +130,22 @@ def reproduce_paper(
 ) -> Reproduction:
     """Run an experiment of a paper with the defaults of `harness reproduce`.
 
-    By default, results are in `default_out` and missing datasets are skipped. The `given` options replace these
-    defaults; `source` is their origin in errors.
+    By default, results are in `default_out` and missing datasets are skipped.
+
+    Parameters
+    ----------
+    paper : PaperExperiment
+        The experiment, in full or in its quick version.
+    given : mapping of str to object
+        Options that replace the defaults.
+    session : Session
+        The plugins to use.
+    executor : Executor
+        Runs the trials.
+    source : str, default=COMMAND_LINE
+        Origin of the options in error messages.
+    progress : bool, default=True
+        Whether progress is shown.
     """
     options = read_options({"out": default_out(paper), "skip_missing_data": True, **given}, source)
     shown = choose_progress(progress, session, paper.experiment.metrics)
@@ -147,7 +175,7 @@ def reproduce(
         Ignore these plugins or distributions.
     progress : bool, default True
         Show progress.
-    **options
+    **options : object
         Options of `harness.run`, such as `jobs`, `timeout`, `memory`, `out`, `retry_failed` and `reuse`.
 
     Returns
@@ -173,7 +201,17 @@ def reproduce(
 
 
 def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Reproduction:
-    """Return an earlier reproduction from the records in its folder, without running trials or reading data."""
+    """Return an earlier reproduction from the records in its folder, without running trials or reading data.
+
+    Parameters
+    ----------
+    paper : PaperExperiment
+        The experiment, in full or in its quick version.
+    folder : Path
+        The results folder of the reproduction.
+    session : Session
+        The plugins that the results need.
+    """
     results = read_results([folder], session, asked=paper.experiment.metrics)
     labels = {record.dataset_family for record in results.records}
     sources = {record.dataset_source for record in results.records}
@@ -183,8 +221,8 @@ def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Repr
         was_run = table.label in labels if table.label else table.source in sources
         if known and not was_run:
             absent[table.label or table.source] = missing_data(known[0], "it was not available")
-    told = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
-    return Reproduction(paper, results, _published(paper, results, absent, session.catalog), told)
+    missing = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
+    return Reproduction(paper, results, _published(paper, results, absent, session.catalog), missing)
 
 
 def default_out(paper: PaperExperiment) -> Path:
@@ -194,8 +232,8 @@ def default_out(paper: PaperExperiment) -> Path:
 
 def describe_missing_data(error: DataError) -> str:
     """Return the error of a missing dataset and its next step in one line."""
-    told = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
-    return " ".join(told.split())
+    text = f"{error.complaint}; {error.next_step}" if error.next_step else error.complaint
+    return " ".join(text.split())
 
 
 def _way_out(error: DataError) -> str:

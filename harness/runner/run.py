@@ -158,6 +158,22 @@ def plan_experiment(raw: RawExperiment, session: Session, executor: Executor, pr
     """Return the plan of an experiment without running it.
 
     Datasets that are not stored yet are read, and learners check their parameters.
+
+    Parameters
+    ----------
+    raw : RawExperiment
+        The experiment as one table.
+    session : Session
+        The plugins to use.
+    executor : Executor
+        Reads datasets and checks parameters in separate processes.
+    progress : Progress
+        Shows which datasets are read.
+
+    Raises
+    ------
+    HarnessError
+        For the first invalid value, unknown name, or missing dataset or environment.
     """
     resolved = read_experiment(raw, session)
     resolved = find_environments(resolved, build=False, say=progress.say)
@@ -171,7 +187,20 @@ def plan_experiment(raw: RawExperiment, session: Session, executor: Executor, pr
 
 
 def check_options(experiment: Experiment, options: RunOptions) -> None:
-    """Raise SpecError for options that exclude each other."""
+    """Check that no two options exclude each other.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment, some of whose keys are options too.
+    options : RunOptions
+        The options of the run.
+
+    Raises
+    ------
+    SpecError
+        If two options exclude each other.
+    """
     if options.wait_for_idle is None:
         return
     if options.client is not None or experiment.on is not None:

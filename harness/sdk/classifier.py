@@ -336,7 +336,15 @@ LOWEST_SCORE = float(np.finfo(np.float32).min)
 
 
 def with_first_ahead(scores: NDArray[np.float64], first: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the scores of all classes, where the first one of each row has the highest score."""
+    """Return the scores of all classes, where the first one of each row has the highest score.
+
+    Parameters
+    ----------
+    scores : ndarray of float64
+        Scores of all classes of each row. The array is changed.
+    first : ndarray of int32
+        Position of the predicted class of each row; -1 for none.
+    """
     rows = np.flatnonzero((first >= 0) & (scores.argmax(axis=1) != first)) if scores.size else np.empty(0, np.int64)
     scores[rows, first[rows]] = np.nextafter(scores[rows].max(axis=1, initial=LOWEST_SCORE), np.inf)
     return scores
@@ -373,6 +381,11 @@ def name_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
     """Return the start of each row's labels, the labels, and the sorted classes of y.
 
     The classes of an indicator matrix are the numbers of its columns.
+
+    Parameters
+    ----------
+    y : object
+        One label for each row, or an indicator matrix.
     """
     if not has_several(y):
         return np.arange(y.size + 1, dtype=np.int64), y, np.unique(y)
@@ -384,6 +397,18 @@ def name_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
 
 def extend(classes: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
     """Return the classes, followed by the new ones: no class changes its position.
+
+    Parameters
+    ----------
+    classes : ndarray
+        The known classes, in the order of their positions.
+    found : ndarray
+        Classes of a batch, known or new.
+
+    Raises
+    ------
+    ValueError
+        If one of them has text and the other has numbers.
 
     Examples
     --------
@@ -397,7 +422,17 @@ def extend(classes: NDArray[Any], found: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_labels(starts: NDArray[np.int64], labels: NDArray[Any], classes: NDArray[Any]) -> Labels:
-    """Return the labels as positions in `classes`, which need not be sorted."""
+    """Return the labels as positions in `classes`, which need not be sorted.
+
+    Parameters
+    ----------
+    starts : ndarray of int64
+        Position of the first label of each row in `labels`, and the number of labels.
+    labels : ndarray
+        Labels of all rows, one row after the other.
+    classes : ndarray
+        The classes in the order of their positions.
+    """
     by_name = np.argsort(classes, kind="stable")
     places = np.searchsorted(classes, labels, sorter=by_name)
     return Labels(frozen(starts, np.int64), frozen(by_name[places], np.int32))

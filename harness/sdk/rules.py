@@ -46,42 +46,103 @@ def enforce(rules: Mapping[str, Rule], values: Mapping[str, object]) -> None:
 
 
 def positive(value: object) -> Rule:
-    """Require a finite number above 0."""
+    """Return the rule for a finite number above 0.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+
+    Examples
+    --------
+    >>> positive(0.1)
+    (True, 'a finite number above 0')
+    """
     return _is_number(value) and 0 < value < inf, "a finite number above 0"
 
 
 def positive_or_inf(value: object) -> Rule:
-    """Require a number above 0; infinity is allowed."""
+    """Return the rule for a number above 0; infinity is allowed.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    """
     return _is_number(value) and value > 0, "a number above 0, or inf"
 
 
 def not_negative(value: object) -> Rule:
-    """Require a finite number of at least 0."""
+    """Return the rule for a finite number of at least 0.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    """
     return _is_number(value) and 0 <= value < inf, "a finite number of at least 0"
 
 
 def not_negative_or_inf(value: object) -> Rule:
-    """Require a number of at least 0; infinity is allowed."""
+    """Return the rule for a number of at least 0; infinity is allowed.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    """
     return _is_number(value) and value >= 0, "a number of at least 0, or inf"
 
 
 def share(value: object) -> Rule:
-    """Require a number from 0 to 1."""
+    """Return the rule for a number from 0 to 1.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    """
     return _is_number(value) and 0 <= value <= 1, "a number from 0 to 1"
 
 
 def count(value: object, least: int = 1) -> Rule:
-    """Require an integer of at least `least`."""
+    """Return the rule for an integer of at least `least`; True and False are no integers.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    least : int, default=1
+        The smallest allowed integer.
+
+    Examples
+    --------
+    >>> count(2.0)
+    (False, 'an integer of at least 1')
+    """
     return _is_integer(value) and value >= least, f"an integer of at least {least}"
 
 
 def flag(value: object) -> Rule:
-    """Require True or False."""
+    """Return the rule for True or False.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    """
     return isinstance(value, bool | np.bool_), "True or False"
 
 
 def one_of(value: object, choices: Sequence[str]) -> Rule:
-    """Require one of these names.
+    """Return the rule for one of several names.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    choices : sequence of str
+        The allowed names.
 
     Examples
     --------
@@ -94,6 +155,13 @@ def one_of(value: object, choices: Sequence[str]) -> Rule:
 def optional(value: object, rule: Rule) -> Rule:
     """Return the rule with None allowed as well.
 
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    rule : Rule
+        The rule for values other than None.
+
     Examples
     --------
     >>> optional(None, count(None))
@@ -104,7 +172,13 @@ def optional(value: object, rule: Rule) -> Rule:
 
 
 def seed(value: object) -> Rule:
-    """Require a random state: None, an integer, or a RandomState."""
+    """Return the rule for a random state: None, an integer, or a RandomState.
+
+    Parameters
+    ----------
+    value : object
+        The value of a parameter, of any type.
+    """
     try:
         check_random_state(value)
     except ValueError:

@@ -134,7 +134,15 @@ def load_saved(cls: type[Any], path: str | PathLike[str]) -> Any:
 
 
 def expect(holds: bool, what: str) -> None:
-    """Raise ValueError if a condition on the content of a file does not hold."""
+    """Raise ValueError if a condition on the content of a file does not hold.
+
+    Parameters
+    ----------
+    holds : bool
+        The condition.
+    what : str
+        The name of the value in the error message.
+    """
     if not holds:
         raise ValueError(f"{what} does not fit")
 
@@ -234,7 +242,13 @@ def read_model(path: str | PathLike[str], *, mapped: bool = False) -> tuple[dict
 
 
 def as_arrays(values: Mapping[str, Any]) -> NamedArrays:
-    """Return arrays, numbers and named tuples of arrays as arrays: field f of a tuple t becomes `t.f`."""
+    """Return arrays, numbers and named tuples of arrays as arrays: field f of a tuple t becomes `t.f`.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        Fitted attributes by name.
+    """
     arrays: NamedArrays = {}
     for name, value in values.items():
         if isinstance(value, tuple):
@@ -246,7 +260,15 @@ def as_arrays(values: Mapping[str, Any]) -> NamedArrays:
 
 
 def as_values(arrays: Mapping[str, NDArray[Any]], records: Mapping[str, RecordClass]) -> dict[str, Any]:
-    """Return the values that `flatten` took apart; `records` has the tuples and their classes."""
+    """Return the values that `as_arrays` was given.
+
+    Parameters
+    ----------
+    arrays : mapping of str to ndarray
+        Arrays by name; those of a named tuple have names such as `t.f`.
+    records : mapping of str to RecordClass
+        The class of each named tuple, by name.
+    """
     values: dict[str, Any] = {}
     for name, array in arrays.items():
         if "." not in name:
@@ -267,7 +289,20 @@ def _as_text(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def describe(learner: BaseEstimator) -> dict[str, Any]:
-    """Return class and parameters as JSON values; learners among the parameters too. A RandomState is dropped."""
+    """Return class and parameters of a learner, and of learners among its parameters, as JSON values.
+
+    A RandomState among the parameters is dropped.
+
+    Parameters
+    ----------
+    learner : BaseEstimator
+        The learner, fitted or not.
+
+    Raises
+    ------
+    ValueError
+        If a parameter has no form in JSON.
+    """
     parameters = {}
     for name, value in learner.get_params(deep=False).items():
         try:
@@ -310,8 +345,10 @@ def class_named(name: str, *, is_trusted: bool = False) -> Any:
 
     Parameters
     ----------
-    name : "module:Class".
-    is_trusted : whether to import a module of no plugin as well.
+    name : str
+        "module:Class".
+    is_trusted : bool, default=False
+        Whether to import a module of no plugin as well.
 
     Raises
     ------
@@ -359,7 +396,15 @@ def _out_of_words(value: Any) -> Any:
 
 
 def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays to an aligned archive; none may hold objects."""
+    """Write arrays to an aligned archive; none may hold objects.
+
+    Parameters
+    ----------
+    file : BinaryIO
+        The open file to write to.
+    arrays : mapping of str to ndarray
+        Arrays by name; none may hold objects.
+    """
     with ZipFile(file, "w", ZIP_STORED) as archive:
         for name, array in arrays.items():
             member = ZipInfo(name + ENDING)

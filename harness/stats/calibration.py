@@ -119,9 +119,9 @@ def calibrate(scores: NDArray[np.floating[Any]] | None, right: Hits) -> Calibrat
 
     Parameters
     ----------
-    scores
+    scores : ndarray of float or None
         Scores of the two first-ranked classes of each row, best first; None for a learner without scores.
-    right
+    right : Hits
         Whether the first-ranked class of each row is a true one.
 
     Returns
@@ -158,6 +158,13 @@ def fit_isotonic(scores: Numbers, right: Hits) -> Calibrator:
     """Fit isotonic regression on the gap between the two scores.
 
     The confidence is kept away from 0 and 1: no number of rows can prove certainty.
+
+    Parameters
+    ----------
+    scores : Numbers
+        Scores of the two first-ranked classes of each row, best first.
+    right : Hits
+        Whether the first-ranked class of each row is a true one.
     """
     from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 (reading a model does not need scikit-learn)
 
@@ -170,6 +177,13 @@ def fit_logistic(scores: Numbers, right: Hits) -> Calibrator:
     """Fit logistic regression on the first score and the gap, each divided by its standard deviation.
 
     Returns a constant calibrator if all rows are right or all are wrong.
+
+    Parameters
+    ----------
+    scores : Numbers
+        Scores of the two first-ranked classes of each row, best first.
+    right : Hits
+        Whether the first-ranked class of each row is a true one.
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 (reading a model does not need scikit-learn)
 
@@ -210,11 +224,11 @@ def reliability_of(confidence: Numbers, right: Hits, bins: int = 10) -> Reliabil
 
     Parameters
     ----------
-    confidence
+    confidence : Numbers
         A number from 0 to 1 for each row.
-    right
+    right : Hits
         Whether the first-ranked class of each row is a true one.
-    bins
+    bins : int, default=10
         Number of intervals of equal width between 0 and 1. Intervals without rows are left out of the result.
     """
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
@@ -234,6 +248,11 @@ def calibrator_to_plain(calibrator: Calibrator) -> dict[str, Any]:
 
 def calibrator_from_plain(plain: Mapping[str, Any]) -> Calibrator:
     """Return the calibrator that a mapping describes.
+
+    Parameters
+    ----------
+    plain : mapping of str to object
+        A mapping from `calibrator_to_plain`, after a round trip through JSON.
 
     Raises
     ------
@@ -292,9 +311,9 @@ def sharpen(scores: NDArray[np.float64], confidence: NDArray[np.float64]) -> NDA
 
     Parameters
     ----------
-    scores
+    scores : ndarray of float64
         One row of class scores for each test row. A class with the score -inf gets the probability 0.
-    confidence
+    confidence : ndarray of float64
         The wanted largest probability of each row.
 
     Returns

@@ -69,6 +69,11 @@ class Interval:
 def summarise(values: Sequence[float]) -> Summary | None:
     """Return mean, sample standard deviation and number of some values, or None if there are none.
 
+    Parameters
+    ----------
+    values : sequence of float
+        Such as a metric in each trial of a learner.
+
     Examples
     --------
     >>> summarise([1.0, 2.0, 3.0])
@@ -88,6 +93,11 @@ def mean_of(values: Collection[float]) -> float:
     """Return the mean, corrected for rounding.
 
     The mean of equal values is exactly that value; otherwise learners with equal results might not tie.
+
+    Parameters
+    ----------
+    values : collection of float
+        At least one number.
     """
     rough = math.fsum(values) / len(values)
     return rough + math.fsum(value - rough for value in values) / len(values)
@@ -101,7 +111,15 @@ def t_half_width(summary: Summary) -> float | None:
 
 
 def binomial_half_width(share: float, n: int) -> float:
-    """Return half the width of the papers' 95% interval of a share of n test rows: 1.96 sqrt(e (1 - e) / n)."""
+    """Return half the width of the papers' 95% interval of a share of n test rows: 1.96 sqrt(e (1 - e) / n).
+
+    Parameters
+    ----------
+    share : float
+        The observed share, from 0 to 1.
+    n : int
+        Number of test rows.
+    """
     return 1.96 * math.sqrt(share * (1 - share) / n)
 
 
@@ -110,9 +128,9 @@ def mean_difference(first: Sequence[float], second: Sequence[float], ratio: floa
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         The values of two learners in the same trials.
-    ratio
+    ratio : float
         See `correction_ratio`.
 
     Returns
@@ -132,7 +150,7 @@ def share_difference(first: Sequence[float], second: Sequence[float]) -> Interva
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         Hit (1) or miss (0) of two learners on each test row.
 
     Returns
@@ -164,6 +182,13 @@ def pair_trials(first: TrialValues, second: TrialValues, *, higher: bool) -> Pai
 
     Values are negated if lower is better: in the result, the larger value always wins.
 
+    Parameters
+    ----------
+    first, second : TrialValues
+        Values of two learners by trial; trials that only one of them has are left out.
+    higher : bool
+        Whether larger values are better.
+
     Examples
     --------
     >>> pair_trials({1: 0.5, 2: 0.75}, {2: 0.25, 3: 1.0}, higher=True)
@@ -176,6 +201,11 @@ def pair_trials(first: TrialValues, second: TrialValues, *, higher: bool) -> Pai
 
 def count_wins(first: Sequence[float], second: Sequence[float]) -> tuple[int, int, int]:
     """Return the numbers of pairs that the first wins, that tie, and that the second wins; larger values win.
+
+    Parameters
+    ----------
+    first, second : sequence of float
+        The values of two learners in the same trials.
 
     Examples
     --------
@@ -198,9 +228,9 @@ def correction_ratio(n_train: int, n_test: int, *, folds: bool = False) -> float
 
     Parameters
     ----------
-    n_train, n_test
+    n_train, n_test : int
         Number of training and of test rows of a trial.
-    folds
+    folds : bool, default=False
         Whether the test sets of different trials are disjoint, as those of folds.
 
     Examples
@@ -218,7 +248,18 @@ USUAL_RATIO = correction_ratio(8, 2)
 
 
 def is_constant(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Return whether all differences are the same, apart from rounding."""
+    """Return whether all differences are the same, apart from rounding.
+
+    Parameters
+    ----------
+    first, second : sequence of float
+        The values of two learners in the same trials.
+
+    Returns
+    -------
+    bool
+        True without any values. Differences that vary by less than `ROUNDING` of the largest value count as equal.
+    """
     differences = [a - b for a, b in zip(first, second, strict=True)]
     largest = max(map(abs, [*first, *second]), default=0.0)
     return not differences or max(differences) - min(differences) <= ROUNDING * largest
@@ -232,9 +273,9 @@ def corrected_t_test(first: Sequence[float], second: Sequence[float], ratio: flo
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         The values of two learners in the same trials.
-    ratio
+    ratio : float
         See `correction_ratio`.
 
     Returns
@@ -254,6 +295,11 @@ def corrected_t_test(first: Sequence[float], second: Sequence[float], ratio: flo
 def sign_test(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the exact two-sided p-value of the paired sign test; ties are dropped.
 
+    Parameters
+    ----------
+    first, second : sequence of float
+        The values of two learners in the same trials; larger values win.
+
     Examples
     --------
     >>> sign_test([1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0])
@@ -268,7 +314,7 @@ def mcnemar(first: Sequence[float], second: Sequence[float]) -> float:
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         Hit (1) or miss (0) of two learners on each test row. Rows on which both agree have no influence.
     """
     only_first, _, only_second = count_wins(first, second)
@@ -276,13 +322,24 @@ def mcnemar(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def clearly_wins(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Return whether the first wins at least nine in ten trials, of ten or more; a tie is not a win."""
+    """Return whether the first wins at least nine in ten trials, of ten or more; a tie is not a win.
+
+    Parameters
+    ----------
+    first, second : sequence of float
+        The values of two learners in the same trials; larger values win.
+    """
     wins, _, _ = count_wins(first, second)
     return len(first) >= WINS_OF and wins * WINS_OF >= WINS_NEEDED * len(first)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values, in the same order, with Holm's step-down correction for multiple tests.
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        Uncorrected p-values of tests that are interpreted together.
 
     Examples
     --------
@@ -437,15 +494,15 @@ def judge(
 
     Parameters
     ----------
-    samples
+    samples : mapping of str to TrialValues
         For each learner its value in each trial, or its hit or miss on each test row.
-    higher
+    higher : bool
         Whether larger values are better.
-    test
+    test : str, default="ttest"
         A name in `TESTS`.
-    ratio
+    ratio : float, default=USUAL_RATIO
         For the corrected t-test: see `correction_ratio`.
-    all_pairs
+    all_pairs : bool, optional
         Whether to test all pairs of learners. By default the test decides.
 
     Returns
@@ -463,7 +520,15 @@ def judge(
 
 
 def find_leaders(samples: Mapping[str, TrialValues], *, higher: bool) -> tuple[str, ...]:
-    """Return the learners with the best mean: one, or several with equal means; empty without any values."""
+    """Return the learners with the best mean: one, or several with equal means; empty without any values.
+
+    Parameters
+    ----------
+    samples : mapping of str to TrialValues
+        For each learner its value in each trial.
+    higher : bool
+        Whether larger values are better.
+    """
     ordered = _best_first(samples, higher)
     top = [mean_of(samples[name].values()) for name in ordered[:1]]
     return tuple(name for name in ordered if [mean_of(samples[name].values())] == top)

@@ -27,11 +27,11 @@ def detectable_difference(
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         The values of two learners in the same trials.
-    ratio
+    ratio : float
         See `harness.stats.correction_ratio`.
-    pairs
+    pairs : int, default=1
         Number of pairs that are tested together. Power is that of Holm's first, strictest step.
 
     Returns
@@ -50,9 +50,9 @@ def detectable_share(first: Sequence[float], second: Sequence[float], pairs: int
 
     Parameters
     ----------
-    first, second
+    first, second : sequence of float
         Hit (1) or miss (0) of two learners on each test row.
-    pairs
+    pairs : int, default=1
         Number of pairs that are tested together.
 
     Returns
@@ -80,17 +80,17 @@ def expected_detectable_difference(
 
     Parameters
     ----------
-    n_train, n_test
+    n_train, n_test : int
         Number of training and of test rows of a trial.
-    trials
+    trials : int
         Number of trials of each learner.
-    pairs
+    pairs : int, default=1
         Number of pairs that are tested together: k (k - 1) / 2 for k learners.
-    disagreement
+    disagreement : float, default=DISAGREEMENT
         The share of test rows on which exactly one of two learners is right.
-    fixed
+    fixed : bool, default=False
         Whether every trial has the same test set. Then McNemar's test compares the rows of one trial.
-    folds
+    folds : bool, default=False
         Whether the test sets of different trials are disjoint.
 
     Returns

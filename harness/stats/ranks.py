@@ -33,11 +33,11 @@ def average_ranks(
 
     Parameters
     ----------
-    values
+    values : mapping of str to mapping of str to float
         For each learner, its value on each dataset.
-    higher
+    higher : bool
         Whether larger values are better.
-    families
+    families : mapping of str to str, optional
         The family of each dataset, such as the dataset that subsamples were drawn from. Datasets of one family are not
         independent, so they count as one. By default every dataset is its own family.
 
@@ -82,6 +82,13 @@ def _common_datasets(values: Mapping[str, Mapping[str, float]]) -> list[str]:
 def rank_values(values: Sequence[float], *, higher: bool) -> list[float]:
     """Return the rank of each value; 1 is the best, and equal values share the mean of their ranks.
 
+    Parameters
+    ----------
+    values : sequence of float
+        A value of each learner on one dataset.
+    higher : bool
+        Whether larger values are better.
+
     Examples
     --------
     >>> rank_values([0.9, 0.7, 0.9], higher=True)
@@ -100,7 +107,7 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
 
     Parameters
     ----------
-    table
+    table : sequence of sequence of float
         A row for each dataset, with the rank of each learner.
     """
     n, k = len(table), len(table[0])
@@ -120,7 +127,18 @@ def friedman(table: Sequence[Sequence[float]]) -> tuple[float, float]:
 
 
 def critical_difference(n_learners: int, n_datasets: int) -> float:
-    """Return Nemenyi's critical difference: average ranks further apart differ significantly at 5%."""
+    """Return Nemenyi's critical difference: average ranks further apart differ significantly at 5%.
+
+    Parameters
+    ----------
+    n_learners, n_datasets : int
+        Numbers of learners and of independent datasets that were compared.
+
+    Examples
+    --------
+    >>> round(critical_difference(3, 10), 2)
+    1.05
+    """
     from scipy.stats import studentized_range  # noqa: PLC0415 (importing scipy is slow, and few tables need it)
 
     q = float(studentized_range.ppf(1 - SIGNIFICANCE, n_learners, math.inf)) / math.sqrt(2)

@@ -49,7 +49,19 @@ _CONSTANTS = {"true": True, "false": False, "none": None, "inf": math.inf, "-inf
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed expression. The caller decides the meaning of positional arguments."""
+    """A parsed expression. The caller decides the meaning of positional arguments.
+
+    Parameters
+    ----------
+    name : str
+        Name of a learner, dataset or other object, or the path of a file.
+    label : str, optional
+        The text before `=`, which replaces the name in tables.
+    params : Params, default={}
+        Values of the arguments with a name.
+    positional : tuple of str, default=()
+        Texts of the arguments without a name, not parsed.
+    """
 
     name: str
     label: str | None = None
@@ -84,6 +96,18 @@ def _is_estimator_name(name: str) -> bool:
 
 def split_list(text: str, mark: str = ",") -> list[str]:
     """Split a text at the commas, or another mark, outside of brackets and quotes; drop empty items.
+
+    Parameters
+    ----------
+    text : str
+        The list, such as the value of an option.
+    mark : str, default=","
+        The character between two items.
+
+    Raises
+    ------
+    SpecError
+        If brackets or quotes are not closed, or if brackets are nested more than `MOST_NESTED` deep.
 
     Examples
     --------
@@ -129,17 +153,22 @@ def join_wrapped(texts: Sequence[str]) -> str | None:
 def parse(text: str) -> Expression:
     """Parse a single expression.
 
+    Parameters
+    ----------
+    text : str
+        An expression of the form `label=name(first, parameter=value)`; label and arguments are optional.
+
+    Raises
+    ------
+    SpecError
+        If the text is no expression, or names a parameter twice.
+
     Examples
     --------
     >>> parse("small=pa(C=0.1)")
     small=pa(C=0.1)
     >>> parse("small=pa(C=0.1)").params
     {'C': 0.1}
-
-    Raises
-    ------
-    SpecError
-        If the text is no expression, or names a parameter twice.
     """
     match = _HEAD.fullmatch(text.strip())
     if not match:
@@ -179,9 +208,18 @@ def is_estimator(text: str) -> bool:
 
 
 def parse_value(text: str) -> Any:
-    """Parse a value: a Python literal, true, false, none, inf, an estimator, a bare word, or a path.
+    """Parse the value of a parameter.
 
-    Lists and tuples may contain any of these. SpecError is raised for other texts.
+    Parameters
+    ----------
+    text : str
+        A Python literal, true, false, none, inf, an estimator, a bare word, or a path. Lists and tuples may contain any
+        of these.
+
+    Raises
+    ------
+    SpecError
+        If the text has none of these forms.
 
     Examples
     --------
@@ -207,6 +245,11 @@ def parse_value(text: str) -> Any:
 
 def write_value(value: Any) -> str:
     """Return a value as a text that `parse_value` reads.
+
+    Parameters
+    ----------
+    value : object
+        A value that `parse_value` can return, or a list of such values.
 
     Examples
     --------

@@ -90,6 +90,16 @@ class Split:
     def settle(self, given: Mapping[str, object]) -> Split:
         """Return the split with its full name: `given` becomes `given:NAME` if the dataset has one split.
 
+        Parameters
+        ----------
+        given : mapping of str to object
+            The splits that the dataset provides, by name.
+
+        Raises
+        ------
+        DataError
+            If the dataset has no split of this name, or several splits and none is named.
+
         Examples
         --------
         >>> str(parse_split("given").settle({"official": (60, 40)}))
@@ -148,15 +158,20 @@ class Split:
 def parse_split(text: str) -> Split:
     """Parse the text of a split.
 
-    Examples
-    --------
-    >>> parse_split("grouped:text:0.2")
-    Split(kind='grouped', share=0.2, folds=0, name='text')
+    Parameters
+    ----------
+    text : str
+        One of the forms in the description of this module.
 
     Raises
     ------
     SpecError
         If the text describes no split.
+
+    Examples
+    --------
+    >>> parse_split("grouped:text:0.2")
+    Split(kind='grouped', share=0.2, folds=0, name='text')
     """
     kind, _, detail = text.partition(":")
     if kind == "given":

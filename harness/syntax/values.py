@@ -64,6 +64,13 @@ def plain_label(text: str) -> Label:
 def grid_label(family: str, chosen: Params) -> Label:
     """Return the label for a point of a grid; without values, the label of the family.
 
+    Parameters
+    ----------
+    family : str
+        The name of the learner or dataset without the values of the grid.
+    chosen : Params
+        The values of this point of the grid, by parameter.
+
     Examples
     --------
     >>> grid_label("pa", {"C": 0.1})
@@ -73,7 +80,22 @@ def grid_label(family: str, chosen: Params) -> Label:
 
 
 def written(name: str, params: Params, *first: str) -> str:
-    """Return `name(first, parameter=value, ...)` for labels; values have no quotes."""
+    """Return `name(first, parameter=value, ...)` for labels; values have no quotes.
+
+    Parameters
+    ----------
+    name : str
+        The name before the brackets.
+    params : Params
+        Parameters to write after `first`, in their order.
+    *first : str
+        Arguments to write without a name.
+
+    Examples
+    --------
+    >>> written("truncated-svd", {"d": 100}, "chars")
+    'truncated-svd(chars, d=100)'
+    """
     arguments = [*first, *(f"{key}={value}" for key, value in params.items())]
     return f"{name}({', '.join(arguments)})"
 
@@ -95,7 +117,17 @@ def is_file(source: str) -> bool:
 
 
 def parse_duration(value: object) -> float:
-    """Return a duration in seconds, from a number or a text such as 90s, 10m, 1.5h; raise ValueError for others.
+    """Return a duration in seconds.
+
+    Parameters
+    ----------
+    value : object
+        A number of seconds, or a text with a unit: ms, s, m or h.
+
+    Raises
+    ------
+    ValueError
+        If the value is no positive duration.
 
     Examples
     --------
@@ -106,7 +138,17 @@ def parse_duration(value: object) -> float:
 
 
 def parse_size(value: object) -> int:
-    """Return a size in bytes, from a number or a text such as 512MB, 4GB, 2GiB; raise ValueError for others.
+    """Return a size in bytes.
+
+    Parameters
+    ----------
+    value : object
+        A number of bytes, or a text with a unit: 512MB, 4GB, 2GiB.
+
+    Raises
+    ------
+    ValueError
+        If the value is no positive size.
 
     Examples
     --------
@@ -117,7 +159,18 @@ def parse_size(value: object) -> int:
 
 
 def parse_memory(value: object) -> int:
-    """Return a memory limit in bytes; raise ValueError below `SMALLEST_MEMORY`: its unit is most likely missing."""
+    """Return a memory limit in bytes.
+
+    Parameters
+    ----------
+    value : object
+        A size as `parse_size` takes it.
+
+    Raises
+    ------
+    ValueError
+        If the value is no size, or is below `SMALLEST_MEMORY`: its unit is most likely missing.
+    """
     size = parse_size(value)
     if size < SMALLEST_MEMORY:
         raise ValueError(
@@ -153,7 +206,17 @@ class RepresentationRef:
 
 @dataclass(frozen=True)
 class StepRef:
-    """The name of a representation, with its parameters and the representation whose output it takes."""
+    """The name of a representation, with its parameters and the representation whose output it takes.
+
+    Parameters
+    ----------
+    name : str
+        The registered name of the representation.
+    params : Params, default={}
+        Parameters that differ from the defaults.
+    before : RepresentationRef, optional
+        The representation whose output this one takes; None if it takes the texts.
+    """
 
     name: str
     params: Params = field(default_factory=dict)
@@ -166,7 +229,18 @@ class StepRef:
 
 
 def parse_representation(text: str) -> RepresentationRef:
-    """Parse a representation; raise SpecError if the text is malformed.
+    """Parse a representation.
+
+    Parameters
+    ----------
+    text : str
+        Names joined by `+`. Each may have parameters, and the representation whose output it takes as the first
+        argument.
+
+    Raises
+    ------
+    SpecError
+        If the text is malformed.
 
     Examples
     --------
@@ -255,7 +329,17 @@ class Place:
 
 
 def parse_place(text: str) -> Place:
-    """Parse a value of `--on`; raise SpecError if it has none of the known forms.
+    """Parse a value of `--on`.
+
+    Parameters
+    ----------
+    text : str
+        One of the forms in `PLACES`.
+
+    Raises
+    ------
+    SpecError
+        If the text has none of these forms.
 
     Examples
     --------
@@ -294,6 +378,11 @@ class Fields:
 
     Each method checks one or more fields. It raises SpecError with the spec, the field, its value and the expected
     value.
+
+    Parameters
+    ----------
+    spec : object
+        A spec as a plugin returned it, of any kind and with any values.
     """
 
     def __init__(self, spec: Any) -> None:

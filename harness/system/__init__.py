@@ -77,6 +77,11 @@ class System(Protocol):
 
         A page that several processes share counts once for each of them. Pages of mapped files do not count, on systems
         that report them separately: the system can drop these pages when memory is short.
+
+        Parameters
+        ----------
+        pids : iterable of int
+            The processes; those that have ended count 0.
         """
 
     def own_bytes(self, pids: Iterable[int], shared_bytes: int) -> int:
@@ -108,7 +113,13 @@ class System(Protocol):
         """
 
     def held_shared(self, pids: Iterable[int]) -> set[str]:
-        """Return the names of the shared memory that any of these processes has open or mapped."""
+        """Return the names of the shared memory that any of these processes has open or mapped.
+
+        Parameters
+        ----------
+        pids : iterable of int
+            The processes; those that have ended hold none.
+        """
 
     def size_shared(self, names: Iterable[str]) -> int:
         """Return how many bytes the shared memory of these names occupies."""

@@ -182,7 +182,7 @@ def wait_until_idle(most_seconds: float, say: Callable[[str], None]) -> bool:
         False if the machine was still busy at the end.
     """
     deadline = time.monotonic() + most_seconds
-    told = False
+    has_warned = False
     while True:
         busy = busy_processors()
         if busy < IDLE_SHARE:
@@ -190,9 +190,9 @@ def wait_until_idle(most_seconds: float, say: Callable[[str], None]) -> bool:
         if time.monotonic() > deadline:
             say(f"warning: {busy:.1f} processors are still at work after {most_seconds:g} s: going on all the same")
             return False
-        if not told:
+        if not has_warned:
             say(f"waiting: {busy:.1f} processors are at work")
-            told = True
+            has_warned = True
 
 
 def has_waited(wall_seconds: float | None, cpu_seconds: float | None) -> bool:

@@ -80,6 +80,11 @@ def limit_threads(threads: int) -> None:
 
     Libraries that are already loaded are limited directly. Libraries that the learner loads later read environment
     variables such as `OMP_NUM_THREADS`.
+
+    Parameters
+    ----------
+    threads : int
+        The largest number of threads of each library.
     """
     for variable in VARIABLES:
         os.environ[f"{variable}_NUM_THREADS"] = str(threads)
@@ -108,6 +113,11 @@ def collect_warnings(messages: list[str]) -> Iterator[None]:
     """Append warnings raised in the block to `messages`.
 
     Each distinct message is kept once, up to `MAX_WARNINGS`. Filters set by the learner's module stay in force.
+
+    Parameters
+    ----------
+    messages : list of str
+        A list that the block's warnings are appended to.
     """
     with warnings.catch_warnings():
 

@@ -101,7 +101,17 @@ def rows_for(data: StoredRows | Dataset, takes_text: bool) -> Any:
 
 
 def represent(plan: RepresentationPlan, train: Any, y: Labels, test: Any) -> Represented:
-    """Fit a representation on `train` with labels `y`; return `train` and `test` in it, and the time it took."""
+    """Fit a representation on `train` with labels `y`; return `train` and `test` in it, and the time it took.
+
+    Parameters
+    ----------
+    plan : RepresentationPlan
+        The representation.
+    train, test : object
+        Rows that the representation takes: texts, or a matrix of numbers.
+    y : Labels
+        Labels of the training rows.
+    """
     clock = Clock()
     fitted, seen = fit_representation(plan, train, y, clock=clock)
     with clock.running() if fitted.transformer is not None else nullcontext():
@@ -128,13 +138,27 @@ class FittedRepresentation:
     wants_dense: bool = False
 
     def transform(self, rows: Any) -> Any:
-        """Return rows of the dataset in the form that the learner takes."""
+        """Return rows of the dataset in the form that the learner takes.
+
+        Parameters
+        ----------
+        rows : object
+            Texts, or a matrix of numbers, as `takes_text` says.
+        """
         if self.transformer is None:
             return as_text_array(rows) if self.takes_text else rows
         return self._shaped(self.transformer.transform(rows))
 
     def fit_transform(self, rows: Any, y: Labels) -> Any:
-        """Fit the transformer on these rows, and return them in the form that the learner takes."""
+        """Fit the transformer on these rows, and return them in the form that the learner takes.
+
+        Parameters
+        ----------
+        rows : object
+            Texts, or a matrix of numbers, as `takes_text` says.
+        y : Labels
+            Their labels, which supervised transformers use.
+        """
         if self.transformer is None:
             return self.transform(rows)
         if hasattr(self.transformer, "fit_transform"):
@@ -155,7 +179,7 @@ def fit_representation(
     ----------
     plan : RepresentationPlan
         Names the transformer; its `blueprint` is None for a learner that takes the rows unchanged.
-    rows, y
+    rows, y : object and Labels
         Training rows of the dataset, and their labels.
     wants_dense : bool
         True if the learner takes dense arrays.
@@ -182,7 +206,18 @@ def as_text_array(texts: Texts) -> Any:
 
 
 def checked_representation(rows: Any) -> csr_array:
-    """Return the output of a representation as a sparse matrix of float32; raise ContractError if it is malformed."""
+    """Return the output of a representation as a sparse matrix of float32.
+
+    Parameters
+    ----------
+    rows : object
+        The result of the transformer.
+
+    Raises
+    ------
+    ContractError
+        If the result is no matrix of finite numbers.
+    """
     try:
         return checked_rows(rows)
     except (DataError, ValueError, TypeError) as error:
@@ -229,14 +264,32 @@ class ValidationParts(Parts):
 
 
 def load_parts(trial: Trial, split: SealedSplit) -> Parts:
-    """Open the rows of a trial in its representation, which is computed unless a shared copy is stored."""
+    """Open the rows of a trial in its representation, which is computed unless a shared copy is stored.
+
+    Parameters
+    ----------
+    trial : Trial
+        The trial.
+    split : SealedSplit
+        Its split, without the labels of test rows.
+    """
     rows = open_rows(Path(trial.data_folder))
     stored = open_represented(Path(trial.represented_folder)) if trial.represented_folder else None
     return _prepared(trial, rows, split, stored or represent_split(trial.representing, rows, split))
 
 
 def load_validation_parts(trial: Trial, sealed: SealedSplit, split: Split) -> ValidationParts:
-    """Split the training rows of a trial again, by `split`; the test rows of the trial are not used."""
+    """Split the training rows of a trial again, by `split`; the test rows of the trial are not used.
+
+    Parameters
+    ----------
+    trial : Trial
+        The trial.
+    sealed : SealedSplit
+        Its split, without the labels of test rows.
+    split : Split
+        The kind of split of the training rows.
+    """
     rows = open_rows(Path(trial.data_folder))
     fitted, held_out = draw_split(split, len(sealed.train), trial.seed, {})
     inner = SealedSplit(sealed.train[fitted], sealed.train[held_out], sealed.y[fitted])

@@ -107,6 +107,15 @@ def taxonomy_argument(learner: Learner, taxonomy: Taxonomy | None, *, wanted: bo
     """Return the keyword arguments for `fit` that pass the class tree.
 
     The result is empty if the data has no class tree, or if the learner does not take one and it is not `wanted`.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner, which may or may not have the argument.
+    taxonomy : Taxonomy or None
+        Tree of the classes; None if the data has none.
+    wanted : bool
+        Whether the learner declares that it needs the tree.
     """
     is_passed = taxonomy is not None and (wanted or takes(learner, "taxonomy"))
     return {"taxonomy": taxonomy} if is_passed else {}
@@ -129,6 +138,17 @@ def warm_up(
     """Fit and rank a few rows before the clock starts, for code that is compiled on first use.
 
     Errors are ignored, because some learners cannot fit so few rows. Their compile time then counts as fit time.
+
+    Parameters
+    ----------
+    blueprint : Blueprint
+        The learner, which is built anew.
+    part : TrainingPart
+        Training rows, of which a few are used.
+    taxonomy : Taxonomy, optional
+        Tree of the classes; None if the data has none.
+    wants_taxonomy : bool, default=False
+        Whether the learner declares that it needs the tree.
     """
     X, y = part.X, part.y
     try:

@@ -50,6 +50,11 @@ def measure_index(learner: Learner) -> IndexMeasure:
 
     The weights are `index_size_`, or the non-zero values of `coef_`. The bytes are `index_bytes_`, or the length of the
     learner's pickle. A size is None if the learner has neither.
+
+    Parameters
+    ----------
+    learner : Learner
+        A fitted learner.
     """
     size, size_source = _count_weights(learner)
     n_bytes, bytes_source = _count_bytes(learner)
@@ -109,6 +114,15 @@ def count_edges(learner: Any, X: Any, k: int) -> float | None:
     """Return the edges that the learner reads per active feature to find the k best classes.
 
     None if the learner has no method `edges_touched`.
+
+    Parameters
+    ----------
+    learner : object
+        A fitted learner.
+    X : object
+        Test rows in the form that the learner takes.
+    k : int
+        Number of classes to find for each row.
     """
     if not hasattr(learner, "edges_touched"):
         return None

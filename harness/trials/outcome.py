@@ -153,7 +153,15 @@ def outcome_of(
 
 
 def first_is_true(ranks: NDArray[np.int32], truth: Labels) -> NDArray[np.bool_]:
-    """Return for each row whether its first class is the true class, or one of several true classes."""
+    """Return for each row whether its first class is the true class, or one of several true classes.
+
+    Parameters
+    ----------
+    ranks : ndarray of int32
+        Class positions, best first; -1 for a row without any.
+    truth : Labels
+        Class positions, or an indicator matrix for multi-label data.
+    """
     first = ranks[:, 0].astype(np.int64)
     if not issparse(truth):
         return np.asarray(first == truth)
@@ -169,7 +177,12 @@ def class_counts(y: Labels, classes: int) -> NDArray[np.int64]:
 def count_unseen(y: Labels, counts: NDArray[np.int64]) -> int:
     """Return the number of test rows none of whose classes occurs in the training set.
 
-    `counts` has the number of training rows of each class.
+    Parameters
+    ----------
+    y : Labels
+        Labels of the test rows.
+    counts : ndarray of int64
+        Number of training rows of each class.
 
     Examples
     --------
@@ -201,6 +214,13 @@ def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> MetricVal
 
     A metric that fails has the value None and an error; the other metrics are still computed. A metric that needs more
     ranks than the learner supports has the value None and no error.
+
+    Parameters
+    ----------
+    metrics : iterable of MetricCall
+        The metrics to compute.
+    outcome : Outcome
+        The finished trial.
     """
     scores = MetricValues()
     for call in metrics:
@@ -216,7 +236,18 @@ def compute_scores(metrics: Iterable[MetricCall], outcome: Outcome) -> MetricVal
 
 
 def checked_value(value: Any) -> float | None:
-    """Return the value of a metric as a float, or None; raise ValueError if it is not finite."""
+    """Return the value of a metric as a float, or None.
+
+    Parameters
+    ----------
+    value : object
+        The result of the metric's function.
+
+    Raises
+    ------
+    ValueError
+        If the value is not finite or no number.
+    """
     if value is None:
         return None
     score = float(value)
@@ -234,7 +265,15 @@ class MetricJob:
 
 
 def run_metric_job(job: MetricJob, send: Callable[[str], None]) -> tuple[list[list[Any]], None]:
-    """Return the value and the error of a metric for each outcome; the target of a job."""
+    """Return the value and the error of a metric for each outcome; the target of a job.
+
+    Parameters
+    ----------
+    job : MetricJob
+        The metric and the outcomes.
+    send : callable
+        Receives the name of the metric before it is computed.
+    """
     send(f"metric {job.metric.name}")
     found = []
     for outcome in job.outcomes:

@@ -48,6 +48,15 @@ def rank_positions(learner: Any, X: Any, k: int) -> tuple[Any, str]:
 
     The function is timed. It therefore does not check the result; `as_classes` does.
 
+    Parameters
+    ----------
+    learner : object
+        A fitted learner.
+    X : object
+        Test rows in the form that the learner takes.
+    k : int
+        Number of classes for each row.
+
     Returns
     -------
     array or Scored
@@ -73,11 +82,11 @@ def as_classes(learner: Any, given: Any, by: str, rows: int, k: int, n_classes: 
 
     Parameters
     ----------
-    learner
+    learner : object
         The fitted learner.
-    given, by
+    given, by : object and str
         The result, and the name of the method that returned it.
-    rows, k
+    rows, k : int
         The expected shape.
     n_classes : int
         The number of classes in the dataset.
@@ -270,6 +279,17 @@ def rank_with_scores(
     learner: Any, X: Any, k: int, n_classes: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64] | None]:
     """Return the k best classes of each row with their scores.
+
+    Parameters
+    ----------
+    learner : object
+        A fitted learner.
+    X : object
+        Test rows in the form that the learner takes.
+    k : int
+        Number of classes for each row.
+    n_classes : int
+        Number of classes of the dataset.
 
     Returns
     -------

@@ -51,6 +51,13 @@ Send = Callable[[str], None]
 def run_trial_job(job: TrialJob, send: Send) -> tuple[dict[str, Any], bytes | None]:
     """Run a trial as the job of a process.
 
+    Parameters
+    ----------
+    job : TrialJob
+        The trial and its split, without the labels of test rows.
+    send : Send
+        Receives each phase that the trial enters.
+
     Returns
     -------
     dict

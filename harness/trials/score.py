@@ -187,6 +187,11 @@ def result_from_plain(answer: object) -> TrialResult:
 
     The answer is not trusted: the learner's code shares the process that wrote it.
 
+    Parameters
+    ----------
+    answer : object
+        The value that was read from JSON.
+
     Raises
     ------
     ValueError

@@ -233,6 +233,15 @@ class LocalExecutor:
 
         While this iterator is suspended, the caller may run other jobs with another call of `run`.
 
+        Parameters
+        ----------
+        jobs : iterable of Job
+            Jobs in the order in which they start.
+        at_once : int, default=1
+            The largest number of jobs that run at the same time.
+        on_phase : OnPhase, optional
+            Called with a job and its new phase.
+
         Raises
         ------
         HarnessError
@@ -340,7 +349,18 @@ def _check_files(at_once: int) -> None:
 
 
 def pickle_job(job: Job) -> bytes:
-    """Return a job as bytes; raise HarnessError if its payload cannot be pickled."""
+    """Return a job as bytes.
+
+    Parameters
+    ----------
+    job : Job
+        The job.
+
+    Raises
+    ------
+    HarnessError
+        If its payload cannot be pickled.
+    """
     try:
         return pickle.dumps(job)
     except Exception as error:  # a value that cannot be pickled may raise any error

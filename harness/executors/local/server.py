@@ -81,6 +81,13 @@ def preload(modules: list[str], control: socket.socket) -> str | None:
 
     Errors of an import are ignored here, because the job that needs the module raises and reports the same error.
 
+    Parameters
+    ----------
+    modules : list of str
+        Modules in the order of their import.
+    control : socket.socket
+        The socket to the host, which gets the name of each module.
+
     Returns
     -------
     str or None

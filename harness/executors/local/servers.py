@@ -72,7 +72,7 @@ class ForkServer:
         self.pid: int | None = None
         """The pid of the process; None before it is known and after `stop`."""
         self._begin = begin
-        self._told: Preparation | None = None
+        self._preparation: Preparation | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._ready = False
@@ -84,15 +84,15 @@ class ForkServer:
         begun = self._begin()
         self._control, self._process, self._ready = begun.control, begun.process, False
         self.pid = None if begun.process is None else begun.process.pid
-        if self._told is not None:
-            self._tell(self._told)
+        if self._preparation is not None:
+            self._send_preparation(self._preparation)
 
     def prepare(self, preparation: Preparation) -> None:
         """Send the modules to import, and the folders to import from. Call this only once: imports cannot be undone."""
-        self._told = preparation
-        self._tell(preparation)
+        self._preparation = preparation
+        self._send_preparation(preparation)
 
-    def _tell(self, preparation: Preparation) -> None:
+    def _send_preparation(self, preparation: Preparation) -> None:
         """Send a preparation to the process, with the folders that this process imports from."""
         assert self._control is not None
         first, last = [*preparation.path, *_import_path()], []
@@ -172,9 +172,9 @@ class ForkServer:
                 self._ready = True
                 return
             warnings.warn(f"module {unfit.module!r} {unfit.reason}: not preloaded", stacklevel=2)
-            assert self._told is not None
-            others = tuple(module for module in self._told.modules if module != unfit.module)
-            self._told = replace(self._told, modules=others)
+            assert self._preparation is not None
+            others = tuple(module for module in self._preparation.modules if module != unfit.module)
+            self._preparation = replace(self._preparation, modules=others)
             self.restart()
 
     def _follow_start(self) -> _Unfit | None:
@@ -279,6 +279,13 @@ def _environment(threads: int, interpreter: str) -> dict[str, str]:
 
 def variables_for(interpreter: str, variables: Mapping[str, str]) -> dict[str, str]:
     """Return environment variables for another Python, with its commands first and without PYTHONPATH.
+
+    Parameters
+    ----------
+    interpreter : str
+        Path of the other Python.
+    variables : mapping of str to str
+        Environment variables of this process.
 
     Examples
     --------

@@ -294,7 +294,13 @@ class SharedMemory:
         self._looks: Counter[str] = Counter()
 
     def look(self, pids: Sequence[int]) -> int:
-        """Find new shared memory of these processes; return the size of all shared memory of the job in bytes."""
+        """Find new shared memory of these processes; return the size of all shared memory of the job in bytes.
+
+        Parameters
+        ----------
+        pids : sequence of int
+            The processes of the job that exist now.
+        """
         unknown = set()
         for name in SYSTEM.list_shared() - self._before - self._own.keys():
             if self._looks[name] < MOST_LOOKS:

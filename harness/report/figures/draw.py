@@ -56,6 +56,15 @@ SETTINGS = {
 def save_figure(drawing: Drawing, path: Path, style: FigureStyle) -> Path:
     """Draw a figure into a file and return the path.
 
+    Parameters
+    ----------
+    drawing : Drawing
+        The figure as data.
+    path : Path
+        The file, whose ending selects the format. Missing folders are created.
+    style : FigureStyle
+        Sizes and fonts.
+
     Raises
     ------
     HarnessError
@@ -194,6 +203,15 @@ def spread_out(wanted: Sequence[float], step: float, low: float, high: float) ->
 
     They stay between `low` and `high` if there is room for all.
 
+    Parameters
+    ----------
+    wanted : sequence of float
+        Heights in increasing order.
+    step : float
+        The smallest distance between two heights.
+    low, high : float
+        The range to stay in if there is room.
+
     Examples
     --------
     >>> spread_out([1.0, 1.0], step=0.5, low=0.0, high=2.0)
@@ -236,6 +254,13 @@ def log_ticks(low: float, high: float, most: int = MOST_UP) -> list[float]:
 
     They are powers of ten, or with fewer than three of these also their multiples by 2 and 5; at most `most` of them. A
     range with fewer than three such numbers has evenly spaced ticks.
+
+    Parameters
+    ----------
+    low, high : float
+        The limits of the axis, both positive.
+    most : int, default=MOST_UP
+        The largest number of ticks at powers of ten and their multiples.
     """
     for leads in ((1,), (1, 2, 5)):
         ticks = _ticks_within(_leads_by_powers(leads, low, high), low, high)
@@ -324,12 +349,12 @@ def _describe(panels: Sequence[Panel]) -> str:
     for panel in panels:
         counts.update(series.trials for series in panel.series)
     few, many = min(counts), max(counts)
-    told = str(many) if few == many else f"{few} to {many}"
-    words = f"mean and standard deviation over {told} trials"
+    n_trials = str(many) if few == many else f"{few} to {many}"
+    words = f"mean and standard deviation over {n_trials} trials"
     if many == 1:
         words = "one trial: no spread"
     elif all(_is_crowded(panel) for panel in panels):
-        words = f"mean over {told} trials, of which so many lines show no spread"
+        words = f"mean over {n_trials} trials, of which so many lines show no spread"
     if any(panel.front for panel in panels):
         words += "; dashed: not beaten in both"
     if any(panel.front and panel.faint for panel in panels):

@@ -129,9 +129,9 @@ class Drawing(ABC):
 
         Parameters
         ----------
-        path
+        path : str or Path
             A file name that ends with .png, .svg or .pdf.
-        style
+        style : str, default=DEFAULT_STYLE
             A name in `FIGURE_STYLES`.
         """
         from harness.report.figures.draw import save_figure  # noqa: PLC0415 (brings matplotlib, which only drawing needs)

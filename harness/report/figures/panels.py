@@ -62,6 +62,13 @@ def series_of(label: str, kind: str, points: Iterable[Point]) -> Series | None:
 def pareto_front(points: Sequence[tuple[float, float]], higher_y: bool, higher_x: bool) -> list[tuple[float, float]]:
     """Return the Pareto-optimal points by increasing x.
 
+    Parameters
+    ----------
+    points : sequence of tuple of 2 float
+        Pairs (x, y).
+    higher_y, higher_x : bool
+        Whether larger values are better.
+
     Examples
     --------
     >>> pareto_front([(1, 0.8), (2, 0.9), (3, 0.85)], higher_y=True, higher_x=False)
@@ -83,6 +90,11 @@ def pareto_front(points: Sequence[tuple[float, float]], higher_y: bool, higher_x
 
 def slope_note(x: Sequence[float], y: Sequence[float]) -> str:
     """Return a text with the exponent of the best power law, which is the slope of a line through the logarithms.
+
+    Parameters
+    ----------
+    x, y : sequence of float
+        Coordinates of the points; those that are not positive are left out.
 
     Examples
     --------
@@ -126,7 +138,13 @@ SIZES = {
 
 
 def title_of(metric: MetricSpec) -> str:
-    """Return the axis title of a metric, without its unit, which the ticks show."""
+    """Return the axis title of a metric, without its unit, which the ticks show.
+
+    Parameters
+    ----------
+    metric : MetricSpec
+        The metric of the axis.
+    """
     return metric.title or metric.name
 
 
@@ -218,11 +236,11 @@ def _scaling_panel(lines: Sequence[Line], metric: MetricSpec, measure: Size) -> 
     if not series:
         return []
     y_scale: Scale = "linear" if metric.unit == "share" else "log"
-    title = _tell_datasets(lines)
+    title = _describe_datasets(lines)
     return [Panel(title, measure.title, title_of(metric), tuple(series), "log", y_scale, y_unit=metric.unit)]
 
 
-def _tell_datasets(lines: Sequence[Line]) -> str:
+def _describe_datasets(lines: Sequence[Line]) -> str:
     """Return the title of a panel over several datasets: their families, or their number if there are many."""
     families = list(dict.fromkeys(line.dataset_family for line in lines))
     if len(families) <= 3:
@@ -270,7 +288,7 @@ def pareto_panels(lines: Sequence[Line], metric: MetricSpec, cost: MetricSpec) -
         if series:
             front = pareto_front(points, higher_y=metric.direction == "higher", higher_x=cost.direction == "higher")
             scale = scale_for([x for x, _ in points], wide=4)  # low, because costs are compared by their ratio
-            shown = f"{title}\n{_tell_shared(rivals, metric, seeds)}".rstrip()
+            shown = f"{title}\n{_describe_shared(rivals, metric, seeds)}".rstrip()
             axes = (shown, title_of(cost), title_of(metric))
             panel = Panel(*axes, tuple(series), x_scale=scale, front=tuple(front))
             panels.append(replace(panel, x_unit=cost.unit, y_unit=metric.unit))
@@ -279,7 +297,7 @@ def pareto_panels(lines: Sequence[Line], metric: MetricSpec, cost: MetricSpec) -
     return panels
 
 
-def _tell_shared(rivals: Sequence[Line], metric: MetricSpec, seeds: frozenset[int]) -> str:
+def _describe_shared(rivals: Sequence[Line], metric: MetricSpec, seeds: frozenset[int]) -> str:
     """Return a note on the number of shared trials if some learners have further trials, which are not drawn."""
     if all(len(line.values(metric.name)) in (0, len(seeds)) for line in rivals):
         return ""
@@ -418,8 +436,8 @@ def _label_series(configurations: Sequence[Configuration]) -> dict[Configuration
     labelled = {}
     for one in configurations:
         family = [other for other in configurations if other.label == one.label]
-        told = [f"{name}={value}" for name, value in one.params.items() if _differs(name, family)]
-        label = f"{one.label}({', '.join(told)})" if told else one.label
+        settings = [f"{name}={value}" for name, value in one.params.items() if _differs(name, family)]
+        label = f"{one.label}({', '.join(settings)})" if settings else one.label
         labelled[one] = replace(one, label=label)
     return labelled
 

@@ -108,10 +108,10 @@ def notices_on(line: Line) -> tuple[str, ...]:
     often: Counter[str] = Counter()
     for record in line.finished:
         often.update(notices_of(record))
-    told = []
+    notes = []
     for notice, count in often.items():
-        told.append(f"{notice} ({count} of {counted(len(line.finished), 'trial')})")
-    return tuple(told)
+        notes.append(f"{notice} ({count} of {counted(len(line.finished), 'trial')})")
+    return tuple(notes)
 
 
 def failures_of(line: Line) -> tuple[PageFailure, ...]:
@@ -138,12 +138,12 @@ def tunings_of(line: Line) -> tuple[PageTuning, ...]:
     found = []
     for record in line.finished:
         if record.tuning:
-            tried = tuple(map(_tell_candidate, record.tuning))
+            tried = tuple(map(_describe_candidate, record.tuning))
             found.append(PageTuning(record.seed, describe_params(record.tuned), tried))
     return tuple(found)
 
 
-def _tell_candidate(candidate: Candidate) -> tuple[str, float | None, str]:
+def _describe_candidate(candidate: Candidate) -> tuple[str, float | None, str]:
     return describe_params(candidate.params), rounded_or_none(candidate.score), candidate.trouble
 
 
@@ -300,7 +300,7 @@ def make_part(asked: PartRequest) -> Part:
     by_group = _lines_by_group(lines)
     return Part(
         title=asked.title,
-        headline=_tell_headline(lines),
+        headline=_headline_of(lines),
         metrics=tuple(map(_page_metric, table.columns)),
         shown=tuple(map(attrgetter("name"), shown)),
         datasets=tuple(_datasets_of(table, by_group, shown, asked)),
@@ -315,8 +315,8 @@ def make_part(asked: PartRequest) -> Part:
 
 def _notes_of(table: ComparisonTable, lines: Sequence[Line]) -> tuple[str, ...]:
     """Return the footnotes of the table without failures, which the page shows with their tracebacks."""
-    told = set(failure_notes(lines))
-    return tuple(note for note in table.footnotes if note not in told)
+    shown_above = set(failure_notes(lines))
+    return tuple(note for note in table.footnotes if note not in shown_above)
 
 
 def _page_metric(metric: MetricSpec) -> PageMetric:
@@ -327,7 +327,7 @@ def _page_grid(grid: Grid) -> PageGrid:
     return PageGrid(grid.title, grid.columns, grid.rows, grid.footnotes)
 
 
-def _tell_headline(lines: Sequence[Line]) -> str:
+def _headline_of(lines: Sequence[Line]) -> str:
     """Return a sentence on the learners, datasets and trials compared."""
     learners, datasets = set(), set()
     trials = failed = 0
@@ -336,10 +336,10 @@ def _tell_headline(lines: Sequence[Line]) -> str:
         datasets.add(line.dataset)
         trials += len(line.records)
         failed += len(line.records) - len(line.finished)
-    told = f"{counted(len(learners), 'learner')} on {counted(len(datasets), 'dataset')}, {counted(trials, 'trial')}"
+    text = f"{counted(len(learners), 'learner')} on {counted(len(datasets), 'dataset')}, {counted(trials, 'trial')}"
     if not failed:
-        return f"{told}."
-    return f"{told}, {failed:,} of them failed."
+        return f"{text}."
+    return f"{text}, {failed:,} of them failed."
 
 
 # -- datasets --------------------------------------------------------------------------------------------------------

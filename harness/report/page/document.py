@@ -245,6 +245,16 @@ class Page:
 def render_page(page: Page) -> str:
     """Return the page as HTML; the same page gives the same text.
 
+    Parameters
+    ----------
+    page : Page
+        The content of the page.
+
+    Returns
+    -------
+    str
+        A complete HTML document, with styles and scripts inside.
+
     Raises
     ------
     HarnessError

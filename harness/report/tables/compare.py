@@ -59,9 +59,9 @@ def pair_lines(first: Iterable[Line], second: Iterable[Line], learners: tuple[st
 
     Parameters
     ----------
-    first, second
+    first, second : iterable of Line
         The lines of the two folders.
-    learners
+    learners : tuple of 2 str, optional
         Titles of a learner of the first and of one of the second folder, which are paired with each other. By default
         learners with the same title are paired.
     """
@@ -172,13 +172,13 @@ def find_changes(
 
     Parameters
     ----------
-    pairs
+    pairs : iterable of tuple of 2 Line
         Lines before and after.
-    metrics
+    metrics : sequence of MetricSpec
         The metrics to compare.
-    hits
+    hits : tuple of 2 Hits, optional
         Functions that read the hits on test rows of a record of the first and of the second folder, for McNemar's test.
-    instances
+    instances : bool, default=False
         Whether to add McNemar's test to changes that have another test.
     """
     changes = []

@@ -49,11 +49,11 @@ def notes_on(lines: Sequence[Line], columns: Sequence[MetricSpec], machines: Map
 
     Parameters
     ----------
-    lines
+    lines : sequence of Line
         The lines of the table.
-    columns
+    columns : sequence of MetricSpec
         The metrics of the table. Most notes on times are left out if no column is a time.
-    machines
+    machines : mapping of str to Machine
         Machines by the id that records name.
     """
     done: list[Record] = []

@@ -21,7 +21,15 @@ TextRows = Sequence[Sequence[str]]
 
 
 def wrap_lines(lines: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Wrap each line to a width, without breaking names and commands."""
+    """Wrap each line to a width, without breaking names and commands.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        Lines of any length; empty ones are kept.
+    width : int, default=WIDTH
+        The largest number of characters of a line.
+    """
     wrapped = []
     for line in lines:
         wrapped += textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False) or [""]
@@ -33,11 +41,11 @@ def fold_columns(rows: TextRows, headings: Sequence[str], width: int = WIDTH, ti
 
     Parameters
     ----------
-    rows, headings
+    rows, headings : Rows and sequence of str
         The cells, and a heading for each column.
-    width
+    width : int, default=WIDTH
         The width of the text.
-    titles
+    titles : int, default=1
         The number of leading columns that every block repeats.
     """
     widths = []
@@ -84,13 +92,13 @@ def fit_list(
 
     Parameters
     ----------
-    rows
+    rows : sequence of mapping of str to object
         The cells by heading.
-    folded
+    folded : mapping of str to int
         Columns whose cells may be folded, with their smallest width.
-    spare
+    spare : sequence of str, default=()
         Columns to leave out, in this order, until the list fits.
-    width
+    width : int, default=WIDTH
         The width of the text.
     """
     headings = list(rows[0])
@@ -132,7 +140,15 @@ def _natural_width(rows: TextRows, headings: Sequence[str], place: int) -> int:
 
 
 def format_value(summary: Summary, metric: MetricSpec) -> str:
-    """Return "mean ± sd" in the metric's unit."""
+    """Return "mean ± sd" in the metric's unit.
+
+    Parameters
+    ----------
+    summary : Summary
+        Mean and spread in the unit of the metric.
+    metric : MetricSpec
+        The metric.
+    """
     scale, suffix = scale_of(abs(summary.mean), metric.unit)
     digits = 3 if metric.unit == "share" else digits_of(abs(summary.mean / scale))
     mean = f"{summary.mean / scale:.{digits}f}"
@@ -142,7 +158,15 @@ def format_value(summary: Summary, metric: MetricSpec) -> str:
 
 
 def format_difference(difference: float, metric: MetricSpec) -> str:
-    """Return a difference with its sign, in the metric's unit; shares are given in points, which are hundredths."""
+    """Return a difference with its sign, in the metric's unit; shares are given in points, which are hundredths.
+
+    Parameters
+    ----------
+    difference : float
+        In the unit of the metric.
+    metric : MetricSpec
+        The metric. Differences of shares are given in points.
+    """
     if metric.unit == "share":
         return f"{100 * difference:+.1f} points"
     sign = "-" if difference < 0 else "+"
@@ -196,13 +220,13 @@ def lay_out(
 
     Parameters
     ----------
-    rows
+    rows : iterable of sequence of str
         The cells. Numbers are not reformatted.
-    headings
+    headings : sequence of str
         One for each column.
-    style
+    style : str
         A table format of tabulate.
-    widths
+    widths : sequence of int, optional
         Fold longer cells to these widths. By default no cell is folded.
     """
     from tabulate import tabulate  # noqa: PLC0415 (the command line lists formats without it)

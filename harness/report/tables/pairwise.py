@@ -78,13 +78,13 @@ def compare_pairs(
 
     Parameters
     ----------
-    lines
+    lines : iterable of Line
         The lines to compare.
-    metric
+    metric : MetricSpec
         The metric to compare by.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`.
-    hits
+    hits : RowHits, optional
         Hits on test rows, for McNemar's test.
 
     Returns

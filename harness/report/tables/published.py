@@ -82,6 +82,11 @@ class PublishedNumber:
 def read_published(path: Path) -> list[Published]:
     """Read a file of published numbers; the module docstring has its columns.
 
+    Parameters
+    ----------
+    path : Path
+        A CSV file with a line for each published number.
+
     Raises
     ------
     HarnessError
@@ -129,9 +134,9 @@ def parse_published(text: str, unit: str) -> tuple[float, bool]:
 
     Parameters
     ----------
-    text
+    text : str
         The number as printed. In times "m" is minutes, in counts "M" is a million. A + at the end is a lower bound.
-    unit
+    unit : str
         The metric's unit: "share", "count", "bytes" or "seconds".
 
     Raises
@@ -184,17 +189,17 @@ def against_grid(
 
     Parameters
     ----------
-    published
+    published : sequence of Published
         The published numbers.
-    lines
+    lines : sequence of Line
         Our lines.
-    metrics
+    metrics : mapping of str to MetricSpec
         Metrics by name.
-    title
+    title : str
         Title of the grid.
-    reasons
+    reasons : mapping of str to str, optional
         By dataset, the text to show if it was not run. By default "not run".
-    run_only
+    run_only : bool, default=False
         Whether to leave out numbers that no line matches, as for a quick version, which runs only some of them.
     """
     reasons = reasons or {}
@@ -225,6 +230,13 @@ def find_matching(cell: Published, lines: Iterable[Line]) -> list[Line]:
 
     Lines whose label is the published learner take precedence over lines of a family of that name. Several datasets
     match if the published dataset is a family, such as several random draws.
+
+    Parameters
+    ----------
+    cell : Published
+        The published number.
+    lines : iterable of Line
+        Learners on datasets.
     """
     labelled, of_family = [], []
     for line in lines:

@@ -126,7 +126,15 @@ def headings_of(table: ComparisonTable) -> list[str]:
 
 
 def cell_words(cell: Cell, metric: MetricSpec) -> str:
-    """Return a cell as text: mean and spread, the status if all trials failed, or a dash without a value."""
+    """Return a cell as text: mean and spread, the status if all trials failed, or a dash without a value.
+
+    Parameters
+    ----------
+    cell : Cell
+        A value of the table, or the reason why there is none.
+    metric : MetricSpec
+        The metric of its column.
+    """
     if cell.failed:
         return cell.failed
     if cell.summary is None:
@@ -141,13 +149,13 @@ def row_words(
 
     Parameters
     ----------
-    row
+    row : Row
         The row.
-    columns
+    columns : sequence of MetricSpec
         The metric of each cell.
-    mark
+    mark : callable
         Formats a cell that is marked as best.
-    escape
+    escape : callable, default=str
         Escapes the special characters of the output format.
     """
     words = [escape(row.title), *map(escape, row.facts.values())]

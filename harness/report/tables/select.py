@@ -44,11 +44,11 @@ def choose_columns(
 
     Parameters
     ----------
-    catalog
+    catalog : Catalog
         The registered metrics.
-    names
+    names : iterable of str or None
         Names of the metrics. By default the metrics that plugins mark as shown.
-    records
+    records : sequence of Record, optional
         Leave out default metrics without a value in any of these records.
     """
     if names:
@@ -78,6 +78,11 @@ class LineFilter:
 def parse_filter(text: str) -> LineFilter:
     """Parse a filter such as `FIELD=VALUE`; the sign is =, != or one of `COMPARISONS`.
 
+    Parameters
+    ----------
+    text : str
+        A field, a sign and a value, such as "kind=tree" or "r1>0.5".
+
     Raises
     ------
     HarnessError
@@ -97,6 +102,15 @@ def parse_filter(text: str) -> LineFilter:
 def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], catalog: Catalog) -> list[Line]:
     """Return the lines that pass all filters.
 
+    Parameters
+    ----------
+    lines : sequence of Line
+        Learners on datasets.
+    filters : iterable of LineFilter
+        The conditions, all of which a line must meet.
+    find_metric : FindMetric
+        Returns the metric of a name.
+
     Raises
     ------
     HarnessError
@@ -114,6 +128,17 @@ def best_lines(lines: Sequence[Line], metric: MetricSpec, test: str = AUTO, hits
     """Return the best line of each dataset by a metric, and all lines that do not differ from it significantly.
 
     If nothing could be tested, only lines with the best mean are returned. A line without competitors is kept.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Learners on datasets.
+    metric : MetricSpec
+        The metric that decides.
+    test : str, default=AUTO
+        Name of the test.
+    hits : RowHits, optional
+        Hits on test rows, which McNemar's test needs.
     """
     kept = []
     for competitors in lines_by_dataset(lines).values():
@@ -141,6 +166,15 @@ def lines_to_compare(
     lines: Sequence[Line], metrics: Sequence[MetricSpec], machines: Mapping[str, Machine]
 ) -> list[Line]:
     """Return the lines with times of one machine and thread count for each dataset.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Learners on datasets.
+    metrics : sequence of MetricSpec
+        The metrics to compare.
+    machines : mapping of str to Machine
+        The known machines by id.
 
     Raises
     ------
@@ -226,6 +260,15 @@ def _unknown_field(name: str, lines: Sequence[Line]) -> HarnessError:
 
 def only_with(records: list[Record], name: str, wanted: Sequence[str] | None) -> list[Record]:
     """Return the records whose field `name` has one of the wanted values; all records for None.
+
+    Parameters
+    ----------
+    records : list of Record
+        Records of trials.
+    name : str
+        The field.
+    wanted : sequence of str or None
+        Allowed values; None to allow all.
 
     Raises
     ------

@@ -112,30 +112,30 @@ def make_table(
 
     Parameters
     ----------
-    lines
+    lines : iterable of Line
         The lines to compare.
-    metrics
+    metrics : sequence of MetricSpec
         The columns.
-    by
+    by : str, default="dataset"
         Group rows by "dataset" or by "learner".
-    mixed_machines
+    mixed_machines : bool, default=False
         Whether to show times that were measured on different machines or with different threads.
-    machines
+    machines : mapping of str to Machine, optional
         Machines by the id that records name.
-    test
+    test : str, default=AUTO
         A name in `harness.stats.TEST_NAMES`: the test that decides which cells are marked.
-    hits
+    hits : RowHits, optional
         Hits on test rows, for McNemar's test: see `harness.report.verdicts.first_shared_records`.
-    spread
+    spread : str, default="sd"
         A name in `harness.stats.SPREADS`: the number after the ±.
-    sort
+    sort : MetricSpec, optional
         Order rows by this metric. By default flat learners come before trees.
-    best
+    best : MetricSpec, optional
         Show only the best line of each dataset by this metric, and lines that do not differ from it significantly.
         Marks still compare all lines.
-    notes
+    notes : sequence of str, default=()
         Additional footnotes.
-    folder
+    folder : str, default=""
         The results folder, for footnotes that give a command.
 
     Raises
@@ -238,11 +238,11 @@ def describe_line(line: Line, metrics: Sequence[MetricSpec], machines: Mapping[s
 
     Parameters
     ----------
-    line
+    line : Line
         The line to describe.
-    metrics
+    metrics : sequence of MetricSpec
         The metrics to give for finished trials.
-    machines
+    machines : mapping of str to Machine
         Machines by the id that records name.
     """
     failed = [record for record in line.records if record.status != "ok"]
@@ -265,9 +265,9 @@ def _describe_common(line: Line, machines: Mapping[str, Machine], n_failed: int)
         "trials": outcome if n_failed else counted(len(line.records), "trial"),
     }
     lines = [f"{line.title} on {line.dataset}  ({line.detail})", ""]
-    for name, told in (facts | _conditions_of(line.records, machines)).items():
-        if told:
-            lines += textwrap.wrap(f"{name:<12}{told}", 118, subsequent_indent=" " * 12)
+    for name, described in (facts | _conditions_of(line.records, machines)).items():
+        if described:
+            lines += textwrap.wrap(f"{name:<12}{described}", 118, subsequent_indent=" " * 12)
     return "\n".join(lines)
 
 
@@ -280,7 +280,7 @@ def _conditions_of(records: Sequence[Record], machines: Mapping[str, Machine]) -
         found["commit"][record.commit or ""] = None
         machine = machines.get(record.machine, Machine(record.machine))
         found["machine"][f"{machine}, {counted(record.threads, 'thread')}"] = None
-    return {name: "; ".join(filter(None, told)) for name, told in found.items()}
+    return {name: "; ".join(filter(None, described)) for name, described in found.items()}
 
 
 def _describe_failure(record: Record, seen: dict[str, int]) -> str:

@@ -200,7 +200,7 @@ def kernel(signature: Any, **options: Any) -> Callable[[Function], Function]:
     ----------
     signature : numba signature
         Types of the result and the arguments, made with `reads`, `writes` and `named`.
-    **options
+    **options : object
         Options of `numba.njit`.
 
     Returns
@@ -219,17 +219,41 @@ def kernel(signature: Any, **options: Any) -> Callable[[Function], Function]:
 
 
 def writes(dtype: Any, ndim: int = 1) -> Any:
-    """Return the type of an array that a kernel changes."""
+    """Return the type of an array that a kernel changes.
+
+    Parameters
+    ----------
+    dtype : object
+        The numba type of the elements, such as `float64`.
+    ndim : int, default=1
+        Number of dimensions.
+    """
     return types.Array(dtype, ndim, "C")
 
 
 def reads(dtype: Any, ndim: int = 1) -> Any:
-    """Return the type of an array that a kernel only reads; inside a named tuple it must be `frozen`."""
+    """Return the type of an array that a kernel only reads; inside a named tuple it must be `frozen`.
+
+    Parameters
+    ----------
+    dtype : object
+        The numba type of the elements, such as `float64`.
+    ndim : int, default=1
+        Number of dimensions.
+    """
     return types.Array(dtype, ndim, "C", readonly=True)
 
 
 def named(record: type[tuple[Any, ...]], *fields: Any) -> Any:
-    """Return the type of a NamedTuple of arrays or numbers."""
+    """Return the type of a NamedTuple of arrays or numbers.
+
+    Parameters
+    ----------
+    record : type
+        The class of the named tuple.
+    *fields : object
+        The numba type of each field, such as `reads(float64)`.
+    """
     return types.BaseTuple.from_types(fields, record)
 
 

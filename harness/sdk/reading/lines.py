@@ -42,9 +42,12 @@ def read_lines(
     Parameters
     ----------
     stream : an open file; `harness.sdk.reading.raw.open_raw` opens compressed ones.
-    name : name of the file in error messages.
-    encoding : encoding of a file without a byte order mark; UTF-8 by default.
-    set_option : how the user sets the encoding, for error messages.
+    name : str
+        Name of the file in error messages.
+    encoding : str, optional
+        Encoding of a file without a byte order mark; UTF-8 by default.
+    set_option : SetOption, default=as_flag
+        How the user sets the encoding, for error messages.
 
     Raises
     ------

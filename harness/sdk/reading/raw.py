@@ -72,11 +72,30 @@ class RawFiles:
     """Name of the tar or zip archive that holds them, if any."""
 
     def error(self, trouble: str, next_step: str = "") -> DataError:
-        """Return an error about the files, with the dataset as culprit."""
+        """Return an error about the files, with the dataset as culprit.
+
+        Parameters
+        ----------
+        trouble : str
+            What is wrong with the files.
+        next_step : str, default=""
+            What the user can do; by default nothing.
+        """
         return DataError(trouble, culprit=self._culprit, next_step=next_step)
 
     def locate(self, source: str | None) -> Path:
-        """Return the path given as `source`, else the folder of the dataset in the data home."""
+        """Return the path given as `source`, else the folder of the dataset in the data home.
+
+        Parameters
+        ----------
+        source : str or None
+            Path that the user gave; None for the data home.
+
+        Raises
+        ------
+        DataError
+            If the path does not exist.
+        """
         path = raw_folder(self.dataset) if source is None else Path(os.path.expanduser(source))
         if not path.exists():
             raise self._unusable(f"{path} does not exist")
@@ -86,6 +105,11 @@ class RawFiles:
         """Return a stamp of the raw content without reading it: by the manifest of the data home, or by size and time.
 
         Other parameters of the loader are ignored: `"module:RAW.stamp"` can be the stamp of a `DatasetSpec`.
+
+        Parameters
+        ----------
+        source : str, optional
+            Path that the user gave; None for the data home.
         """
         path = self.locate(source)
         manifest = read_raw_manifest(path) if source is None else None
@@ -210,10 +234,14 @@ def open_raw(
 
     Parameters
     ----------
-    file : path, or an open binary stream.
-    name : name of the file in messages; the path by default.
-    most_bytes : limit for the unpacked size; files that are not compressed have no limit.
-    budget : the budget of the file that contains this stream.
+    file : str or Path or IO of bytes
+        Path, or an open binary stream.
+    name : str, default=""
+        Name of the file in messages; the path by default.
+    most_bytes : int, optional
+        Limit for the unpacked size; files that are not compressed have no limit.
+    budget : Budget, optional
+        The budget of the file that contains this stream.
     """
     name = name or str(file)
     with ExitStack() as stack:
@@ -251,14 +279,35 @@ def unreadable(name: str | Path, error: BaseException) -> DataError:
 
 
 class Budget:
-    """Limit for the bytes that are unpacked from one file on disk, with all its members."""
+    """Limit for the bytes that are unpacked from one file on disk, with all its members.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file in messages.
+    packed_bytes : int
+        Size of the file on disk.
+    most_bytes : int, optional
+        Limit for the unpacked size; by default `MOST_UNPACKED_BYTES`.
+    """
 
     def __init__(self, name: str, packed_bytes: int, most_bytes: int | None = None) -> None:
         self.name, self.packed_bytes, self.n_bytes = name, packed_bytes, 0
         self.most_bytes = MOST_UNPACKED_BYTES if most_bytes is None else most_bytes
 
     def spend(self, n_bytes: int) -> None:
-        """Add unpacked bytes; DataError above the limit."""
+        """Add unpacked bytes.
+
+        Parameters
+        ----------
+        n_bytes : int
+            Number of bytes that were unpacked since the last call.
+
+        Raises
+        ------
+        DataError
+            If the sum exceeds the limit, or if the file unpacks to an implausible multiple of its size.
+        """
         self.n_bytes += n_bytes
         if self.n_bytes > self.most_bytes:
             raise DataError(f"{self.name} is refused: it unpacks to more than {self.most_bytes:,} bytes")

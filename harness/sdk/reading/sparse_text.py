@@ -39,9 +39,21 @@ class SparseText:
 
 
 def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
-    """Read `label[,label...] [qid:n] id:value ... [# comment]` lines; `name` is the name of the file in errors.
+    """Read lines of the form `label[,label...] [qid:n] id:value ... [# comment]`.
 
     Blank lines, comments and query ids are ignored. A line may lack labels or features.
+
+    Parameters
+    ----------
+    stream : IO of bytes
+        The open file.
+    name : str
+        Name of the file in error messages.
+
+    Raises
+    ------
+    DataError
+        If a line is malformed. The message has its number.
     """
     gathered = _Gathered(name)
     for first_line, lines in _chunks(stream):
@@ -55,9 +67,21 @@ def read_svmlight(stream: IO[bytes], *, name: str) -> SparseText:
 
 
 def read_xmc(stream: IO[bytes], *, name: str) -> SparseText:
-    """Read a line `rows features labels`, then as many lines `label[,label...] id:value ...`, ids from 0.
+    """Read a line `rows features labels`, then as many lines `label[,label...] id:value ...`, with ids from 0.
 
-    A blank line is a row with neither labels nor features. DataError if the counts of the first line are wrong.
+    A blank line is a row with neither labels nor features.
+
+    Parameters
+    ----------
+    stream : IO of bytes
+        The open file.
+    name : str
+        Name of the file in error messages.
+
+    Raises
+    ------
+    DataError
+        If a line is malformed, or if the counts of the first line are wrong.
     """
     header = stream.readline().removeprefix(_BOM)
     counts = header.split()

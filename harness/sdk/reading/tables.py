@@ -131,9 +131,12 @@ def open_table(source: Path | IO[bytes], options: ReadOptions | None = None, *, 
 
     Parameters
     ----------
-    source : path of a file, or an open binary file such as standard input.
-    options : format, delimiter, header and encoding, where they should not be detected.
-    name : name of the file in messages; needed for open files.
+    source : Path or IO of bytes
+        Path of a file, or an open binary file such as standard input.
+    options : ReadOptions, optional
+        Format, delimiter, header and encoding, where they should not be detected.
+    name : str, default=""
+        Name of the file in messages; needed for open files.
 
     Raises
     ------

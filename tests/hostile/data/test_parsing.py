@@ -17,7 +17,7 @@ from internals import (
     error_from,
     module_of,
     open_dataset,
-    parse_apart,
+    parse_in_process,
     parsed_root,
     run_parse_job,
 )
@@ -114,7 +114,7 @@ def test_a_loader_runs_in_the_executor_and_its_error_is_raised_in_the_caller(tmp
     (tmp_path / "what was given").write_text("nothing")
     given = {"source": "what was given"}
     with LocalExecutor(Workplace(path=(str(tmp_path),))) as executor, pytest.raises(DataError) as caught:
-        parse_apart("mine", "parsing_loader:load", given, tmp_path / "kept", executor, run_in=tmp_path)
+        parse_in_process("mine", "parsing_loader:load", given, tmp_path / "kept", executor, run_in=tmp_path)
     assert caught.value.fields() == {
         "culprit": "dataset 'mine'",
         "trouble": "what was given says nothing",
@@ -147,7 +147,7 @@ def test_leftovers_of_a_killed_parse_are_removed_by_the_next_parse(tmp_path, mon
     with LocalExecutor(Workplace(path=(str(tmp_path), str(Path(small_data.__file__).parent)))) as executor:
         for _ in range(3):
             with pytest.raises(DataError, match=naming("loaded")):
-                parse_apart("mine", "killed_loader:load", {}, folder, executor)
+                parse_in_process("mine", "killed_loader:load", {}, folder, executor)
             assert len(list(parsed_root().glob(".mine-*"))) == 1
-        parse_apart("mine", "small_data:dataset", {}, folder, executor)
+        parse_in_process("mine", "small_data:dataset", {}, folder, executor)
     assert {path.name for path in parsed_root().iterdir()} == {folder.name, other.name}

@@ -23,6 +23,7 @@ from internals import (
     build_environment,
     build_environments,
     describe_environments,
+    describe_state,
     environment_for,
     environments_root,
     find_checked,
@@ -36,7 +37,6 @@ from internals import (
     remove_environments,
     run_checks,
     spell_out_all,
-    tell_state,
     with_dependencies,
 )
 from internals import members_of_group as members_of
@@ -104,7 +104,7 @@ def test_an_interrupted_build_leaves_nothing(place):
     with pytest.raises(KeyboardInterrupt):
         build_environment(environment_for((ASKED,)), interrupt)
     assert left_over() == []
-    assert tell_state(environment_for((ASKED,))) == "can be built"
+    assert describe_state(environment_for((ASKED,))) == "can be built"
 
 
 def test_a_terminated_build_leaves_no_files_and_no_pip(place):
@@ -158,7 +158,7 @@ def test_an_unknown_name_prevents_any_removal(place, session, monkeypatch):
     monkeypatch.setenv("HARNESS_DATA_HOME", str(place / "another home"))
     with pytest.raises(UnknownName, match=naming("wrong")):
         remove_environments(["picky", "wrong"], session)
-    assert tell_state(environment_for((ASKED,))) == "ready"
+    assert describe_state(environment_for((ASKED,))) == "ready"
     assert len(remove_environments(["picky", "hopeless"], session)) == 2
     assert left_over() == []
 

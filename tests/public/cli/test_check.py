@@ -102,8 +102,8 @@ def test_a_good_learner_passes(check):
     lines = lines_of(ended)
     assert lines[0].startswith("learner good (to_check.py ")
     assert "ok    names its parameters" in lines
-    assert "n/a   tells its passes: fit takes no after_pass" in lines
-    assert lines[-1] == "12 ok, 9 n/a"
+    assert "n/a   reports its passes: fit takes no after_pass" in lines
+    assert lines[-1] == "12 ok, 10 n/a"
 
 
 def test_a_learner_without_a_plugin_can_be_checked(check):
@@ -122,7 +122,7 @@ def test_one_cause_is_one_failure_and_its_consequences_are_named(check):
     assert lines[place + 2 : place + 4] == ["output:", "| about to give up"]
     assert "hence learns an easy problem: same reason as 'ranks in the promised shape'" in lines
     assert [line for line in lines if line.startswith("FAIL")] == [lines[place]]
-    assert lines[-1] == "2 ok, 1 FAIL, 12 hence, 6 n/a"
+    assert lines[-1] == "2 ok, 1 FAIL, 13 hence, 6 n/a"
     assert "Traceback" not in ended.stdout
     whole = check("raising", "--debug").stdout
     assert whole.count("| Traceback (most recent call last):") == 1
