@@ -17,8 +17,6 @@ Examples
 >>> @hookimpl
 ... def harness_learners():
 ...     return [LearnerSpec(name="nearest-mean", load="my_package.learner:NearestMean", kind="flat")]
->>> harness_learners()[0].load
-'my_package.learner:NearestMean'
 """
 
 from __future__ import annotations
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+CONTRACT = "1.0"
+"""Version of this contract, major.minor; docs/how-to/write-a-plugin.md has its promise."""
 Kind = Literal["flat", "tree", "other"]
 """Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. other: undeclared."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
