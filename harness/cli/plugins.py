@@ -27,6 +27,7 @@ from harness.cli.options import OneName, plugin_options
 from harness.cli.output import reader_width
 from harness.errors import HarnessError
 from harness.host.catalog import Catalog
+from harness.host.contract import CONTRACT
 from harness.syntax.values import parse_duration
 from harness.text import choose, printable
 
@@ -67,6 +68,7 @@ KINDS_OF_PACKAGES: Mapping[str, PackageKind] = {
         "representations",
         "harness run --learners pa --datasets digits --representation $name",
     ),
+    "peer": PackageKind("wrapper", "wrapper.py", "learners", "harness run --learners pa,$name --datasets digits"),
     "experiment": PackageKind("experiment", "experiment.toml", "experiments", "harness run $name"),
 }
 
@@ -76,7 +78,7 @@ def new_package(kind: str, name: str, folder: Path | None = None, catalog: Catal
 
     Parameters
     ----------
-    kind : learner, dataset, metric, representation or experiment.
+    kind : learner, dataset, metric, representation, peer (a wrapper of another tool) or experiment.
     name : the name that the plugin registers.
     folder : the folder to create; by default one called `name`.
     catalog : installed plugins, whose names are taken.
@@ -119,6 +121,7 @@ def _words_for(name: str, kind: PackageKind) -> dict[str, str]:
         "distribution": f"harness-{name}",
         "try_it": kind.try_it.replace("$name", name),
         "verify": f"harness check {name}",
+        "contract": CONTRACT,
     }
 
 
@@ -158,7 +161,8 @@ def _check_name(name: str, kind: PackageKind, catalog: Catalog) -> None:
 def new(kind: str, name: str, out: Path | None, session: Session, debug: bool) -> None:
     """Create a package for a new plugin, ready to install.
 
-    The package holds a small working example with its hook, tests, a README and a CI workflow. `harness check NAME
+    The package holds a small working example with its hook, tests, a README and a CI workflow. A peer wraps another
+    tool, in an environment with its own packages. `harness check NAME
     --plugins-dir DIR` passes as generated.
     """
     for path in new_package(kind, name, out, session.catalog):
