@@ -53,7 +53,7 @@ BAD_LEARNERS = {
         learner("ContributesFeaturesOfOtherRows"),
         learner("ContributesOneRowForAllClasses"),
     ],
-    "tells_its_passes": [learner("CountsFromZero"), learner("CallsNoAfterPass")],
+    "reports_each_pass": [learner("CountsFromZero"), learner("CallsNoAfterPass")],
     "takes_read_only_input": [hostile_learner("WritesWhatItGets")],
     "takes_labels_of_any_kind": [hostile_learner("NeedsPositions"), hostile_learner("CountsClasses")],
     "survives_sklearns_clone": [hostile_learner("MakesNewParameters"), hostile_learner("IsBornFitted")],
