@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError
 from harness.host.contract import (
+    CONTRACT,
     Ability,
     AfterPass,
     Dataset,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "CONTRACT",
     "Ability",
     "AfterPass",
     "Dataset",

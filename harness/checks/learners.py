@@ -45,7 +45,7 @@ MEASURES = ("index_size_", "index_bytes_", "edges_touched")
 
 
 def check_names_its_parameters(subject: Subject) -> None:
-    """The declared parameters and defaults equal those of the class."""
+    """The declared parameters and defaults equal those of the class, since records state them."""
     actual = dict(import_parameters(subject.spec.load))
     declared = subject.declared_parameters()
     require(declared.keys() == actual.keys(), f"declared parameters {sorted(declared)}, the class has {sorted(actual)}")
@@ -69,7 +69,7 @@ def check_has_get_params_and_set_params(subject: Subject) -> None:
 
 
 def check_ranks_in_the_promised_shape(subject: Subject) -> None:
-    """`rank(X, k)` returns k columns for any k, even if k exceeds the number of classes."""
+    """`rank(X, k)` returns k columns for any k, since metrics such as R5 read them by position."""
     problem = subject.problem()
     learner = subject.fitted(problem)
     for k in (1, 3, N_CLASSES + 4):
@@ -77,7 +77,7 @@ def check_ranks_in_the_promised_shape(subject: Subject) -> None:
 
 
 def check_learns_an_easy_problem(subject: Subject) -> None:
-    """The accuracy on an easy problem is at least twice that of guessing."""
+    """The accuracy on an easy problem is at least twice that of guessing; less points to a mistake in `fit`."""
     accuracy = accuracy_of(subject.fitted(subject.problem()), subject.problem(seed=1))
     require(accuracy > 2 / N_CLASSES, f"accuracy {accuracy:.2f} on an easy problem of {N_CLASSES} classes")
 
@@ -142,7 +142,7 @@ def _difference(first: NDArray[np.int32], second: NDArray[np.int32]) -> float:
 
 
 def check_ranks_only_classes_it_has_seen(subject: Subject) -> None:
-    """Ranks never include a class without training rows."""
+    """Ranks never include a class without training rows, which a split may produce."""
     problem = subject.problem()
     without = problem.labelled(np.where(problem.y == 2, 0, problem.y))
     ranks = ranks_by(subject.fitted(without), problem.X, N_CLASSES)
@@ -157,7 +157,7 @@ def check_takes_an_empty_row(subject: Subject) -> None:
 
 
 def check_takes_several_labels_if_it_says_so(subject: Subject) -> None:
-    """A learner that supports `multilabel` fits rows with two labels."""
+    """A learner that declares `multilabel` fits rows with two labels, since it gets such data."""
     if "multilabel" not in subject.spec.supports:
         raise NotApplicable("takes one label a row")
     problem = subject.problem()
@@ -168,7 +168,7 @@ def check_takes_several_labels_if_it_says_so(subject: Subject) -> None:
 
 
 def check_measures_its_index(subject: Subject) -> None:
-    """The sizes that the learner reports are finite and not negative."""
+    """The sizes that the learner reports are finite and not negative, since tables compare them."""
     problem = subject.problem()
     learner = subject.fitted(problem)
     if not any(hasattr(learner, name) for name in MEASURES):
@@ -183,7 +183,7 @@ def check_measures_its_index(subject: Subject) -> None:
 
 
 def check_scores_what_it_ranks(subject: Subject) -> None:
-    """`scores(X, ranks)` returns one score for each rank."""
+    """`scores(X, ranks)` returns a score for each rank, best first, since confidence is computed from them."""
     problem = subject.problem()
     learner = subject.fitted(problem)
     if not has_scores(learner):
@@ -195,7 +195,7 @@ def check_scores_what_it_ranks(subject: Subject) -> None:
 
 
 def check_contributions_add_up(subject: Subject) -> None:
-    """The contributions of features and the bias add up to the score of each ranked class."""
+    """`contributions(X, ranks)` and the bias add up to each score, since explanations show these parts."""
     problem = subject.problem()
     learner = subject.fitted(problem)
     if not hasattr(learner, "contributions"):
@@ -206,8 +206,8 @@ def check_contributions_add_up(subject: Subject) -> None:
         raise CheckFailed(str(error)) from error
 
 
-def check_reports_its_passes(subject: Subject) -> None:
-    """`after_pass` is called with 1, 2, ... after each pass."""
+def check_reports_each_pass(subject: Subject) -> None:
+    """`fit` calls `after_pass` with 1, 2, ... after each pass, since learning curves need each one."""
     if "after_pass" not in inspect.signature(subject.kind().fit).parameters:
         raise NotApplicable("fit takes no after_pass")
     passes: list[int] = []
@@ -253,7 +253,7 @@ def _mapped(array: NDArray[Any], folder: str, name: str) -> NDArray[Any]:
 
 
 def check_takes_labels_of_any_kind(subject: Subject) -> None:
-    """Labels may be strings or any whole numbers, as in scikit-learn."""
+    """`fit` takes strings or any whole numbers as labels, as in scikit-learn."""
     if not issubclass(subject.kind(), ClassifierMixin):
         raise NotApplicable("is not a scikit-learn classifier: its labels are class positions")
     if "taxonomy" in subject.spec.needs:
@@ -268,7 +268,7 @@ def check_takes_labels_of_any_kind(subject: Subject) -> None:
 
 
 def check_survives_sklearns_clone(subject: Subject) -> None:
-    """`sklearn.base.clone` returns an unfitted copy with the same parameters."""
+    """`sklearn.base.clone` returns an unfitted copy with the same parameters, as wrappers and tuning need."""
     learner = subject.fitted(subject.problem())
     if own_parameters(learner) is None:
         raise NotApplicable("has no get_params")
@@ -282,7 +282,7 @@ def check_survives_sklearns_clone(subject: Subject) -> None:
 
 
 def check_learns_in_batches(subject: Subject) -> None:
-    """`partial_fit` learns an easy problem from batches."""
+    """`partial_fit` learns an easy problem from batches, since `batches(...)` trains with it alone."""
     learner = subject.build()
     if not hasattr(learner, "partial_fit"):
         raise NotApplicable("has no partial_fit")
@@ -300,7 +300,7 @@ def check_learns_in_batches(subject: Subject) -> None:
 
 
 def check_goes_on_from_what_fit_learned(subject: Subject) -> None:
-    """`partial_fit` after `fit` continues the training, and does not start again."""
+    """`partial_fit` after `fit` continues the training, since `harness update` adds rows to a model."""
     problem = subject.problem()
     learner = subject.fitted(problem)
     if not hasattr(learner, "partial_fit"):
@@ -330,7 +330,7 @@ def _saved(subject: Subject) -> Iterator[tuple[Any, Path]]:
 
 
 def check_saves_and_loads(subject: Subject) -> None:
-    """A loaded learner has the same parameters and ranks as the saved one, and learns further batches equally."""
+    """After `save` and `load` a learner ranks and learns as before, since models are used from files."""
     with _saved(subject) as (learner, file):
         loaded = subject.kind().load(file)
     problem = subject.problem(seed=1)
@@ -352,7 +352,7 @@ def _require_alike(learner: Any, loaded: Any, X: Any, message: str) -> None:
 
 
 def check_refuses_a_damaged_file(subject: Subject) -> None:
-    """Loading a damaged file raises ValueError, unless the damage does not change any rank."""
+    """`load` of a damaged file raises ValueError unless no rank changes: damage must not pass unnoticed."""
     random = np.random.default_rng(0)
     X = subject.problem().X
     with _saved(subject) as (_, file):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -34,6 +35,7 @@ from harness.experiment.resolve import (
 from harness.host.catalog import Catalog, Entry, find_metric
 from harness.host.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
 from harness.host.discovery import Session
+from harness.host.introspection import definition_line
 from harness.syntax.expression import Expression, join_wrapped, parse
 from harness.syntax.values import is_file
 from harness.text import nearest
@@ -99,7 +101,7 @@ class CheckEnd:
     reason: str = ""
     """The reason why the check failed or was skipped."""
     where: str = ""
-    """The line of the plugin's code that raised the error; empty if the error was raised elsewhere."""
+    """The line of the plugin's code: where the error was raised, or else the definition of the method or class."""
     traceback: str = ""
 
 
@@ -152,10 +154,23 @@ def _run(check: Check, spec: CheckedSpec) -> CheckEnd:
 
 
 def _failed(error: Exception, reason: str, spec: CheckedSpec) -> CheckEnd:
-    where = ""
-    with contextlib.suppress(Exception):  # if the import fails, `reason` already reports it
-        where = own_line(error, _target_of(spec))
-    return CheckEnd("failed", reason, where, whole_traceback(error))
+    return CheckEnd("failed", reason, _line_of_error(error, spec), whole_traceback(error))
+
+
+def _line_of_error(error: BaseException, spec: CheckedSpec) -> str:
+    with contextlib.suppress(Exception):  # the import of the plugin failed, which the error reports
+        return own_line(error, _target_of(spec))
+    return ""
+
+
+def line_of_failure(check: Check, error: BaseException, spec: CheckedSpec) -> str:
+    """Return the line of the plugin to look at: where the error was raised, or else the method that was checked."""
+    return _line_of_error(error, spec) or line_of_method(check, spec)
+
+
+def line_of_method(check: Check, spec: CheckedSpec) -> str:
+    """Return the line of the first method that the reason of a check names, or else of the class or function."""
+    return definition_line(_target_of(spec), re.findall(r"`(\w+)", check.why))
 
 
 def _target_of(spec: CheckedSpec) -> str:
@@ -188,6 +203,8 @@ class CheckResult:
 
     name: str
     end: CheckEnd
+    why: str = ""
+    """What is checked and why."""
     output: str = ""
     follows: str = ""
     """Name of an earlier check that failed for the same reason; empty if there is none."""
@@ -305,7 +322,8 @@ def run_checks(
             checked.environment, [spec.name], build=True, say=(progress or NullProgress()).say
         )
         interpreters[""] = str(ready.python)
-    names = [check.name for check in checks_for(spec, checked.params)]
+    checks = {check.name: check for check in checks_for(spec, checked.params)}
+    names = list(checks)
     jobs = [Job(CHECK_TARGET, CheckJob(spec, name, checked.params), timeout_seconds) for name in names]
     causes: dict[str, str] = {}
     executor = start_executor(LOADERS)
@@ -315,12 +333,12 @@ def run_checks(
         executor.prepare(workplace)
         for job, end in executor.run(_until(monotonic() + all_seconds, jobs)):
             names.remove(job.payload.check)
-            yield _result_of(job.payload.check, end, causes)
+            yield _result_of(checks[job.payload.check], end, causes, spec)
     finally:
         executor.close()
     for name in names:
         not_run = CheckEnd("failed", f"not run: earlier checks took more than {all_seconds:g} s")
-        yield CheckResult(name, not_run, follows="" if name == names[0] else names[0])
+        yield CheckResult(name, not_run, checks[name].why, follows="" if name == names[0] else names[0])
 
 
 def _until(stop: float, jobs: list[Job]) -> Iterator[Job]:
@@ -331,7 +349,7 @@ def _until(stop: float, jobs: list[Job]) -> Iterator[Job]:
         yield job
 
 
-def _result_of(name: str, ended: JobEnd, causes: dict[str, str]) -> CheckResult:
+def _result_of(check: Check, ended: JobEnd, causes: dict[str, str], spec: CheckedSpec) -> CheckResult:
     """Return the result of a check. `causes` maps each reason to the name of the first check that failed for it."""
     if ended.status == "ok":
         end = CheckEnd(**ended.answer)
@@ -340,6 +358,7 @@ def _result_of(name: str, ended: JobEnd, causes: dict[str, str]) -> CheckResult:
         end = CheckEnd("failed", f"{ended.status}: {ended.message}")
         cause = ended.status
     if end.status != "failed":
-        return CheckResult(name, end, ended.output)
-    first = causes.setdefault(cause, name)
-    return CheckResult(name, end, ended.output, "" if first == name else first)
+        return CheckResult(check.name, end, check.why, ended.output)
+    end = end if end.where else replace(end, where=line_of_method(check, spec))
+    first = causes.setdefault(cause, check.name)
+    return CheckResult(check.name, end, check.why, ended.output, "" if first == check.name else first)

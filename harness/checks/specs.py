@@ -47,7 +47,7 @@ def _load(spec: DatasetSpec) -> Dataset:
 
 
 def check_loads_and_is_sound(spec: DatasetSpec) -> None:
-    """The loader returns a valid dataset: finite values, labels in range, a taxonomy that is a tree."""
+    """The loader returns finite values, labels in range and a sound taxonomy, since learners rely on them."""
     checked(spec.name, _load(spec))
 
 
@@ -90,7 +90,7 @@ def check_has_rows_of_every_class(spec: DatasetSpec) -> None:
 
 
 def check_states_licence_and_citation(spec: DatasetSpec) -> None:
-    """The spec states the licence and the citation."""
+    """The spec states the licence and the citation, since users need both to publish results."""
     require(bool(spec.licence), "no licence: state the terms of use")
     require(bool(spec.citation), "no citation: name the source to cite")
 
@@ -121,7 +121,7 @@ def _transformed(spec: RepresentationSpec, rows: Any) -> csr_array:
 
 
 def check_gives_a_row_of_numbers_for_each_row(spec: RepresentationSpec) -> None:
-    """`transform` returns a row of finite numbers for each row, always with the same number of columns."""
+    """`transform` returns finite numbers in as many rows and columns as in training, since learners need them."""
     rows = _rows(spec)
     fitted = _fitted(spec, rows)
     seen, all_rows = csr_array(fitted.transform(rows[:N_FITTED])), csr_array(fitted.transform(rows))
@@ -212,14 +212,14 @@ def _alike(first: Any, second: Any) -> bool:
 
 
 def check_gives_a_number_or_none(spec: MetricSpec) -> None:
-    """The metric returns a finite number, or None if it is not defined for an outcome."""
+    """The metric returns a finite number or None, since tables average its values."""
     for outcome in _outcomes():
         value = _value(spec, outcome)
         require(value is None or _is_number(value), f"returned {value!r}, expected a finite number or None")
 
 
 def check_is_pure(spec: MetricSpec) -> None:
-    """Two calls on the same outcome return the same value, and do not change the outcome."""
+    """Two calls return the same value and leave the outcome unchanged, since other metrics read it too."""
     for outcome in _outcomes():
         before = checksum(outcome.truth), checksum(outcome.ranks), checksum(outcome.train_class_counts)
         first, second = _value(spec, outcome), _value(spec, outcome)
@@ -228,7 +228,7 @@ def check_is_pure(spec: MetricSpec) -> None:
 
 
 def check_does_not_depend_on_the_order_of_rows(spec: MetricSpec) -> None:
-    """The value does not depend on the order of the test rows."""
+    """The value does not depend on the order of the test rows, which means nothing."""
     for outcome in _outcomes():
         order = np.random.default_rng(1).permutation(len(outcome.ranks))
         shuffled = replace(outcome, truth=outcome.truth[order], ranks=outcome.ranks[order])
@@ -244,7 +244,7 @@ def check_needs_no_more_ranks_than_it_says(spec: MetricSpec) -> None:
 
 
 def check_prefers_perfect_ranks(spec: MetricSpec) -> None:
-    """Perfect ranks have a better value than empty ones, in the declared direction."""
+    """Perfect ranks have a better value than empty ones, since tables mark the best in this direction."""
     if spec.depth == 0:
         raise NotApplicable("reads no ranks")
     _, perfect, hopeless, *_ = _outcomes()
@@ -265,17 +265,17 @@ def _experiment(spec: ExperimentSpec) -> Experiment:
 
 
 def check_its_file_is_an_experiment(spec: ExperimentSpec) -> None:
-    """The file of the experiment is valid TOML and a valid experiment."""
+    """The file is valid TOML and a valid experiment, so that `harness run` accepts it."""
     _experiment(spec)
 
 
 def check_everything_that_it_names_is_there(spec: ExperimentSpec) -> None:
-    """All learners, datasets and metrics that the experiment names are installed."""
+    """All learners, datasets and metrics that the file names are installed, so that a run can start."""
     resolve(_experiment(spec), discover())
 
 
 def check_its_published_numbers_can_be_read(spec: ExperimentSpec) -> None:
-    """The file with the published numbers is valid."""
+    """The file with the published numbers is valid, since `harness reproduce` prints them."""
     if not spec.published:
         raise NotApplicable("has no published numbers")
     read_published(_file(spec.published))

@@ -246,6 +246,8 @@ class Check:
 
     name: str
     run: Callable[[], None]
+    why: str = ""
+    """What is checked and why: the first line of the docstring of the check."""
 
     def __str__(self) -> str:
         return self.name
@@ -289,7 +291,8 @@ def checks_in(module: ModuleType, checked: Checked) -> list[Check]:
     found = []
     for name, function in vars(module).items():
         if name.startswith(PREFIX) and _takes(function, type(checked)):
-            found.append(Check(name.removeprefix(PREFIX), partial(function, checked)))
+            why = (function.__doc__ or "").partition("\n")[0]
+            found.append(Check(name.removeprefix(PREFIX), partial(function, checked), why))
     return found
 
 

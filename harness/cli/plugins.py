@@ -6,6 +6,7 @@ A new package is made from the files in `templates`: one folder for each kind an
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import zip_longest
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
@@ -22,8 +24,10 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.options import OneName, plugin_options
+from harness.cli.output import reader_width
 from harness.errors import HarnessError
 from harness.host.catalog import Catalog
+from harness.host.contract import CONTRACT
 from harness.syntax.values import parse_duration
 from harness.text import choose, printable
 
@@ -64,6 +68,7 @@ KINDS_OF_PACKAGES: Mapping[str, PackageKind] = {
         "representations",
         "harness run --learners pa --datasets digits --representation $name",
     ),
+    "peer": PackageKind("wrapper", "wrapper.py", "learners", "harness run --learners pa,$name --datasets digits"),
     "experiment": PackageKind("experiment", "experiment.toml", "experiments", "harness run $name"),
 }
 
@@ -74,7 +79,7 @@ def new_package(kind: str, name: str, folder: Path | None = None, catalog: Catal
     Parameters
     ----------
     kind : str
-        Learner, dataset, metric, representation or experiment.
+        Learner, dataset, metric, representation, peer (a wrapper of another tool) or experiment.
     name : str
         The name that the plugin registers.
     folder : the folder to create; by default one called `name`.
@@ -119,6 +124,7 @@ def _words_for(name: str, kind: PackageKind) -> dict[str, str]:
         "distribution": f"harness-{name}",
         "try_it": kind.try_it.replace("$name", name),
         "verify": f"harness check {name}",
+        "contract": CONTRACT,
     }
 
 
@@ -158,7 +164,8 @@ def _check_name(name: str, kind: PackageKind, catalog: Catalog) -> None:
 def new(kind: str, name: str, out: Path | None, session: Session, debug: bool) -> None:
     """Create a package for a new plugin, ready to install.
 
-    The package holds a small working example with its hook, tests, a README and a CI workflow. `harness check NAME
+    The package holds a small working example with its hook, tests, a README and a CI workflow. A peer wraps another
+    tool, in an environment with its own packages. `harness check NAME
     --plugins-dir DIR` passes as generated.
     """
     for path in new_package(kind, name, out, session.catalog):
@@ -169,21 +176,25 @@ def new(kind: str, name: str, out: Path | None, session: Session, debug: bool) -
 
 WORDS = {"ok": "ok", "failed": "FAIL", "skipped": "n/a"}
 FOLLOWS = "hence"
-"""Status of a check that failed for the same reason as an earlier one."""
+"""Result of a check that failed for the same reason as an earlier one."""
 LAST_LINES = 20
 """Lines shown of the output of a failing check; --debug shows all."""
+RESULT_WIDTH, CHECK_WIDTH = 7, 28
+"""Widths of the first two columns. The last one takes the rest."""
 
 
 @click.command()
 @click.argument("name", type=OneName("learners", "datasets", "metrics", "representations"))
 @click.option("--timeout", default="60s", show_default=True, help="Time limit of each check.")
 @click.option("--within", default="10m", show_default=True, help="Time limit of all checks: none starts later.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @plugin_options
-def check(name: str, timeout: str, within: str, session: Session, debug: bool) -> int:
+def check(name: str, timeout: str, within: str, as_json: bool, session: Session, debug: bool) -> int:
     """Run the conformance suite on a learner, dataset, metric or representation.
 
     NAME is a registered name, with parameters as in 'pa(C=0.1)'. A learner may also be module:Class, and a dataset a
-    file such as ./titles.csv. If several checks fail for one reason, the first is marked FAIL and the others hence.
+    file such as ./titles.csv. The table states what each check is for. If several checks fail for one reason, the
+    first is marked FAIL and the others hence.
     """
     # Imported here, since completion imports this module and must not wait for numpy.
     from harness.checks.run import find_checked, run_checks  # noqa: PLC0415
@@ -191,33 +202,76 @@ def check(name: str, timeout: str, within: str, session: Session, debug: bool) -
 
     seconds, all_seconds = _read_duration(timeout, "--timeout"), _read_duration(within, "--within")
     checked = find_checked(name, session.catalog)
-    click.echo(f"{checked.kind} {name} ({checked.entry.origin})")
+    results = run_checks(checked, session, seconds, all_seconds, choose_progress(True, session))
+    if as_json:
+        rows = [_as_plain(result) for result in results]
+        whole = {"kind": checked.kind, "name": name, "origin": str(checked.entry.origin), "checks": rows}
+        click.echo(json.dumps(whole, indent=2))
+        return 1 if any(row["result"] == WORDS["failed"] for row in rows) else 0
+    click.echo(f"{checked.kind} {name} ({checked.entry.origin})\n")
+    click.echo("\n".join(_row("result", "check", "what and why")))
     counts: Counter[str] = Counter()
-    for result in run_checks(checked, session, seconds, all_seconds, choose_progress(True, session)):
-        word = FOLLOWS if result.follows else WORDS[result.end.status]
-        counts[word] += 1
-        click.echo("\n".join(_describe(word, result, whole=debug)))
-    click.echo(", ".join(f"{count} {word}" for word, count in counts.items()))
-    return 1 if counts["FAIL"] else 0
+    for result in results:
+        counts[_word(result)] += 1
+        click.echo("\n".join(_describe(result, whole=debug)))
+    click.echo("\n" + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    return 1 if counts[WORDS["failed"]] else 0
 
 
-def _describe(word: str, result: CheckResult, *, whole: bool) -> list[str]:
-    """Return the lines on a check: for a failure also the author's line, the output, and with `whole` the traceback."""
-    line = f"  {word:<5} {_in_words(result.name)}"
-    if result.follows:
-        return [f"{line}: same reason as {_in_words(result.follows)!r}"]
+def _word(result: CheckResult) -> str:
+    return FOLLOWS if result.follows else WORDS[result.end.status]
+
+
+def _as_plain(result: CheckResult) -> dict[str, str]:
+    """Return a check as a JSON object."""
     end = result.end
-    lines = [f"{line}: {printable(end.reason)}" if end.reason else line]
+    return {
+        "check": result.name,
+        "why": result.why,
+        "result": _word(result),
+        "reason": end.reason,
+        "where": end.where,
+        "follows": result.follows,
+        "output": result.output,
+        "traceback": end.traceback,
+    }
+
+
+def _row(word: str, check: str, why: str) -> list[str]:
+    """Return the lines of a row of the table."""
+    names = textwrap.wrap(check, CHECK_WIDTH - 2)
+    reasons = textwrap.wrap(why, reader_width() - RESULT_WIDTH - CHECK_WIDTH, break_on_hyphens=False)
+    lines = []
+    for number, (left, right) in enumerate(zip_longest(names, reasons, fillvalue="")):
+        first = "" if number else word
+        lines.append(f"{first:<{RESULT_WIDTH}}{left:<{CHECK_WIDTH}}{right}".rstrip())
+    return lines
+
+
+def _describe(result: CheckResult, *, whole: bool) -> list[str]:
+    """Return the lines on a check: for a failure also the author's line, the output, and with `whole` the traceback."""
+    lines = _row(_word(result), _in_words(result.name), result.why)
+    if result.follows:
+        return [*lines, _below(f"same reason as {_in_words(result.follows)!r}")]
+    end = result.end
+    if end.reason:
+        lines.append(_below(printable(end.reason)))
     if end.status != "failed":
         return lines
     if end.where:
-        lines.append(f"          {printable(end.where)}")
+        lines.append(_below(printable(end.where)))
     if whole and end.traceback:
         lines.append(_indented(end.traceback))
     if result.output.strip():
         kept = result.output.strip() if whole else "\n".join(result.output.strip().splitlines()[-LAST_LINES:])
-        lines += ["          output:", _indented(kept)]
+        lines += [_below("output:"), _indented(kept)]
     return lines
+
+
+def _below(text: str) -> str:
+    """Return a text below a row, within the width of the terminal."""
+    indent = " " * RESULT_WIDTH
+    return textwrap.fill(text, reader_width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _in_words(name: str) -> str:
@@ -225,7 +279,7 @@ def _in_words(name: str) -> str:
 
 
 def _indented(text: str) -> str:
-    return textwrap.indent(printable(text).rstrip(), "          | ")
+    return textwrap.indent(printable(text).rstrip(), " " * RESULT_WIDTH + "| ")
 
 
 def _read_duration(text: str, flag: str) -> float:

@@ -103,7 +103,7 @@ def run_parse_job(job: ParseJob, send: Callable[[str], None]) -> tuple[dict[str,
     job : ParseJob
         The dataset and its loader.
     send : callable
-        Not used: a loader reports no phases.
+        Receives phases.
 
     Returns
     -------

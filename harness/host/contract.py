@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+CONTRACT = "1.0"
+"""Version of this contract, major.minor; docs/how-to/write-a-plugin.md has its promise."""
 Kind = Literal["flat", "tree", "both", "other"]
 """Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. both: flat and tree
 learners together. other: undeclared."""
@@ -98,8 +100,7 @@ class LearnerSpec:
     paper_params: Params = field(default_factory=dict)
     """Parameter values in the paper that describes the learner, shown beside the defaults."""
     tune: Mapping[str, list[Any]] = field(default_factory=dict)
-    """Grid for `--tune auto`: values to try for each parameter, such as {"C": [0.3, 1, 3]}. Keep it small: the grids of
-    built-in learners have four combinations, including the default."""
+    """Grid for `--tune auto`: a few values of each parameter, such as {"C": [0.3, 1, 3]}."""
     wraps: str = ""
     """Name of the parameter that takes another learner, for learners such as `committee(pa)`; empty for others."""
     wraps_several: bool = False
@@ -107,8 +108,7 @@ class LearnerSpec:
     deterministic: bool = True
     """False if two fits with the same `random_state` may differ; `harness check` then does not compare them."""
     environment: tuple[str, ...] = ()
-    """Requirements as pip takes them, for a learner that needs other packages than the harness has. Its trials then run
-    in a separate virtual environment with these packages."""
+    """Requirements as pip takes them. Trials then run in a separate virtual environment with these packages."""
 
     def __post_init__(self) -> None:
         fields = Fields(self)

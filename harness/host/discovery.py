@@ -6,10 +6,12 @@ and the reason. A `Session` holds the plugin settings of a command; worker proce
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -36,10 +38,15 @@ from harness.host.catalog import (
     clashing_metrics,
 )
 from harness.host.contract import DatasetSpec, ExperimentSpec, LearnerSpec, MetricSpec, RepresentationSpec
+from harness.host.introspection import locate
 from harness.syntax.values import Fields
 from harness.text import nearest
 
 GROUP = "harness"
+DECLARATION = "HARNESS_CONTRACT"
+"""Variable of a plugin module that declares the contract for which it was written."""
+FIRST_CONTRACT = "1.0"
+"""Contract of a plugin that declares none."""
 STRICT_VARIABLE = "HARNESS_STRICT_PLUGINS"
 AnySpec = LearnerSpec | DatasetSpec | MetricSpec | ExperimentSpec | RepresentationSpec
 SPEC_OF_HOOK: Mapping[str, type[AnySpec]] = {
@@ -167,6 +174,7 @@ class _Candidate:
     """A module that may be a plugin, not yet imported."""
 
     origin: Origin
+    module: str
     load: Callable[[], object]
     may_lack_hooks: bool = False
     """True for a module in a plugin folder, which may be a helper of the plugins there."""
@@ -185,7 +193,7 @@ def _check_disabled(blocked: set[str], reports: Iterable[PluginReport]) -> None:
 
 
 def _from_entry_points() -> list[_Candidate]:
-    candidates = [_Candidate(_origin(point), point.load) for point in entry_points(group=GROUP)]
+    candidates = [_Candidate(_origin(point), point.module, point.load) for point in entry_points(group=GROUP)]
     return sorted(candidates, key=_place)
 
 
@@ -216,7 +224,7 @@ def _from_folders(folders: Iterable[Path]) -> list[_Candidate]:
             if path.name.startswith((".", "_")) or not _sources(path):
                 continue
             origin = Origin(path.stem, path.name, _content_version(folder, [*_sources(path), *helpers]))
-            candidates.append(_Candidate(origin, partial(_import_from, path), may_lack_hooks=True))
+            candidates.append(_Candidate(origin, path.stem, partial(_import_from, path), may_lack_hooks=True))
     return candidates
 
 
@@ -257,13 +265,54 @@ def _collect(candidate: _Candidate) -> dict[str, list[AnySpec]]:
     manager = pluggy.PluginManager(contract.PROJECT)
     manager.add_hookspecs(contract)
     with contextlib.redirect_stdout(sys.stderr):  # text that a plugin prints must not mix with the command's output
-        plugin = candidate.load()
+        plugin = _load(candidate)
         manager.register(plugin)
         _check_hooks(manager, plugin)
         found = {hook: _specs(manager, hook) for hook in SPEC_OF_HOOK}
     if not any(found.values()) and (not candidate.may_lack_hooks or _means_hooks(plugin)):
         raise HarnessError("registers nothing: mark at least one of its functions with @harness.hookimpl")
     return found
+
+
+def _load(candidate: _Candidate) -> object:
+    """Import a plugin, unless it was written for a newer contract."""
+    try:
+        plugin = candidate.load()
+    except Exception:  # a name that only the newer contract has is the likely cause
+        _check_contract(_declared_in_source(candidate.module), candidate.origin)
+        raise
+    _check_contract(getattr(plugin, DECLARATION, FIRST_CONTRACT), candidate.origin)
+    return plugin
+
+
+def _check_contract(declared: object, origin: Origin) -> None:
+    """Raise HarnessError if the declared contract has a newer major version than ours, or is no version."""
+    if not isinstance(declared, str) or not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", declared):
+        raise HarnessError(
+            f"{DECLARATION} is {declared!r}, expected a version",
+            culprit=f"plugin {origin.plugin!r}",
+            next_step=f'Write {DECLARATION} = "{contract.CONTRACT}".',
+        )
+    major = int(contract.CONTRACT.partition(".")[0])
+    if int(declared.partition(".")[0]) > major:
+        raise HarnessError(
+            f"plugin {origin.plugin!r} was written for contract {declared}, this harness has {contract.CONTRACT}",
+            next_step=f"Upgrade {HOST_DISTRIBUTION}, or use a version of {origin.distribution} for contract {major}.",
+        )
+
+
+def _declared_in_source(module: str) -> object:
+    """Return the contract that a module declares, from its source, since the module cannot be imported."""
+    with contextlib.suppress(Exception):  # the error of the import describes the problem
+        spec = locate(module)
+        assert spec is not None
+        assert spec.origin is not None
+        for node in ast.parse(Path(spec.origin).read_bytes()).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                if any(isinstance(target, ast.Name) and target.id == DECLARATION for target in targets):
+                    return ast.literal_eval(node.value)
+    return FIRST_CONTRACT
 
 
 def _check_hooks(manager: pluggy.PluginManager, plugin: object) -> None:

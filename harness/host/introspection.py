@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
@@ -171,6 +171,24 @@ def locate(module: str) -> ModuleSpec | None:
             return None
         path = spec.submodule_search_locations
     return spec
+
+
+def definition_line(target: str, methods: Iterable[str] = ()) -> str:
+    """Return the file and line of "module:name" from its source; empty if there is no source.
+
+    Parameters
+    ----------
+    target : the object.
+    methods : if the object is a class that defines one of these methods, the line of the first of them is returned.
+    """
+    module, node = _find_definition(target)
+    spec = locate(module.partition(":")[0])
+    if node is None or spec is None or not spec.origin:
+        return ""
+    own = {part.name: part for part in node.body if isinstance(part, ast.FunctionDef)}
+    found = next((own[method] for method in methods if method in own), node)
+    scope = f"{node.name}.{found.name}" if found is not node else node.name
+    return f"{Path(spec.origin).name}, line {found.lineno}, in {scope}"
 
 
 # -- docstrings ------------------------------------------------------------------------------------------------------

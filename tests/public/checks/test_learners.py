@@ -53,7 +53,7 @@ BAD_LEARNERS = {
         learner("ContributesFeaturesOfOtherRows"),
         learner("ContributesOneRowForAllClasses"),
     ],
-    "reports_its_passes": [learner("CountsFromZero"), learner("CallsNoAfterPass")],
+    "reports_each_pass": [learner("CountsFromZero"), learner("CallsNoAfterPass")],
     "takes_read_only_input": [hostile_learner("WritesWhatItGets")],
     "takes_labels_of_any_kind": [hostile_learner("NeedsPositions"), hostile_learner("CountsClasses")],
     "survives_sklearns_clone": [hostile_learner("MakesNewParameters"), hostile_learner("IsBornFitted")],
@@ -166,7 +166,7 @@ def test_a_failure_states_the_next_step():
 def test_a_check_run_as_a_job_returns_its_reason():
     assert answer_of("learner", learner("Good"), "learns_an_easy_problem") == {}
     assert "accuracy" in answer_of("learner", learner("NeverLearns"), "learns_an_easy_problem")["failed"]
-    assert answer_of("learner", learner("Missing"), "reports_its_passes")["failed"].startswith("AttributeError")
+    assert answer_of("learner", learner("Missing"), "reports_each_pass")["failed"].startswith("AttributeError")
 
 
 def test_a_learner_declared_nondeterministic_is_not_checked_for_determinism():

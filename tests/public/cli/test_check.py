@@ -1,5 +1,7 @@
 """`harness check`: the conformance suite by name, each check in a separate process, with an exit code."""
 
+import json
+
 import pytest
 
 PLUGIN = """
@@ -89,11 +91,17 @@ def check(harness, tmp_path):
     folder.mkdir()
     (folder / "to_check.py").write_text(PLUGIN)
     (folder / "_checked.py").write_text(CHECKED)
-    return lambda *words: harness("check", *words, "--plugins-dir", folder)
+    return lambda *words: harness("check", *words, "--plugins-dir", folder, env={"COLUMNS": "80"})
 
 
 def lines_of(ended):
     return [line.strip() for line in ended.stdout.splitlines()]
+
+
+def failed_in(ended):
+    """Return the reason of each failing check, by name."""
+    checks = json.loads(ended.stdout)["checks"]
+    return {found["check"]: found["reason"] for found in checks if found["result"] == "FAIL"}
 
 
 def test_a_good_learner_passes(check):
@@ -101,9 +109,25 @@ def test_a_good_learner_passes(check):
     assert ended.returncode == 0, ended.stdout
     lines = lines_of(ended)
     assert lines[0].startswith("learner good (to_check.py ")
-    assert "ok    names its parameters" in lines
-    assert "n/a   reports its passes: fit takes no after_pass" in lines
+    assert lines[2].split() == ["result", "check", "what", "and", "why"]
+    assert "ok     names its parameters        The declared parameters and defaults equal" in lines
+    place = next(i for i, line in enumerate(lines) if line.startswith("n/a    reports each pass           `fit` calls"))
+    assert "fit takes no after_pass" in lines[place : place + 4]
     assert lines[-1] == "12 ok, 10 n/a"
+    assert max(map(len, ended.stdout.splitlines()[1:])) <= 80
+
+
+def test_json_has_the_purpose_of_each_check_and_the_line_of_a_failing_one(check):
+    ended = check("upside-down", "--json")
+    assert ended.returncode == 1
+    whole = json.loads(ended.stdout)
+    assert (whole["kind"], whole["name"]) == ("metric", "upside-down")
+    assert all(found["why"] for found in whole["checks"])
+    (failed,) = [found for found in whole["checks"] if found["result"] == "FAIL"]
+    assert failed["check"] == "prefers_perfect_ranks"
+    (line,) = [i for i, text in enumerate(CHECKED.splitlines(), 1) if text.startswith("def hits(")]
+    assert failed["where"] == f"_checked.py, line {line}, in hits"
+    assert check("good", "--json").returncode == 0
 
 
 def test_a_learner_without_a_plugin_can_be_checked(check):
@@ -116,12 +140,13 @@ def test_one_cause_is_one_failure_and_its_consequences_are_named(check):
     ended = check("raising")
     assert ended.returncode == 1
     lines = lines_of(ended)
-    place = lines.index("FAIL  ranks in the promised shape: ValueError: no, not with 240 rows")
-    assert lines[place + 1].startswith("_checked.py, line ")
-    assert lines[place + 1].endswith(', in give_up: raise ValueError(f"no, not with {rows} rows")')
-    assert lines[place + 2 : place + 4] == ["output:", "| about to give up"]
-    assert "hence learns an easy problem: same reason as 'ranks in the promised shape'" in lines
-    assert [line for line in lines if line.startswith("FAIL")] == [lines[place]]
+    place = lines.index("ValueError: no, not with 240 rows")
+    below = " ".join(lines[place + 1 : place + 3])
+    assert below.startswith("_checked.py, line ")
+    assert below.endswith(', in give_up: raise ValueError(f"no, not with {rows} rows")')
+    assert lines[place + 3 : place + 5] == ["output:", "| about to give up"]
+    assert "same reason as 'ranks in the promised shape'" in lines
+    assert len([line for line in lines if line.startswith("FAIL")]) == 1
     assert lines[-1] == "2 ok, 1 FAIL, 13 hence, 6 n/a"
     assert "Traceback" not in ended.stdout
     whole = check("raising", "--debug").stdout
@@ -130,29 +155,30 @@ def test_one_cause_is_one_failure_and_its_consequences_are_named(check):
 
 
 def test_a_rejected_value_is_one_cause_with_mapped_data_too(check):
-    lines = lines_of(check("pa(C=-1)"))
-    message = "FAIL  ranks in the promised shape: ValueError: C=-1: must be a finite number above 0"
-    assert [line for line in lines if line.startswith("FAIL")] == [message]
+    message = "ValueError: C=-1: must be a finite number above 0"
+    assert failed_in(check("pa(C=-1)", "--json")) == {"ranks_in_the_promised_shape": message}
 
 
 def test_a_crashing_learner_fails_and_the_suite_continues(check):
-    ended = check("crashing")
+    ended = check("crashing", "--json")
     assert ended.returncode == 1
-    lines = lines_of(ended)
-    assert "ok    names its parameters" in lines
-    message = "FAIL  ranks in the promised shape: crash: the process ended with exit code 3"
-    assert [line[: len(message)] for line in lines if line.startswith("FAIL")] == [message]
+    checks = json.loads(ended.stdout)["checks"]
+    assert checks[0]["result"] == "ok"
+    (failed,) = [found for found in checks if found["result"] == "FAIL"]
+    assert failed["reason"].startswith("crash: the process ended with exit code 3")
+    assert failed["where"].startswith("_checked.py, line ")  # no traceback: the class
 
 
 def test_a_hanging_learner_is_stopped_and_ends_the_suite(check):
-    ended = check("hanging", "--timeout", "200ms")
+    ended = check("hanging", "--timeout", "200ms", "--json")
     assert ended.returncode == 1
-    assert any(line.startswith("FAIL  ranks in the promised shape: timeout: killed") for line in lines_of(ended))
-    ended = check("good", "--within", "1ms")
+    (reason,) = failed_in(ended).values()
+    assert reason.startswith("timeout: killed")
+    ended = check("good", "--within", "1ms", "--json")
     assert ended.returncode == 1
-    (late,) = [line for line in lines_of(ended) if line.startswith("FAIL")]
-    assert late.endswith(": not run: earlier checks took more than 0.001 s")
-    assert any(line.startswith("hence takes an empty row: same reason as") for line in lines_of(ended))
+    (late,) = failed_in(ended).values()
+    assert late == "not run: earlier checks took more than 0.001 s"
+    assert any(found["follows"] for found in json.loads(ended.stdout)["checks"])
 
 
 def test_expressions_are_checked_with_their_parameters(check):
@@ -169,7 +195,4 @@ def test_datasets_and_metrics_can_be_checked(check):
     ended = check("bare")
     assert ended.returncode == 1
     assert lines_of(ended)[0].startswith("dataset bare (")
-    assert "FAIL  states licence and citation: no licence: state the terms of use" in lines_of(ended)
-    ended = check("upside-down")
-    assert ended.returncode == 1
-    assert [line[:28] for line in lines_of(ended) if line.startswith("FAIL")] == ["FAIL  prefers perfect ranks:"]
+    assert "no licence: state the terms of use" in lines_of(ended)

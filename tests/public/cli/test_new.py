@@ -1,4 +1,4 @@
-"""`harness new`: packages that build, install, pass their own tests and are discovered; nothing is overwritten."""
+"""`harness new`: typed packages that build, install and pass their own CI; nothing is overwritten."""
 
 import os
 import subprocess
@@ -22,6 +22,10 @@ def test_every_kind_builds_installs_and_passes_its_own_tests(harness, tmp_path):
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(site)]
     run(["-m", "pip", "install", *options, *folders])
 
+    run(["-m", "ruff", "check", "--quiet", *folders])
+    run(["-m", "ruff", "format", "--check", "--quiet", *folders])
+    modules = [f"{folder}/new_{kind}" for folder, kind in zip(folders, KINDS_OF_PACKAGES, strict=True)]
+    run(["-m", "mypy", "--config-file", f"{folders[0]}/pyproject.toml", *modules])
     environment = {"PYTHONPATH": str(site)}
     tests = [f"{folder}/tests" for folder in folders]
     message = run(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *tests], environment)

@@ -3,6 +3,7 @@
 import pytest
 
 from discovery_reports import BUILT_IN, GOOD, names, report_of
+from harness import CONTRACT
 from internals import choose_columns, discover
 from messages import assert_names
 
@@ -95,6 +96,34 @@ def test_a_broken_plugin_is_reported_in_full_and_the_others_work(install, case):
     assert report_of(catalog, "a-first").status == report_of(catalog, "zz-last").status == "ok"
     assert {"first", "last", "pa"} <= set(names(catalog.learners))
     assert not names(catalog.learners, case)
+
+
+NEWER = {
+    "declared": "HARNESS_CONTRACT = '2.0'\n",
+    "unimportable": "from harness import OnlyInTheNewerContract\nHARNESS_CONTRACT: str = '2.3'\n",
+}
+
+
+@pytest.mark.parametrize("case", NEWER)
+def test_a_plugin_for_a_newer_major_contract_is_refused_with_the_next_step(install, case):
+    install(case, NEWER[case] + GOOD.format(name="thing"))
+    report = report_of(discover(), case)
+    assert report.status == "broken"
+    version = "2.0" if case == "declared" else "2.3"
+    assert f"plugin {case!r} was written for contract {version}, this harness has {CONTRACT}" in report.reason
+    assert f"Upgrade {BUILT_IN}, or use a version of {case} for contract 1." in report.reason
+
+
+@pytest.mark.parametrize("declared", ["1.0", "1.7", "0.9"])
+def test_a_plugin_for_the_same_major_contract_or_an_older_one_is_loaded(install, declared):
+    install("known", f"HARNESS_CONTRACT = {declared!r}\n" + GOOD.format(name="thing"))
+    assert report_of(discover(), "known").status == "ok"
+
+
+@pytest.mark.parametrize("declared", [1.0, "one", "2", None])
+def test_a_contract_that_is_no_version_is_refused(install, declared):
+    install("odd", f"HARNESS_CONTRACT = {declared!r}\n" + GOOD.format(name="thing"))
+    assert_names(report_of(discover(), "odd").reason, repr(declared), f'HARNESS_CONTRACT = "{CONTRACT}"')
 
 
 def test_several_broken_plugins_do_not_affect_the_good_ones(install):
