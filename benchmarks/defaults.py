@@ -77,6 +77,16 @@ Which parameters should be the defaults, if one rule chooses for all learners an
 
 ## Choices
 
+Loss over the datasets, in points of R1: mean, worst. [measurements.md](measurements.md) has the papers' values, and R1 per
+dataset.
+"""
+DETAILS = """\
+# Defaults of the learners: measurements
+
+The [choice of defaults](README.md) in numbers. `python benchmarks/defaults.py --page-only` draws this page.
+
+## Losses
+
 Mean and worst loss over the datasets, in points of R1. Parameters that a paper does not name are the former defaults;
 `-` means that no paper names a value.
 """
@@ -103,7 +113,7 @@ $ python benchmarks/defaults.py --raw FOLDER
 ```
 
 `measurements.jsonl` has one line per training: it is no `records.jsonl`, since these trainings are not trials of a run.
-`python benchmarks/defaults.py --page-only` draws this page."""
+`python benchmarks/defaults.py --page-only` draws this page and [measurements.md](measurements.md)."""
 
 
 @dataclass(frozen=True)
