@@ -78,7 +78,7 @@ def results_page(folder):
     """Return the README of a results folder, followed by its figures and tables."""
     parts = [(folder / "README.md").read_text(encoding="utf-8")]
     parts += [f"![{figure.stem} of {folder.name}]({figure.name})" for figure in sorted(folder.glob("*.svg"))]
-    for name, heading in (("published.md", "Published numbers and ours"), ("table.md", "Table")):
+    for name, heading in (("published.md", "Published numbers and ours"), ("measurements.md", "Measurements"), ("table.md", "Table")):
         if (folder / name).is_file():
             parts += [f"## {heading}", (folder / name).read_text(encoding="utf-8")]
     return "\n\n".join(parts)
