@@ -74,8 +74,8 @@ Which parameters should be the defaults, if one rule chooses for all learners an
 
 ## Choices
 
-Loss over the datasets, in points of R1: mean, worst. [measurements.md](measurements.md) has the papers' values, and R1 per
-dataset.
+Loss over the datasets, in points of R1: mean, worst. [measurements.md](measurements.md) has the papers' values, and R1
+per dataset.
 """
 DETAILS = """\
 # Defaults of the learners: measurements
@@ -90,15 +90,16 @@ Mean and worst loss over the datasets, in points of R1. Parameters that a paper 
 LIMITS = """\
 ## Limits
 
-Not run: larger grids for `crammer-singer`, the hierarchical learners, `shortlist`, `label-tree` and the trees, for want of
-time; some choices are at the edge of their grid. Learners that ignore negative features skip Isolet; those that need a
-taxonomy skip Isolet and Reuters. The losses of the chosen values are somewhat optimistic, since not everything was fixed
-beforehand:
+Not run: larger grids for `crammer-singer`, the hierarchical learners, `shortlist`, `label-tree` and the trees, for want
+of time; some choices are at the edge of their grid. Learners that ignore negative features skip Isolet; those that need
+a taxonomy skip Isolet and Reuters. The losses of the chosen values are somewhat optimistic, since not everything was
+fixed beforehand:
 
 - The grids of `ooz`, `ema` and `hsvm` were extended after their first scores were seen. The former defaults of
   `shortlist` and `label-tree` had been chosen on validation rows of some of these datasets.
 - Index sizes count to two digits since `ff` and `ema` would have got d=100 for an index that is 0.1% smaller.
-- The first learners had a limit of 30 s. Their trainings took less than the present limit; their rankings were not timed.
+- The first learners had a limit of 30 s. Their trainings took less than the present limit; their rankings were not
+  timed.
 - The large loss of the former `topdown-perceptron` is one training that exceeded the limit.
 
 ## Run it again

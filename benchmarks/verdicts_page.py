@@ -80,8 +80,8 @@ def answer(equal: Figures, better: Figures) -> str:
     """Return the error rate of the default, and its power in the best design."""
     power = max(share_of(figure) for figure in better)
     return (
-        f"**Of tables of equal learners {mean(shares(equal, test='ttest')):.1f}% show a difference; one of 2 points is found in "
-        f"up to {power:.0f}% of the comparisons.**"
+        f"**Of tables of equal learners {mean(shares(equal, test='ttest')):.1f}% show a difference; one of 2 points is "
+        f"found in up to {power:.0f}% of the comparisons.**"
     )
 
 
