@@ -70,7 +70,9 @@ def test_a_page_fits_the_screen_and_asks_no_other_server(browser, address, page,
     show(browser, address + PAGES[page], size)
     browser.keep(f"site-{page}-{size}")
     assert browser.one("article h1").is_displayed()
-    assert browser.run("return document.documentElement.scrollWidth") <= SIZES[size][0], "a table is wider than the page"
+    assert browser.run("return document.documentElement.scrollWidth") <= SIZES[size][0], (
+        "a table is wider than the page"
+    )
     assert browser.one("label.md-header__button[for=__drawer]").is_displayed() == (size == "phone")
     assert [url for url in browser.requests() if not url.startswith(address)] == []
     assert browser.complaints() == []
