@@ -230,9 +230,17 @@ def draw_index() -> str:
             answer = fill(texts[name]["answer"], read_sections(name))
             lines.append(f"| [{name}]({name}/README.md) | {texts[name]['question'].strip()} | {answer} |")
         else:
-            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-            lines.append(f"| [{name}]({name}/README.md) | {title} | |")
+            question, answer = question_and_answer(page.read_text(encoding="utf-8"))
+            lines.append(f"| [{name}]({name}/README.md) | {question} | {answer} |")
     return "\n".join([*lines, *INDEX_FILES]) + "\n"
+
+
+def question_and_answer(text: str) -> tuple[str, str]:
+    """Return the question under the title of a page, and the answer in bold after it."""
+    found = re.match(r"# [^\n]+\n\n([^\n]+)\n\n\*\*(.+?)\*\*\n", text)
+    if found is None:
+        raise ValueError(f"{text[:60]!r}: no question and answer under the title")
+    return found[1], found[2]
 
 
 def fill(text: str, sections: Sequence[Section]) -> str:

@@ -1,9 +1,9 @@
-"""Tables of results/scaling/README.md: CPU time per row by number of classes, with slopes, from the records.
+"""Tables of results/scaling/measurements.md: CPU time per row by number of classes, with slopes, from the records.
 
     harness reproduce scaling --out results/scaling
     python benchmarks/scaling.py
 
-Runs no trial. The text before the mark is written by hand; the tables after it are drawn from the records.
+Runs no trial. README.md beside it is written by hand, except its table after the mark.
 """
 
 from __future__ import annotations
@@ -20,23 +20,48 @@ from harness.records.store import read_records
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "scaling"
 PAGE = RESULTS / "README.md"
-MARK = "<!-- measured -->"
+DETAILS_PAGE = RESULTS / "measurements.md"
+MARK, END = "<!-- measured -->", "<!-- end -->"
+TITLE = "# Learners from 100 to 100,000 classes: measurements"
 ENDS = {"timeout": "out of time", "memory": "out of memory", "crash": "crashed", "error": "failed"}
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(redraw(text), encoding="utf-8")
+    by_learner = read_by_learner()
+    PAGE.write_text(redraw(text, by_learner), encoding="utf-8")
+    DETAILS_PAGE.write_text(draw_details(by_learner), encoding="utf-8")
 
 
-def redraw(text: str) -> str:
-    """Return the page with the tables that the records make."""
+def read_by_learner() -> dict[str, dict[int, Record]]:
+    """Return the records by learner and number of classes."""
     by_learner: dict[str, dict[int, Record]] = {}
     for record in read_records(RESULTS):
         classes = int(record.dataset_params["classes"])
         by_learner.setdefault(record.label, {})[classes] = record
-    lines = [describe_load(by_learner)]
+    return by_learner
+
+
+def redraw(text: str, by_learner: dict[str, dict[int, Record]]) -> str:
+    """Return the page with the table of the learners that finished the largest size."""
+    largest = max(classes for found in by_learner.values() for classes in found)
+    finished = {}
+    for label, found in by_learner.items():
+        if largest in found and found[largest].status == "ok":
+            finished[label] = found
+    before, _, rest = text.partition(MARK)
+    lines = ["| learner | R1 | train, CPU | one label, CPU |", "|---|---:|---:|---:|"]
+    for label, found in sorted(finished.items(), key=lambda pair: -(accuracy(pair[1][largest]) or 0.0)):
+        record = found[largest]
+        r1, trained = _cell(record, accuracy, 3), f"{record.fit_cpu_seconds:,.1f} s"
+        lines.append(f"| `{label}` | {r1} | {trained} | {_cell(record, one_label, 1)} µs |")
+    return "\n".join([before + MARK, "", *lines, "", END]) + rest.partition(END)[2]
+
+
+def draw_details(by_learner: dict[str, dict[int, Record]]) -> str:
+    """Return the page with the tables of all learners and sizes."""
+    lines = [TITLE, "", describe_load(by_learner)]
     for title, cost in (
         ("Training, µs of CPU time per row", training),
         ("One label, µs of CPU time per row", one_label),
@@ -44,7 +69,7 @@ def redraw(text: str) -> str:
     ):
         lines += ["", f"## {title}", "", *table_of(by_learner, cost)]
     lines += ["", "## R1", "", *table_of(by_learner, accuracy, digits=3)]
-    return text.partition(MARK)[0] + MARK + "\n\n" + "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def describe_load(by_learner: dict[str, dict[int, Record]]) -> str:

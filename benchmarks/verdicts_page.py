@@ -39,6 +39,10 @@ def page(figures: Figures) -> list[str]:
     return [
         "# Verdicts: error rate and power",
         "",
+        "How often do verdicts find a difference that is not there, and how often one that is?",
+        "",
+        answer(equal, better),
+        "",
         f"`python benchmarks/verdicts.py --datasets {datasets}` writes this page; do not edit it by hand.",
         "[Statistics](../../../docs/explanation/statistics.md) explains the tests.",
         "",
@@ -70,6 +74,15 @@ def page(figures: Figures) -> list[str]:
         "",
         *_power(better),
     ]
+
+
+def answer(equal: Figures, better: Figures) -> str:
+    """Return the error rate of the default, and its power in the best design."""
+    power = max(share_of(figure) for figure in better)
+    return (
+        f"**Of tables of equal learners {mean(shares(equal, test='ttest')):.1f}% show a difference; one of 2 points is "
+        f"found in up to {power:.0f}% of the comparisons.**"
+    )
 
 
 def findings(equal: Figures, better: Figures) -> list[str]:

@@ -13,6 +13,8 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT_PAGES = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 """Project files by path, with their place on the site."""
+TABLES = {"published.md": "Published numbers and ours", "measurements.md": "Measurements", "table.md": "Table"}
+"""Files of a results folder that its page shows, with their headings."""
 RUNS = "runs"
 """Folder of the committed results on the site."""
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
@@ -78,7 +80,7 @@ def results_page(folder):
     """Return the README of a results folder, followed by its figures and tables."""
     parts = [(folder / "README.md").read_text(encoding="utf-8")]
     parts += [f"![{figure.stem} of {folder.name}]({figure.name})" for figure in sorted(folder.glob("*.svg"))]
-    for name, heading in (("published.md", "Published numbers and ours"), ("table.md", "Table")):
+    for name, heading in TABLES.items():
         if (folder / name).is_file():
             parts += [f"## {heading}", (folder / name).read_text(encoding="utf-8")]
     return "\n\n".join(parts)

@@ -88,3 +88,12 @@ def test_a_section_that_is_measured_again_replaces_only_itself(report, tmp_path,
     for title, value in (("First", 1.0), ("Second", 2.0), ("First", 3.0)):
         report.save_section("speed", report.Section(title, [report.facts(("time", value, "s"))], machine="m"))
     assert [(s.title, s.tables[0].rows[0][1]) for s in report.read_sections("speed")] == [("First", 3), ("Second", 2)]
+
+
+def test_the_scaling_pages_are_drawn_from_the_records(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import scaling
+
+    by_learner, page = scaling.read_by_learner(), scaling.PAGE.read_text(encoding="utf-8")
+    assert page == scaling.redraw(page, by_learner), "python benchmarks/scaling.py"
+    assert scaling.DETAILS_PAGE.read_text(encoding="utf-8") == scaling.draw_details(by_learner)

@@ -88,5 +88,5 @@ def test_the_paper_values_are_those_of_the_spec(name, specs):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_page_shows_the_choice(name):
     choice = defaults.choice_of(name, LEARNERS[name], MEASUREMENTS)
-    lines = defaults.PAGE.read_text().splitlines()
-    assert defaults.choices_table([choice])[-1] in lines
+    assert defaults.choices_table([choice])[-1] in defaults.PAGE.read_text().splitlines()
+    assert defaults.losses_table([choice])[-1] in defaults.DETAILS_PAGE.read_text().splitlines()

@@ -50,8 +50,8 @@ class Opened:
         self.wait(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
         return self
 
-    def resize(self, width):
-        size = {"width": width, "height": HIGH, "deviceScaleFactor": 1, "mobile": False}
+    def resize(self, width, height=HIGH):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
     def media(self, **features):

@@ -27,7 +27,7 @@ def write_doc_data(folder, page):
     lines_of = {
         "titles.csv": [heading, *(f'"{text}",{label}' for label, text in titles)],
         "new.csv": ["id,title", *(f"{number},{text} worker" for number, (_, text) in enumerate(titles[::7]))],
-        "shops.csv": ["title,category,shop,day", *shop_lines(rows)],
+        "shops.csv": ["title,category,shop,day", *shop_lines(rows + rows[::8])],
         "sizes.csv": ["kind,height,width", *(f"k{i % 3},{i % 3 + i / 90},{i % 2}" for i in range(90))],
         "jobs.csv": ["what;group", *(f"{text};{label.partition('/')[2]}" for label, text in rows)],
         "groups.csv": ["parent,child", *(label.replace("/", ",") for label in PRODUCTS)],

@@ -42,11 +42,14 @@ def run(command, folder):
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
     assert ended.returncode == 0, f"{command}\n{ended.stdout}\n{ended.stderr}"
+    messages[folder] = ended.stderr
     return ended.stdout
 
 
 printed = {}
 """Output of a page's last command, by working folder."""
+messages = {}
+"""What it wrote to standard error."""
 
 
 def run_console(block, folder):
@@ -85,7 +88,8 @@ def run_toml(block, folder):
 
 def compare_printed(block, folder):
     """Compare printed output except numbers and the best mark, which vary between machines."""
-    assert form_of(block.text) in form_of(printed[folder]), f"{block.page}:{block.line}: it prints {printed[folder]}"
+    found = printed[folder] + messages[folder]
+    assert form_of(block.text) in form_of(found), f"{block.page}:{block.line}: it prints {found}"
 
 
 def form_of(text):
