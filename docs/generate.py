@@ -244,9 +244,8 @@ def tool_line(spec: LearnerSpec) -> str:
 def learner_lines(spec: LearnerSpec) -> Iterator[str]:
     told = parse_docstring(read_docstring(spec.load))
     yield from (f"### `{spec.name}`", "", f"{sentence(spec.summary)} {abilities(spec)}", "")
-    for title, text in (("Use it for", told.use), ("Paper", told.references)):
-        if text:
-            yield from (f"{title}: {plain(sentence(text))}", "")
+    if told.references:
+        yield from (f"Paper: {plain(sentence(told.references))}", "")
     yield from (f"Class: `{spec.load}`. Defaults: {values_of(parameters_of(spec))}.", "")
     if spec.paper_params:
         yield from (f"Values of the paper: {values_of(spec.paper_params)}.", "")
