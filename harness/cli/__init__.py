@@ -56,7 +56,10 @@ GROUPS = {
             "harness.cli.model:update",
             "Update a model with the labelled rows of a file, new classes included.",
         ),
-        "model": ("harness.cli.card:model", "Describe a model: learner, data, accuracy, confusions, reliability and use."),
+        "model": (
+            "harness.cli.card:model",
+            "Describe a model: learner, data, accuracy, confusions, reliability and use.",
+        ),
         "serve": ("harness.cli.model:serve", "Serve a model over HTTP."),
     },
     "Data": {

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness import MetricSpec
+from messages import assert_names
 from small_tables import INDEX, MACHINES, R1, SIZE, TRAIN, foot_of, make_table, rows_of, titles
 
 
@@ -103,13 +104,13 @@ def test_the_method_of_size_measurement_is_noted(snapshot, run_of):
     assert len(make_table(records, [R1]).footnotes) == 2
 
 
-def test_messages_are_shown_once_in_one_line_each_up_to_a_limit(snapshot, make_record):
+def test_messages_are_shown_once_in_one_line_each_up_to_a_limit(make_record):
     records = [make_record("a", seed, status="error", message="first\n  second\x1b[31m third") for seed in range(3)]
     records += [make_record(f"b{i}", 0, status="error", message="x" * 1000) for i in range(9)]
     foot = make_table(records, [R1]).footnotes
-    snapshot("table", foot)
+    assert [line for line in foot if line.startswith("a ")] == ["a on digits: first second [31m third"]
     assert sum(line.startswith("b") for line in foot) == 7
-    snapshot("table", foot[-1])
+    assert_names(foot[-1], "2")
     assert max(map(len, foot)) < 350
 
 
@@ -124,7 +125,7 @@ def test_eight_messages_are_shown_and_the_others_are_counted(snapshot, make_reco
         return make_table([make_record(f"b{i}", 0, status="error", message="no") for i in range(count)], [R1]).footnotes
 
     assert foot_of_failures(8)[-1] == "b7 on digits: no"
-    snapshot("table", foot_of_failures(9)[-1])
+    assert_names(foot_of_failures(9)[-1], "1")
 
 
 def test_a_footnote_states_the_number_of_tested_trials(run_of):
