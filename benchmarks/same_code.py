@@ -126,12 +126,15 @@ def same_candidates(record: Record, trial: Trial) -> Trial:
 
 
 def differences(before: Record, after: Record) -> list[str]:
-    """Return the scores of a record that another one does not repeat to the last bit."""
+    """Return the scores of a record that another one does not repeat to the last bit.
+
+    A score that was missing is no difference: the learner has gained the scores that the metric needs.
+    """
     if after.status != "ok":
         return [f"{after.status}: {after.message}"]
     wrong = []
     for name, value in before.scores.items():
-        if name not in MEASURED and name in after.scores and after.scores[name] != value:
+        if value is not None and name not in MEASURED and name in after.scores and after.scores[name] != value:
             wrong.append(f"{name} {value} -> {after.scores[name]}")
     return wrong
 
