@@ -56,7 +56,7 @@ def run(
         Ignore these plugins or distributions.
     progress : bool, default True
         Show progress: a bar at a terminal, a changing line in a notebook.
-    **options : object
+    **options
 
     Returns
     -------

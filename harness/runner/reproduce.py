@@ -175,7 +175,7 @@ def reproduce(
         Ignore these plugins or distributions.
     progress : bool, default True
         Show progress.
-    **options : object
+    **options
         Options of `harness.run`, such as `jobs`, `timeout`, `memory`, `out`, `retry_failed` and `reuse`.
 
     Returns
