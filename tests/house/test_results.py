@@ -10,6 +10,7 @@ import pytest
 from harness.errors import StoreError
 from internals import (
     Session,
+    code_of,
     find_folders,
     group_records,
     make_page,
@@ -27,6 +28,7 @@ SESSION = Session()
 TITLE = "All results"
 COMMITTED = committed_folders()
 EXPERIMENTS = {entry.spec.name for entry in SESSION.catalog.experiments}
+STATEMENTS = [path for folder in COMMITTED for path in sorted(folder.rglob("same_code.json"))]
 REPRODUCED = [folder for folder in COMMITTED if folder.name in EXPERIMENTS]
 
 
@@ -101,12 +103,23 @@ def test_every_file_of_records_contains_records_only():
 
 
 def test_every_statement_of_same_code_is_about_records_of_its_folder():
-    for folder in COMMITTED:
-        for path in folder.rglob("same_code.json"):
-            recorded = {(one.learner, one.representation, one.code) for one in read_records(path.parent)}
-            for one in read_same_code(path.parent):
-                assert (one.learner, one.representation, one.recorded) in recorded, path
-                assert one.evidence, path
+    for path in STATEMENTS:
+        recorded = {(one.learner, one.representation, one.code) for one in read_records(path.parent)}
+        for one in read_same_code(path.parent):
+            assert (one.learner, one.representation, one.recorded) in recorded, path
+            assert one.evidence, path
+
+
+@pytest.mark.parametrize("path", STATEMENTS, ids=lambda path: path.parent.name)
+def test_every_statement_of_same_code_is_about_the_present_code_of_its_learner(path):
+    """A wrapper's digest is followed by that of the learner inside, which a statement does not name."""
+    present = {}
+    for entry in SESSION.catalog.learners:
+        present[entry.spec.name] = code_of(entry.spec.load, entry.origin)
+    for one in read_same_code(path.parent):
+        own, *inner = one.present.split("+")
+        is_present = own == present[one.learner] and set(inner) <= set(present.values())
+        assert is_present, f"{one.learner} has changed since {path} was written: python benchmarks/same_code.py"
 
 
 def test_the_measurements_behind_the_defaults_are_no_results_folder():
