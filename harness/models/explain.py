@@ -164,7 +164,8 @@ def explain(model: TextModel, text: str, row: Any) -> Explanation:
         classes.append(ExplainedClass(model.classes[position], score, bias))
     words = sorted(words, key=lambda word: (-word.best, word.spans))
     rival = classes[1] if len(classes) > 1 else None
-    return Explanation(text, classes[0], rival, float(answers.confidence[0]), tuple(words), method, nearest)
+    confidence = None if answers.confidence is None else float(answers.confidence[0])
+    return Explanation(text, classes[0], rival, confidence, tuple(words), method, nearest)
 
 
 def _nearest(model: TextModel, row: Any) -> tuple[NearRow, ...] | None:
@@ -352,7 +353,7 @@ def _words_of(text: str) -> list[tuple[int, int]]:
 
 
 def _values(model: TextModel, texts: list[str], positions: list[int]) -> Iterator[Values]:
-    """Yield the scores of some classes for each text; without scores, the confidence in the class that comes first."""
+    """Yield the scores of some classes for each text; without scores, 1 for the class that comes first."""
     step = max(1, BLOCK_SCORES // len(model.classes))
     for start in range(0, len(texts), step):
         block = texts[start : start + step]
@@ -361,7 +362,7 @@ def _values(model: TextModel, texts: list[str], positions: list[int]) -> Iterato
             yield model.decision_function(block)[:, positions]
         else:
             is_first = answers.positions == np.array(positions)
-            yield np.where(is_first, answers.confidence[:, np.newaxis], 0.0)
+            yield is_first.astype(np.float64)
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------
@@ -394,9 +395,10 @@ def _table(found: Explanation, best: ExplainedClass) -> Iterator[str]:
     if best.bias is not None:
         yield _row("(bias)", _numbers(digits, best.bias, rival.bias if rival else None))
         yield _row("score", _numbers(digits, best.score, rival.score if rival else None))
+    elif best.score is None:
+        yield "The learner has no scores. 1 stands at a word without which another class comes first."
     else:
-        measure = "the confidence" if best.score is None else "the score"
-        yield f"Each number is the fall of {measure} if the word is left out."
+        yield "Each number is the fall of the score if the word is left out."
 
 
 def _digits(found: Explanation) -> int:
@@ -474,7 +476,8 @@ def _html_table(found: Explanation, best: ExplainedClass) -> str:
         rows.append(["(bias)", *_numbers(digits, best.bias, rival.bias if rival else None)])
         rows.append(["score", *_numbers(digits, best.score, rival.score if rival else None)])
     note = "" if best.bias is not None else "<p>Each number is the fall if the word is left out.</p>"
-    return f"<p>Confidence {found.confidence:.2f}</p>{_as_table(head, rows)}{note}"
+    confidence = "" if found.confidence is None else f"<p>Confidence {found.confidence:.2f}</p>"
+    return f"{confidence}{_as_table(head, rows)}{note}"
 
 
 def _as_table(head: list[str], rows: list[list[str]]) -> str:

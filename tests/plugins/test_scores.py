@@ -25,7 +25,8 @@ SPECS = {
 
 def fitted(name, X, y):
     spec = SPECS[name]
-    learner = import_target(spec.load)(**({"learner": PA()} if spec.wraps and name != "shortlist" else {}))
+    wrapped = {"learner": PA()} if spec.wraps and name != "shortlist" and not spec.wraps_several else {}
+    learner = import_target(spec.load)(**wrapped)
     if "taxonomy" in learner.get_params():
         learner.set_params(taxonomy="cluster")
     return learner.fit(X, y)

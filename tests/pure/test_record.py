@@ -204,7 +204,7 @@ def test_a_missing_field_is_rejected_or_has_its_default(name):
         ("split", "thirds", "split 'thirds' is unknown: expected 'holdout:SHARE'"),
         ("curve", [{"passes": 1}], "curve.0.scores: Field required"),
         ("params", 3, "params: "),
-        ("learner_kind", "__proto__", "learner_kind: Input should be 'flat', 'tree' or 'other'"),
+        ("learner_kind", "__proto__", "learner_kind: Input should be 'flat', 'tree', 'both' or 'other'"),
     ],
 )
 def test_an_impossible_value_is_rejected_and_named(name, value, told):

@@ -13,11 +13,19 @@ def test_nothing_is_imported():
     assert not {"harness", "numpy", "sklearn"} & set(sys.modules)
 """
 
+RAISING = """class Raising:
+    def fit(self, X, y):
+        raise ValueError(42)
+
+    def predict(self, X):
+        return X
+"""
+
 
 @pytest.fixture
 def run_pytest(tmp_path):
     (tmp_path / "test_own.py").write_text(SUITE)
-    (tmp_path / "own_learner.py").write_text("class Raising:\n    def fit(self, X, y):\n        raise ValueError(42)\n")
+    (tmp_path / "own_learner.py").write_text(RAISING)
     environment = os.environ | {"PYTHONPATH": str(tmp_path), "HARNESS_STRICT_PLUGINS": ""}
 
     def run(*words):

@@ -111,11 +111,14 @@ def test_leaving_words_out_agrees_with_the_parts_of_a_linear_learner(plain):
     assert falls["at"] == (0, 0)  # a word that training did not meet
 
 
-def test_without_scores_words_lower_the_confidence(plain):
+def test_without_scores_the_words_that_decide_are_marked(plain):
     found = around(plain, OnlyRanks).explain("steel welder")
     assert found.best.score is None
     assert found.method == "left out"
-    assert {word.best for word in found.words} <= {0.0, found.confidence}
+    assert found.confidence is None
+    assert {word.best for word in found.words} <= {0.0, 1.0}
+    assert "no scores" in str(found)
+    assert "Confidence" not in found._repr_html_()
 
 
 def test_vectors_that_mix_words_are_explained_by_leaving_out():
