@@ -28,9 +28,9 @@ from scipy.sparse import random_array
 from harness.data.arrays import Header, keep, read_header
 from harness.data.load import checked
 from harness.executors.base import Job, Workplace
-from harness.executors.local.client import TRIALS, LocalExecutor
+from harness.executors.local import TRIALS, LocalExecutor
 from harness.host.contract import Dataset
-from harness.syntax.split import parse_split
+from harness.syntax.expression import parse_split
 from harness.trials.trial import Blueprint, RepresentationPlan, Trial, TrialJob
 
 WALL = ("fit_seconds", "predict_seconds", "rank_seconds")

@@ -38,9 +38,8 @@ from report import Column, Section, Table, facts, save_section
 
 import harness
 from harness.cluster import queue, workers
-from harness.cluster.artifacts import Artifact
-from harness.cluster.messages import pack_end
-from harness.cluster.send import Caller, send_artifact
+from harness.cluster.messages import Artifact, pack_end
+from harness.cluster.transfer import Caller, send_artifact
 from harness.executors.base import JobEnd
 from harness.records.record import Measured, Record, field_names
 from harness.records.store import Store

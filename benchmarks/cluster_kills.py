@@ -26,8 +26,7 @@ from cluster import client_of, cluster, measure_part
 from report import Section, facts
 
 from harness.errors import HarnessError
-from harness.records.codec import from_line
-from harness.records.record import Record
+from harness.records.record import Record, from_line
 from harness.runner.progress import read_status
 
 TRIALS_PER_RUN = 300

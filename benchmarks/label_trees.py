@@ -24,7 +24,7 @@ from scipy.sparse import csr_array, issparse, save_npz
 from sources import Parts, name_of, read_source
 from timing import take_one_thread
 
-from harness.cli.env import build_environments
+from harness.cli.data import build_environments
 from harness.experiment.resolve import NullProgress
 from harness.host.discovery import Session
 from harness_shortlist import Shortlist

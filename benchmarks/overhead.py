@@ -27,7 +27,7 @@ from harness.experiment.load import build
 from harness.experiment.plan import plan
 from harness.experiment.resolve import resolve
 from harness.host.discovery import discover
-from harness.records.codec import from_line, to_line
+from harness.records.record import from_line, to_line
 
 MANY = 10_000
 COLUMNS = [

@@ -22,10 +22,9 @@ from report import Column, Section, Table, facts, measure_sections
 from sklearn.feature_extraction.text import TfidfVectorizer
 from timing import best_seconds, cpu_seconds
 
-from harness.data.represented import keep_represented, open_represented
 from harness.sdk import Texts
 from harness.sdk.reading.raw import open_raw
-from harness.trials.data import represent
+from harness.trials.data import keep_represented, open_represented, represent
 from harness.trials.trial import Blueprint, RepresentationPlan
 from harness_representations.chars import Chars
 from harness_representations.hashed import Hashed

@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.executors.base import Executor
-from harness.executors.local.client import TRIALS, start_executor
+from harness.executors.local import TRIALS, start_executor
 from harness.experiment.load import load_experiment, read_options
 from harness.experiment.plan import Plan, plan, read_experiment
 from harness.experiment.resolve import NullProgress, Resolved, environment_of

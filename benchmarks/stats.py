@@ -21,14 +21,13 @@ from timing import all_cpu_seconds, median_seconds
 
 from harness import MetricSpec
 from harness.host.discovery import discover
-from harness.records.codec import to_line
-from harness.records.record import Record
+from harness.records.record import Record, to_line
 from harness.records.store import read_records
 from harness.report.lines import Line, group_records
 from harness.report.tables.pairwise import compare_pairs, matrix_grid, ranks_grid
 from harness.report.tables.table import make_table
 from harness.stats import TESTS
-from harness.syntax.split import parse_split
+from harness.syntax.expression import parse_split
 
 LEARNERS, DATASETS, TRIALS = 20, 5, 100
 GOAL_SECONDS = 3.0

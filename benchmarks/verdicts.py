@@ -29,12 +29,11 @@ import harness
 from harness.data.split import draw_split
 from harness.host.catalog import find_metric
 from harness.host.discovery import Session
-from harness.records.codec import to_line
-from harness.records.record import Record
+from harness.records.record import Record, to_line
 from harness.report.lines import group_records
 from harness.report.tables.pairwise import compare_pairs
 from harness.stats import AUTO, TESTS, Verdict, correction_ratio, judge
-from harness.syntax.split import Split, parse_split
+from harness.syntax.expression import Split, parse_split
 
 FOLDER = Path(__file__).resolve().parent.parent / "results" / "benchmarks" / "verdicts"
 CLASSES = 4

@@ -18,10 +18,10 @@ from typing import Any, Literal
 
 from harness.checks import dataset_checks, experiment_checks, learner_checks, metric_checks, representation_checks
 from harness.checks.subject import Check, CheckFailed, NotApplicable
-from harness.environments.environment import Environment
+from harness.environments import Environment
 from harness.errors import SpecError, UnknownName
 from harness.executors.base import Job, JobEnd, Workplace
-from harness.executors.local.client import LOADERS, paths_of, start_executor
+from harness.executors.local import LOADERS, paths_of, start_executor
 from harness.experiment.plan import blueprint_of
 from harness.experiment.references import LearnerRef, find_address, parse_dataset, read_dataset
 from harness.experiment.resolve import (

@@ -57,7 +57,7 @@ GROUPS = {
             "Update a model with the labelled rows of a file, new classes included.",
         ),
         "model": (
-            "harness.cli.card:model",
+            "harness.cli.model:model",
             "Describe a model: learner, data, accuracy, confusions, reliability and use.",
         ),
         "serve": ("harness.cli.model:serve", "Serve a model over HTTP."),
@@ -67,20 +67,20 @@ GROUPS = {
     },
     "Plugins": {
         "list": (
-            "harness.cli.catalog:list_things",
+            "harness.cli.plugins:list_things",
             "List learners, datasets, metrics, experiments or representations.",
         ),
         "explain": (
-            "harness.cli.catalog:explain",
+            "harness.cli.plugins:explain",
             "Explain a learner, dataset, metric or representation, and its parameters.",
         ),
-        "plugins": ("harness.cli.catalog:plugins", "List installed plugins, and the errors of broken ones."),
+        "plugins": ("harness.cli.plugins:plugins", "List installed plugins, and the errors of broken ones."),
         "new": ("harness.cli.plugins:new", "Create a package for a new plugin, ready to install."),
         "check": (
             "harness.cli.plugins:check",
             "Run the conformance suite on a learner, dataset, metric or representation.",
         ),
-        "env": ("harness.cli.env:env", "List, build and remove the Python environments of learners that need one."),
+        "env": ("harness.cli.data:env", "List, build and remove the Python environments of learners that need one."),
         "completion": (
             "harness.cli.options:completion",
             'Print a shell completion script; enable it with eval "$(harness completion bash)".',

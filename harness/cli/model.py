@@ -1,4 +1,4 @@
-"""Commands that make and use a model: fit, predict, update and serve."""
+"""Commands that make and use a model: fit, predict, update, serve and model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import NameList, OneName, plugin_options
-from harness.cli.output import print_note, print_warning
-from harness.errors import HarnessError
+from harness.cli.output import print_note, print_warning, reader_width
+from harness.errors import HarnessError, ModelError
+from harness.files.atomic import write_file
 from harness.host.discovery import find_modules_of
 from harness.models.answers import AnswerOptions, check_answers
+from harness.models.card import card_to_html, card_to_text, read_card
 from harness.models.fit import FitRequest, fit_request
 from harness.models.held_out import describe_confidence, describe_few_rows
 from harness.models.labelled import UpdateRequest
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from harness.models.model import Model
     from harness.models.predict import OnBatch, Predicted
     from harness.models.update import Updated
+
 
 MOST_LABELS = 5
 """Value of --top with --threshold."""
@@ -387,3 +390,21 @@ def serve(
     if settings.is_open:
         print_warning(f"{host} is open to other machines without a token. Set --token.")
     serve_model(settings, say=lambda line: click.echo(line, err=True))
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--html", type=click.Path(path_type=Path), help="HTML file to write.")
+@click.option("--debug", is_flag=True, help="Print the traceback of an error.")
+def model(model: Path, html: Path | None, debug: bool) -> None:
+    """Describe a model: learner, data, accuracy, confusions, reliability and use."""
+    card = read_card(model)
+    if html is None:
+        click.echo(card_to_text(card, reader_width()), nl=False)
+        return
+    if html.is_dir() or not html.parent.is_dir():
+        problem = "is a folder" if html.is_dir() else f"there is no folder {html.parent}"
+        raise ModelError(problem, culprit=f"--html {html}", next_step="Name a file, such as card.html.")
+    replaced = html.exists()
+    write_file(html, card_to_html(card))
+    click.echo(f"wrote {html}{' (replaced)' if replaced else ''}", err=True)

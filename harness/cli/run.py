@@ -53,7 +53,7 @@ def run(experiment: str | None, session: Session, dry_run: bool, debug: bool, **
 
     Repeat the command to resume: finished trials are not run again.
     """
-    from harness.executors.local.client import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
+    from harness.executors.local import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
 
     # The fork server imports what every trial needs while this process imports what a run needs.
     executor = start_executor(TRIALS, flags["threads"] or 1)
@@ -214,7 +214,7 @@ def reproduce(
         return show_list(session.catalog)
     if name is None:
         raise SpecError("no experiment named", next_step="`harness reproduce --list` lists them.")
-    from harness.executors.local.client import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
+    from harness.executors.local import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
     from harness.runner.reproduce import default_out, read_paper, reopen_paper, reproduce_paper  # noqa: PLC0415
 
     given = given_options(flags, Experiment)

@@ -23,17 +23,25 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.cluster.artifacts import Artifact, artifact_of
-from harness.cluster.messages import Assignment, Reply, Requirements, WorkerGone, end_of, read_reply
+from harness.cluster.messages import (
+    Artifact,
+    Assignment,
+    Reply,
+    Requirements,
+    WorkerGone,
+    artifact_of,
+    end_of,
+    read_reply,
+)
 from harness.cluster.queue import Attempt, AttemptEvent, Failed, Forgotten, JobQueue, PhaseChanged, Replied, TaskClient
-from harness.cluster.send import ArtifactsSent, Caller, Transfers
+from harness.cluster.transfer import ArtifactsSent, Caller, Transfers
 from harness.cluster.workers import WorkerChecked, WorkerRegistry, WorkerState
 from harness.errors import HarnessError
 from harness.executors.base import Job, JobEnd, OnPhase, Workplace
 from harness.text import counted, in_a_line
 
 if TYPE_CHECKING:
-    from harness.cluster.connect import Connection
+    from harness.cluster import Connection
 
 CHECK_SECONDS = 0.5
 """The time between two checks of the connection to the scheduler when there are no events."""

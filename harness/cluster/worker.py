@@ -26,26 +26,33 @@ from typing import Any
 
 from distributed import Status, Worker, get_worker
 
-from harness.cluster.artifacts import Artifact, find_artifact
 from harness.cluster.messages import (
+    Artifact,
     Assignment,
     CodeTarget,
     WantedEnvironment,
     WorkerDescription,
+    find_artifact,
     pack_description,
     pack_end,
     pack_reply,
     read_assignment,
 )
-from harness.environments.build import build_environment, find_intact
-from harness.environments.environment import MANIFEST, Environment, ReadyEnvironment, environment_for
+from harness.environments import (
+    MANIFEST,
+    Environment,
+    ReadyEnvironment,
+    build_environment,
+    environment_for,
+    find_intact,
+)
 from harness.errors import HarnessError
 from harness.executors.base import Job, JobEnd, Workplace
-from harness.executors.local.client import TRIALS, LocalExecutor
+from harness.executors.local import TRIALS, LocalExecutor
 from harness.files.atomic import create_file, lock
 from harness.files.home import data_home, environments_root, not_writable
 from harness.host.catalog import Origin
-from harness.host.code_digest import code_of, host_code
+from harness.host.introspection import code_of, host_code
 from harness.system.machine import describe_machine, describe_versions
 from harness.text import in_a_line
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.cluster.messages import Assignment, Requirements, WorkerDescription, WorkerGone, read_description
-from harness.cluster.send import Caller, TransferRefused, Transfers
+from harness.cluster.transfer import Caller, TransferRefused, Transfers
 from harness.cluster.worker import Reference, describe_code, describe_worker, find_differences
 from harness.errors import HarnessError
 from harness.executors.base import Site

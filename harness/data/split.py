@@ -28,7 +28,7 @@ from harness.executors.base import Sealed
 from harness.files.home import downloads_root, parsed_root, raw_root
 from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.sdk.texts import Texts
-from harness.syntax.split import ONE_LABEL, Split
+from harness.syntax.expression import ONE_LABEL, Split
 
 Positions = NDArray[np.int64]
 
@@ -98,7 +98,7 @@ def draw_split(
 
     Examples
     --------
-    >>> from harness.syntax.split import parse_split
+    >>> from harness.syntax.expression import parse_split
     >>> train, test = draw_split(parse_split("holdout:0.2"), 10, 0, {})
     >>> len(train), len(test)
     (8, 2)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from harness.environments.environment import environment_for
+from harness.environments import environment_for
 from harness.errors import SpecError, UnknownName, next_step_after, reason_of
 from harness.experiment.options import former_names
 from harness.experiment.references import learner_refs

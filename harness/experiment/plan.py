@@ -42,8 +42,7 @@ from harness.host.catalog import call_of
 from harness.host.contract import LearnerSpec
 from harness.host.discovery import Session
 from harness.host.introspection import REQUIRED, read_floats
-from harness.syntax.expression import Params, describe_params
-from harness.syntax.split import ONE_LABEL, Split
+from harness.syntax.expression import ONE_LABEL, Params, Split, describe_params
 from harness.syntax.values import Label, grid_label
 from harness.trials.trial import REPRESENTATION, Blueprint, RepresentationPlan, Trial, TuningPlan
 

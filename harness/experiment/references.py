@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import DataError, SpecError, UnknownName
 from harness.host.catalog import Catalog, Entry
-from harness.host.code_digest import code_of
 from harness.host.contract import DatasetSpec, RepresentationSpec
 from harness.host.importable import importable_representation
-from harness.host.introspection import REQUIRED, import_target, parameters_of, read_floats
-from harness.syntax.expression import Expression, Params, join_wrapped, parse, split_list
-from harness.syntax.split import Split
+from harness.host.introspection import REQUIRED, code_of, import_target, parameters_of, read_floats
+from harness.syntax.expression import Expression, Params, Split, join_wrapped, parse, split_list
 from harness.syntax.values import (
     Label,
     RepresentationRef,

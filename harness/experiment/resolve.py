@@ -14,11 +14,16 @@ from typing import Any, Protocol
 
 from harness.data.arrays import Header, is_whole, parsed_folder, read_header
 from harness.data.load import parse_in_process
-from harness.environments.build import build_environment, find_intact
-from harness.environments.environment import Environment, ReadyEnvironment, environment_for
+from harness.environments import (
+    Environment,
+    ReadyEnvironment,
+    build_environment,
+    environment_for,
+    find_intact,
+)
 from harness.errors import DataError, HarnessError, SpecError, UnknownName
 from harness.executors.base import Executor
-from harness.executors.local.client import loading_executor
+from harness.executors.local import loading_executor
 from harness.experiment.references import (
     DatasetRef,
     LearnerRef,
@@ -33,11 +38,10 @@ from harness.experiment.references import (
 from harness.experiment.schema import Experiment, dataset_groups, kept_datasets
 from harness.files.home import remove
 from harness.host.catalog import Catalog, Entry, find_metric, is_foreign
-from harness.host.code_digest import code_of
 from harness.host.contract import DatasetSpec, LearnerSpec, MetricSpec
 from harness.host.discovery import Session
 from harness.host.importable import find_learner
-from harness.host.introspection import REQUIRED, parameters_of
+from harness.host.introspection import REQUIRED, code_of, parameters_of
 from harness.records.record import Record
 from harness.syntax.expression import Params, join_wrapped, parse, split_list
 from harness.syntax.values import is_file

@@ -27,8 +27,7 @@ from harness.errors import SpecError
 from harness.experiment.options import Option, read_settings, read_tuning
 from harness.experiment.references import DatasetRef, dataset_inside, name_of, read_dataset, spread_grid
 from harness.stats import AUTO, TEST_NAMES
-from harness.syntax.expression import join_wrapped, parse, split_list
-from harness.syntax.split import Split, parse_split
+from harness.syntax.expression import Split, join_wrapped, parse, parse_split, split_list
 from harness.syntax.values import (
     Place,
     first_repeated,

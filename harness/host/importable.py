@@ -23,9 +23,8 @@ from typing import Any
 
 from harness.errors import HarnessError, SpecError, UnknownName
 from harness.host.catalog import Catalog, Entry, Origin
-from harness.host.code_digest import code_of
 from harness.host.contract import LearnerSpec, RepresentationSpec
-from harness.host.introspection import REQUIRED, Source
+from harness.host.introspection import REQUIRED, Source, code_of
 from harness.text import nearest
 
 MOST_SECONDS = 600

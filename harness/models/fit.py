@@ -31,10 +31,9 @@ from harness.stats.calibration import calibrator_to_plain
 from harness.system.machine import describe_versions
 from harness.text import counted
 from harness.trials.data import rows_for
-from harness.trials.fit import FittedPipeline, fit_pipeline
+from harness.trials.fit import HELD_OUT, FittedPipeline, fit_pipeline
 from harness.trials.predict import KEPT_SCORES
 from harness.trials.trial import Trial
-from harness.trials.tune import HELD_OUT
 
 Say = Callable[[str], None]
 

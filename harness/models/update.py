@@ -56,11 +56,10 @@ from harness.syntax.values import plain_label
 from harness.system.machine import describe_versions
 from harness.text import counted
 from harness.trials.data import FittedRepresentation
-from harness.trials.fit import FittedPipeline, fit_pipeline
+from harness.trials.fit import HELD_OUT, FittedPipeline, fit_pipeline
 from harness.trials.outcome import first_is_true
 from harness.trials.predict import KEPT_SCORES, rank_with_scores
 from harness.trials.trial import Trial
-from harness.trials.tune import HELD_OUT
 
 Say = Callable[[str], None]
 Way = Literal["continued", "retrained"]

@@ -27,8 +27,7 @@ from pathlib import Path
 
 from harness.errors import StoreError
 from harness.files.atomic import append_line, lock, open_unlinked, remove_temporary_files, write_file
-from harness.records.codec import BadLine, NewerLine, from_line, to_line
-from harness.records.record import Record
+from harness.records.record import BadLine, NewerLine, Record, from_line, to_line
 from harness.system.machine import Machine, read_machine
 from harness.text import counted
 

@@ -18,7 +18,7 @@ from harness.data.arrays import Header, is_whole, open_dataset, read_header
 from harness.data.split import draw_labelled
 from harness.errors import DataError, HarnessError
 from harness.executors.base import Executor
-from harness.executors.local.client import loading_executor
+from harness.executors.local import loading_executor
 from harness.experiment.references import DatasetRef
 from harness.experiment.resolve import ResolvedDataset, resolve_dataset
 from harness.files.home import parsed_root

@@ -19,8 +19,7 @@ from harness.host.introspection import import_target, locate
 from harness.syntax.values import executor_of
 
 if TYPE_CHECKING:
-    from harness.cluster.artifacts import Artifact
-    from harness.cluster.messages import Requirements, WantedEnvironment
+    from harness.cluster.messages import Artifact, Requirements, WantedEnvironment
 
 MOST_CODE_BYTES = 50 * 10**6
 """Maximum size of a folder of plugins. A larger folder most likely has data, which should not be sent."""
@@ -104,7 +103,7 @@ def _environments(resolved: Resolved) -> dict[str, WantedEnvironment]:
 
 def _code_artifacts(resolved: Resolved, session: Session) -> tuple[Artifact, ...]:
     """Return the code to send: folders of plugins, and modules of the user that are not installed."""
-    from harness.cluster.artifacts import code_artifact  # noqa: PLC0415 (only for a cluster)
+    from harness.cluster.messages import code_artifact  # noqa: PLC0415 (only for a cluster)
 
     folders = [folder.resolve() for folder in session.folders]
     artifacts = {folder: code_artifact(folder, _files_below(folder)) for folder in folders}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from harness.executors.local.client import TRIALS, start_executor
+from harness.executors.local import TRIALS, start_executor
 from harness.experiment.options import check_arguments, document_options, given_options
 from harness.experiment.schema import Experiment, RunOptions
 from harness.host.discovery import make_session

@@ -11,7 +11,7 @@ from typing import Any
 from harness.data.arrays import missing_data
 from harness.errors import DataError, HarnessError, MissingData
 from harness.executors.base import Executor
-from harness.executors.local.client import TRIALS, start_executor
+from harness.executors.local import TRIALS, start_executor
 from harness.experiment.load import (
     COMMAND_LINE,
     RawExperiment,

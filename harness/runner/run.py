@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.data.arrays import Header, open_dataset, read_header
-from harness.data.represented import is_large
 from harness.data.split import part_data
 from harness.errors import DataError, SpecError
 from harness.executors.base import Executor, Job, Workplace
-from harness.executors.local.client import paths_of
+from harness.executors.local import paths_of
 from harness.experiment.load import RawExperiment
 from harness.experiment.plan import Plan, key_of, plan, read_experiment
 from harness.experiment.resolve import Progress, Resolved, find_environments, prepare_dataset
@@ -40,10 +39,10 @@ from harness.runner.execute import (
 )
 from harness.runner.limits import Limits, record_skipped
 from harness.runner.progress import write_status
-from harness.syntax.split import Split
+from harness.syntax.expression import Split
 from harness.system.machine import Machine, describe_machine
 from harness.text import counted
-from harness.trials.data import REPRESENT_TARGET
+from harness.trials.data import REPRESENT_TARGET, is_large
 from harness.trials.score import Scorer
 from harness.trials.trial import RepresentJob, Trial, check_set_ups
 

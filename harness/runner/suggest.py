@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.arrays import Header, open_dataset
-from harness.data.profile import DataProfile, profile_of
-from harness.environments.environment import State, environment_for
+from harness.data.inventory import DataProfile, profile_of
+from harness.environments import State, environment_for
 from harness.errors import HarnessError, SpecError
 from harness.experiment.load import resource_path
 from harness.experiment.python import describe_data

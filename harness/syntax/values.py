@@ -7,7 +7,7 @@
 - places where trials run, the values of `--on`: `local:4`, `tcp://HOST:PORT`, `scheduler-file:PATH`
 - checks of the fields of the specs that plugins return
 
-To add an executor, write a module with a function like `harness.cluster.connect.open_cluster`, and add its form of
+To add an executor, write a module with a function like `harness.cluster.open_cluster`, and add its form of
 `--on` to `PLACES`. Trials without `--on` run with the local executor.
 """
 
@@ -273,7 +273,7 @@ def _written(value: object) -> str:
 # -- places of trials ------------------------------------------------------------------------------------------------
 
 
-CLUSTER = "harness.cluster.connect:open_cluster"
+CLUSTER = "harness.cluster:open_cluster"
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from harness.errors import ContractError
 from harness.executors.base import Executor, Job
 from harness.host.catalog import Entry, MetricCall, call_of, is_foreign
 from harness.host.contract import MetricSpec, Outcome
-from harness.records.codec import measured_from_plain
-from harness.records.record import CurvePoint, Measured
+from harness.records.record import CurvePoint, Measured, measured_from_plain
 from harness.trials.outcome import (
     Costs,
     MetricJob,

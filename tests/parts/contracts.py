@@ -73,7 +73,11 @@ def contracts():
             "dask appears only where clusters are",
             ["harness", *plugins],
             ["dask", "distributed"],
-            ignore_imports=["harness.cluster.* -> distributed", "harness.cluster.* -> distributed.**"],
+            ignore_imports=[
+                "harness.cluster -> distributed",
+                "harness.cluster.* -> distributed",
+                "harness.cluster.* -> distributed.**",
+            ],
         ),
         forbidden("Kernels know no estimator", kernels(), ["sklearn"], allow_indirect_imports=True),
     ]

@@ -33,7 +33,7 @@ def loaded_by(code: str) -> str:
     ("code", "loaded"),
     [
         ("import harness.sdk", "[]"),
-        ("import harness.cli.catalog, harness.report.tables.render", "[]"),
+        ("import harness.cli.plugins, harness.report.tables.render", "[]"),
         ("from harness.sdk import Classifier, rules, saving", "['numpy', 'scipy', 'sklearn']"),
         ("from harness.sdk import kernel", "['numba', 'numpy', 'scipy']"),
     ],

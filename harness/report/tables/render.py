@@ -431,7 +431,7 @@ LONG = ("traceback", "output", "threads_in_force", "versions", "rescored", "curv
 
 def records_frame(records: Iterable[Record]) -> pd.DataFrame:
     """Return a data frame with a row for each trial and a column for each field, metric and parameter (`param_C`)."""
-    from harness.records.codec import as_plain  # noqa: PLC0415 (imports pydantic, which only frames of records need)
+    from harness.records.record import as_plain  # noqa: PLC0415 (imports pydantic, which only frames of records need)
 
     rows = []
     for record in records:

@@ -26,8 +26,8 @@ from typing import Any
 from harness.errors import HarnessError
 from harness.executors import wire
 from harness.executors.base import TUNING, Executor, Job, JobEnd, JobStatus, OnPhase, Sealable, Workplace
-from harness.executors.local.processes import kill_tree
-from harness.executors.local.servers import ForkServer, Preparation, fork_from, start_process
+from harness.executors.server import ForkServer, Preparation, fork_from, start_process
+from harness.executors.supervisor import kill_tree
 from harness.executors.wire import ProcessEnd
 from harness.system import SYSTEM
 from harness.text import in_a_line

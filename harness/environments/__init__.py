@@ -1,1 +1,0 @@
-"""Virtual environments for learners that need other packages than the harness itself."""

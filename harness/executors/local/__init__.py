@@ -1,1 +1,0 @@
-"""The local executor: fork servers, supervisors and job processes on this machine."""
