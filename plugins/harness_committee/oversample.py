@@ -36,15 +36,6 @@ class Oversample(OneInside):
     random_state : int, RandomState instance or None, default=None
         Seed of the draws, and of the inner learner unless it already has a seed.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes by position.
-    models_ : list of estimators
-        The fitted inner learner, as the only element.
-    index_size_ : int
-        Number of non-zero weights; present if the inner learner has it.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -100,7 +100,17 @@ class Wrapper(Classifier):
 
 
 class OneInside(Wrapper):
-    """A classifier that trains a single inner learner and predicts like it."""
+    """A classifier that trains a single inner learner and predicts like it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    models_ : list of estimators
+        The fitted inner learner, as the only element.
+    index_size_ : int
+        Number of non-zero weights; present if the inner learner has it.
+    """
 
     @property
     def learner_(self) -> Any:

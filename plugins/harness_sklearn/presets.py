@@ -112,6 +112,15 @@ class _SGD(linear_model.SGDClassifier):  # type: ignore[misc]  # scikit-learn ha
         If True, weights are averaged over all steps.
     random_state : int or None, default=None
         Seed of the order of rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
+    coef_ : ndarray of shape (n_classes, n_features)
+        Weights of each class.
+    intercept_ : ndarray of shape (n_classes,)
+        Bias of each class.
     """
 
     LOSS: str
@@ -153,15 +162,6 @@ class SGDHinge(_SGD):
     ----------
     Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes by position.
-    coef_ : ndarray of shape (n_classes, n_features)
-        Weights of each class.
-    intercept_ : ndarray of shape (n_classes,)
-        Bias of each class.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits
@@ -185,15 +185,6 @@ class SGDLog(_SGD):
     References
     ----------
     Pedregosa and others, Scikit-learn: machine learning in Python, JMLR 12, 2011.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes by position.
-    coef_ : ndarray of shape (n_classes, n_features)
-        Weights of each class.
-    intercept_ : ndarray of shape (n_classes,)
-        Bias of each class.
 
     Examples
     --------

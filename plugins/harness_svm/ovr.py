@@ -41,24 +41,6 @@ class SVM(HingeParameters, LinearMachine):
     Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for large-scale linear SVM, ICML
     2008.
 
-    Parameters
-    ----------
-    C : float, default=3.0
-        Weight of the loss, above 0, relative to ||w||^2 / 2.
-    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-        Loss function.
-    bias : float, default=1.0
-        Value of an added constant feature, at least 0; 0 adds none. Its weight is regularised like any other.
-    tol : float, default=0.1
-        Tolerance, above 0: training ends when the projected gradients of a sweep differ by no more.
-    max_sweeps : int, default=1000
-        Maximum number of sweeps over all rows for a class, at least 1.
-    prune : float or None, default=None
-        Weights with an absolute value up to this, at least 0, are not stored. None means 0, or 0.01 if a matrix of all
-        weights would take over 2 GB.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order of rows. Equal seeds give equal bits.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)

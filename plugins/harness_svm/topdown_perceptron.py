@@ -41,15 +41,6 @@ class TopDownPerceptron(TopDown):
     random_state : int, RandomState instance or None, default=None
         Seed of the order of rows and of the clusters. Equal seeds give equal bits.
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Classes by position.
-    branches_ : Branches
-        The tree with the weights of its nodes, a `harness_svm.topdown.kernels.branches.Branches`.
-    index_size_, index_bytes_ : int
-        Number of non-zero weights, and bytes of the tree.
-
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -29,11 +29,11 @@ class StaticTree(TreeLearner):
     step : {"adagrad", "plain"}, default="adagrad"
         "adagrad" adapts the learning rate of each weight; "plain" uses one rate for all.
     eta : float, default=1.0
-        Learning rate of the first pass.
+        Learning rate of the first pass, above 0.
     decay : float, default=0.85
-        Factor applied to the learning rate after each pass.
+        Factor applied to the learning rate after each pass, above 0 and at most 1.
     passes : int, default=5
-        Number of passes over the training rows, each in a new random order.
+        Number of passes over the training rows, at least 1, each in a new random order.
     store : {"auto", "dense", "hashed"}, default="auto"
         Storage of the weights. "dense" is an array for each inner node, "hashed" one hash table for all nodes. "auto"
         is dense up to 1 GB.
@@ -45,6 +45,8 @@ class StaticTree(TreeLearner):
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        Classes by position.
     nodes_ : ndarray
         The nodes of the tree, with the fields described in `harness_tree.kernels.nodes`.
     leaf_of_ : ndarray of shape (n_classes,)

@@ -17,8 +17,8 @@ class HingeParameters:
     Parameters
     ----------
     C : float or "auto", default=3.0
-        Weight of the loss, relative to ||w||^2 / 2. "auto" chooses from 0.3, 1, 3 and 10 on a held-out tenth of the
-        training rows.
+        Weight of the loss, above 0, relative to ||w||^2 / 2. "auto" chooses from 0.3, 1, 3 and 10 on a held-out
+        tenth of the training rows.
     loss : {"hinge", "squared_hinge"}, default="squared_hinge"
         Loss function.
     bias : float, default=1.0
