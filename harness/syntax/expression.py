@@ -264,7 +264,7 @@ def write_value(value: Any) -> str:
     return str(value) if isinstance(value, Expression) else repr(value)
 
 
-Kind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given", "grouped", "time"]
+SplitKind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given", "grouped", "time"]
 SHARES = ("holdout", "stratified")
 FOLDS = ("kfold", "stratified-kfold")
 COLUMNS = ("grouped", "time")
@@ -285,7 +285,7 @@ ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label
 class Split:
     """A kind of split with its parameters. Fields that the kind does not use have their defaults."""
 
-    kind: Kind
+    kind: SplitKind
     share: float = 0.0
     """Share of test rows."""
     folds: int = 0
@@ -429,17 +429,17 @@ def parse_split(text: str) -> Split:
     if kind == "given":
         return Split("given", name=detail)
     if kind in FOLDS and detail.isascii() and detail.isdigit() and int(detail) >= 2:
-        return Split(cast(Kind, kind), folds=int(detail))
+        return Split(cast(SplitKind, kind), folds=int(detail))
     if kind in SHARES:
         share = _read_share(detail)
         if 0 < share < 1:
-            return Split(cast(Kind, kind), share=share)
+            return Split(cast(SplitKind, kind), share=share)
     if kind in COLUMNS and detail:
         column, _, tail = detail.rpartition(":")
         share = _read_share(tail)
         if column and 0 < share < 1:
-            return Split(cast(Kind, kind), share=share, name=column)
-        return Split(cast(Kind, kind), share=SHARE, name=detail)
+            return Split(cast(SplitKind, kind), share=share, name=column)
+        return Split(cast(SplitKind, kind), share=SHARE, name=detail)
     raise SpecError(f"split {text!r} is unknown: expected {ALLOWED}")
 
 
