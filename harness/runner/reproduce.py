@@ -217,7 +217,9 @@ def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Repr
     sources = {record.dataset_source for record in results.records}
     absent: dict[str, DataError] = {}
     for table in paper.experiment.datasets:
-        known = [entry.spec for entry in session.catalog.datasets if entry.spec.name == table.source]
+        known = [
+            entry.spec for entry in session.catalog.datasets if entry.spec.name == table.source and entry.spec.files
+        ]
         was_run = table.label in labels if table.label else table.source in sources
         if known and not was_run:
             absent[table.label or table.source] = missing_data(known[0], "it was not available")

@@ -2,6 +2,9 @@
 
 The forms are `holdout:0.1`, `stratified:0.1`, `kfold:5`, `stratified-kfold:5`, `given`, `given:NAME`, `grouped:COLUMN`,
 `grouped:text:0.2` and `time:COLUMN`. `harness.data.split` chooses the rows for a seed.
+
+Tuning once for all trials needs two more. `holdout:0.1:reserve:0.2` never tests on a reserved fifth of the rows.
+`tuning:0.2` splits that fifth, and `tuning:NAME` the training part of a split of the dataset.
 """
 
 from __future__ import annotations
@@ -12,14 +15,17 @@ from typing import Literal, cast
 
 from harness.errors import DataError, SpecError
 
-Kind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given", "grouped", "time"]
+Kind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given", "grouped", "time", "tuning"]
 SHARES = ("holdout", "stratified")
 FOLDS = ("kfold", "stratified-kfold")
 COLUMNS = ("grouped", "time")
 TEXT = "text"
 """Used in place of a column of `grouped`: rows with equal texts stay together."""
+TUNING: Literal["tuning"] = "tuning"
+RESERVE = ":reserve:"
+"""Separates the share of reserved rows from the split that keeps them for training."""
 SHARE = 0.1
-"""Default share of test rows for splits by column."""
+"""Default share of test rows for splits by column, and the share of the rows of a tuning split."""
 ALLOWED = (
     "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K of 2 or more, "
     "'given' / 'given:NAME' for a split of the dataset, 'grouped:COLUMN', 'grouped:text' or 'time:COLUMN', "
@@ -40,8 +46,14 @@ class Split:
     """Number of folds; 0 for other kinds."""
     name: str = ""
     """The column of a split by column; or the name of a split that the dataset provides, empty for its only one."""
+    reserve: float = 0.0
+    """Share of the rows that are reserved for tuning: never tested on, or the only rows of a tuning split."""
 
     def __str__(self) -> str:
+        if self.kind == TUNING:
+            return f"{TUNING}:{self.name or self.reserve}"
+        if self.reserve:
+            return f"{replace(self, reserve=0.0)}{RESERVE}{self.reserve}"
         if self.kind in SHARES:
             return f"{self.kind}:{self.share}"
         if self.kind in FOLDS:
@@ -64,6 +76,40 @@ class Split:
     def is_stratified(self) -> bool:
         """True if the split uses the labels, and therefore needs exactly one label per row."""
         return self.kind in ("stratified", "stratified-kfold")
+
+    def for_tuning(self, share: float) -> tuple[Split, Split]:
+        """Return the split for tuning once, and the split of the trials, which share no test row.
+
+        Parameters
+        ----------
+        share : float
+            Share of the rows to reserve, unless the dataset provides the split: tuning then has its training part.
+
+        Raises
+        ------
+        DataError
+            If the split cannot reserve rows.
+
+        Examples
+        --------
+        >>> [str(split) for split in parse_split("holdout:0.1").for_tuning(0.2)]
+        ['tuning:0.2', 'holdout:0.1:reserve:0.2']
+        >>> [str(split) for split in parse_split("given:official").for_tuning(0.2)]
+        ['tuning:official', 'given:official']
+        """
+        if self.kind == "given":
+            return Split(TUNING, share=SHARE, name=self.name), self
+        if self.kind != "holdout":
+            raise DataError(
+                f"split '{self}' cannot reserve rows for tuning once",
+                next_step="use holdout:SHARE or a split of the dataset, or tune in every trial: leave out `once`",
+            )
+        if share >= 1 - self.share:
+            raise DataError(
+                f"split '{self}' leaves no rows for training if {share:g} of them are reserved for tuning once",
+                next_step="choose a smaller share for `once`",
+            )
+        return Split(TUNING, share=SHARE, reserve=share), replace(self, reserve=share)
 
     def check_columns(self, groups: Collection[str], times: Collection[str], has_texts: bool) -> None:
         """Raise DataError if the dataset lacks the column of this split.
@@ -140,7 +186,11 @@ class Split:
         >>> parse_split("kfold:3").sizes(10, {})
         (6, 3)
         """
-        if self.kind == "given":
+        if self.kind == TUNING:
+            pool = given[self.given_name(given)][0] if self.name else round(self.reserve * rows)
+            test = round(self.share * pool)
+            train = pool - test
+        elif self.kind == "given":
             train, test = given[self.given_name(given)]
         elif self.folds:
             largest_fold = -(-rows // self.folds)
@@ -173,6 +223,8 @@ def parse_split(text: str) -> Split:
     >>> parse_split("grouped:text:0.2")
     Split(kind='grouped', share=0.2, folds=0, name='text')
     """
+    if RESERVE in text or text.startswith(f"{TUNING}:"):
+        return _read_stage(text)
     kind, _, detail = text.partition(":")
     if kind == "given":
         return Split("given", name=detail)
@@ -189,6 +241,19 @@ def parse_split(text: str) -> Split:
             return Split(cast(Kind, kind), share=share, name=column)
         return Split(cast(Kind, kind), share=SHARE, name=detail)
     raise SpecError(f"split {text!r} is unknown: expected {ALLOWED}")
+
+
+def _read_stage(text: str) -> Split:
+    """Parse the split of a stage of an experiment that tunes once."""
+    base, reserves, reserved = text.partition(RESERVE)
+    if not reserves:
+        detail = text.partition(":")[2]
+        share = _read_share(detail)
+        return Split(TUNING, share=SHARE, reserve=share) if 0 < share < 1 else Split(TUNING, share=SHARE, name=detail)
+    split, reserve = parse_split(base), _read_share(reserved)
+    if split.kind != "holdout" or not 0 < reserve < 1 - split.share:
+        raise SpecError(f"split {text!r} is unknown: expected holdout:SHARE{RESERVE}SHARE, together less than 1")
+    return replace(split, reserve=reserve)
 
 
 def _read_share(text: str) -> float:
