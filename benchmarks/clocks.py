@@ -30,7 +30,7 @@ from harness.data.load import checked
 from harness.executors.base import Job, Workplace
 from harness.executors.local import TRIALS, LocalExecutor
 from harness.host.contract import Dataset
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness.trials.trial import Blueprint, RepresentationPlan, Trial, TrialJob
 
 WALL = ("fit_seconds", "predict_seconds", "rank_seconds")

@@ -38,7 +38,7 @@ from harness.experiment.resolve import preparer, resolve_dataset
 from harness.host.contract import Labels, LearnerSpec, Taxonomy
 from harness.host.discovery import Session
 from harness.host.introspection import import_target
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 
 Params = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent

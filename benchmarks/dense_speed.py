@@ -23,7 +23,7 @@ from sources import represented
 from timing import take_one_thread
 
 from harness.data.split import draw_split
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness_prototype import MMP, PA, Perceptron
 from harness_svm import SVM
 from harness_tree import OAA

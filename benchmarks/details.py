@@ -31,7 +31,7 @@ from harness.experiment.references import parse_dataset
 from harness.experiment.resolve import preparer, resolve_dataset
 from harness.host.contract import Dataset
 from harness.host.discovery import Session
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness_index import OOZ
 from harness_prototype import PA, Perceptron
 from harness_svm import HSVM, CrammerSinger

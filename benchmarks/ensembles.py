@@ -23,7 +23,7 @@ from sources import Parts, name_of, read_source
 from timing import cpu_seconds, take_one_thread
 
 from harness.data.split import draw_split
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness_committee import Blend
 from harness_prototype import PA
 from harness_shortlist import Shortlist

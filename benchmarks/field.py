@@ -112,6 +112,8 @@ def outcome(line: Line) -> list[str]:
 def _tuned_expression(record: Record) -> str:
     """Return the learner with its tuned parameters, without the representation."""
     chosen = {name: value for name, value in record.tuned.items() if name != REPRESENTATION}
+    if record.to_tune and not record.tuned:  # a first stage chose them, and the trial was given them
+        chosen = {name: value for name, value in record.params.items() if f"{name}=" in record.to_tune}
     plain = parse(record.label)
     return str(replace(plain, params={**plain.params, **chosen}))
 

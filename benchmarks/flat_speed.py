@@ -29,7 +29,7 @@ from timing import REPEATS, best_seconds, import_seconds, take_one_thread
 
 from harness.data.split import draw_split
 from harness.host.introspection import import_target
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 
 PARTS = "scoring,news,zipf,challenge,compile,directory"
 SPEED_COLUMNS = [

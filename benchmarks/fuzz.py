@@ -43,7 +43,8 @@ from harness.models.predict import PredictionRequest, predict_rows
 from harness.records.record import BadLine, NewerLine, Record, from_line, to_line
 from harness.records.store import open_store, read_machines
 from harness.results.results import open_results
-from harness.syntax.expression import parse, parse_split, parse_value, split_list
+from harness.syntax.expression import parse, parse_value, split_list
+from harness.syntax.split import parse_split
 from harness.syntax.values import parse_duration, parse_size
 from harness.trials.score import result_from_plain
 

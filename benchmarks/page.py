@@ -23,7 +23,7 @@ from harness import MetricSpec
 from harness.host.discovery import Session
 from harness.records.record import Record
 from harness.results.results import Results, make_page
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 
 ROOT = Path(__file__).resolve().parents[1]
 LEARNERS, DATASETS, TRIALS = 200, 20, 10

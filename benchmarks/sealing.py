@@ -25,7 +25,7 @@ from harness.data.arrays import keep, open_dataset, rows_folder
 from harness.data.load import checked
 from harness.data.split import draw_labelled, open_labelled, read_sealed, seal
 from harness.host.contract import Dataset
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness.system import SYSTEM
 
 SPLIT = parse_split("holdout:0.2")

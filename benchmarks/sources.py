@@ -24,7 +24,7 @@ from harness.experiment.resolve import preparer, resolve_dataset
 from harness.host.catalog import Catalog
 from harness.host.contract import Dataset
 from harness.host.discovery import Session, discover
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness.trials.data import represent, rows_for
 from harness_text.classes import tree_of_paths
 

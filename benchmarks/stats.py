@@ -27,7 +27,7 @@ from harness.report.lines import Line, group_records
 from harness.report.tables.pairwise import compare_pairs, matrix_grid, ranks_grid
 from harness.report.tables.table import make_table
 from harness.stats import TESTS
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 
 LEARNERS, DATASETS, TRIALS = 20, 5, 100
 GOAL_SECONDS = 3.0

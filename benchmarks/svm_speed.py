@@ -32,7 +32,7 @@ from harness.data.split import draw_split
 from harness.host.introspection import import_target
 from harness.sdk.kernels.edges import as_edges
 from harness.sdk.outcomes import class_paths
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 
 COMPILED = (
     *("harness_svm.ovr", "harness_svm.crammer_singer", "harness_svm.hierarchical", "harness_svm.topdown_svm"),
@@ -103,7 +103,7 @@ LARGE_CHILD = """
 import json, sys, time
 from harness.host.introspection import import_target
 from harness_representations.weights import TfIdf
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness.data.split import draw_split
 from harness_synthetic.zipf import make_zipf
 rows, classes, features = map(int, sys.argv[2:])

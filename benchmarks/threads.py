@@ -26,7 +26,7 @@ from harness import LearnerSpec
 from harness.checks.subject import Subject
 from harness.data.split import draw_split
 from harness.host.contract import Dataset
-from harness.syntax.expression import parse_split
+from harness.syntax.split import parse_split
 from harness.system.machine import busy_processors, describe_machine
 from harness_synthetic.zipf import make_zipf
 from harness_vectors.isolet import load_isolet

@@ -33,7 +33,7 @@ from harness.records.record import Record, to_line
 from harness.report.lines import group_records
 from harness.report.tables.pairwise import compare_pairs
 from harness.stats import AUTO, TESTS, Verdict, correction_ratio, judge
-from harness.syntax.expression import Split, parse_split
+from harness.syntax.split import Split, parse_split
 
 FOLDER = Path(__file__).resolve().parent.parent / "results" / "benchmarks" / "verdicts"
 CLASSES = 4

@@ -194,7 +194,7 @@ def rescore(results: Path, metrics: str, again: bool, session: Session, debug: b
 @click.option("--list", "listed", is_flag=True, help="List the experiments and how long they take, and stop.")
 @click.option("--quick", is_flag=True, help="Run a small version, in under two minutes.")
 @click.option("--redraw", is_flag=True, help="Write tables and figures again from the records; run no trial.")
-@model_options(Experiment, "jobs", "timeout", "memory")
+@model_options(Experiment, "jobs", "on", "timeout", "memory")
 @model_options(RunOptions, "out", "retry_failed", "reuse")
 @plugin_options
 def reproduce(

@@ -28,10 +28,12 @@ from harness.executors.base import Sealed
 from harness.files.home import downloads_root, parsed_root, raw_root
 from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.sdk.texts import Texts
-from harness.syntax.expression import ONE_LABEL, Split
+from harness.syntax.split import ONE_LABEL, TUNING, Split
 
 Positions = NDArray[np.int64]
 
+RESERVING_SEED = 2**31
+"""Beyond the seeds of trials, so that the reserved rows are no test part of any trial."""
 KEPT_SPLITS = 4
 """Number of splits that the host caches in memory, because the trials of several learners share a split."""
 
@@ -98,7 +100,7 @@ def draw_split(
 
     Examples
     --------
-    >>> from harness.syntax.expression import parse_split
+    >>> from harness.syntax.split import parse_split
     >>> train, test = draw_split(parse_split("holdout:0.2"), 10, 0, {})
     >>> len(train), len(test)
     (8, 2)
@@ -106,6 +108,11 @@ def draw_split(
     if split.kind == "given":
         train, test = given[split.given_name(given)]
         return np.asarray(train)[shuffled(len(train), seed)], np.asarray(test)
+    if split.kind == TUNING:
+        pool = np.asarray(given[split.name][0]) if split.name else _reserved(split, rows)
+        order = pool[shuffled(len(pool), seed)]
+        n_test = round(split.share * len(pool))
+        return order[n_test:], order[:n_test]
     if split.by_column:
         assert values is not None
         order = shuffled(rows, seed)
@@ -121,8 +128,14 @@ def draw_split(
         tests = _stratified(split.share, _one_label_a_row(labels, rows)[order], seed)
     else:
         order = shuffled(rows, seed)
-        tests = np.arange(rows) < round(split.share * rows)
+        can_test = ~np.isin(order, _reserved(split, rows)) if split.reserve else np.ones(rows, dtype=np.bool_)
+        tests = can_test & (np.cumsum(can_test) <= round(split.share * rows))
     return order[~tests], order[tests]
+
+
+def _reserved(split: Split, rows: int) -> Positions:
+    """Return the rows that a split reserves for tuning: the same for every seed."""
+    return shuffled(rows, RESERVING_SEED)[: round(split.reserve * rows)]
 
 
 def _whole_values(split: Split, values: Positions, seed: int) -> NDArray[np.bool_]:

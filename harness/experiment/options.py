@@ -243,7 +243,7 @@ def read_settings(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
     return settings
 
 
-TUNE_KEYS = ("time", "metric", "split")
+TUNE_KEYS = ("time", "metric", "split", "once")
 """Keys of the `tune` table that take a single value; `--tune KEY=VALUE` sets them."""
 
 

@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,8 @@ from harness.host.catalog import call_of
 from harness.host.contract import LearnerSpec
 from harness.host.discovery import Session
 from harness.host.introspection import REQUIRED, read_floats
-from harness.syntax.expression import ONE_LABEL, Params, Split, describe_params
+from harness.syntax.expression import Params, describe_params
+from harness.syntax.split import ONE_LABEL, Split
 from harness.syntax.values import Label, grid_label
 from harness.trials.trial import REPRESENTATION, Blueprint, RepresentationPlan, Trial, TuningPlan
 
@@ -70,6 +71,10 @@ class Pair:
     """Representations that tuning chooses from; `representation` is the first of them."""
     trouble: str = ""
     """Why the learner cannot run on the data; such a pair has no trials."""
+    trials: int | None = None
+    """The number of trials, if it differs from that of the experiment."""
+    tuned_before: str = ""
+    """The search that chose the parameters before these trials."""
 
 
 def pairs_on(dataset: ResolvedDataset, header: Header, resolved: Resolved) -> list[Pair]:
@@ -340,7 +345,7 @@ class Plan:
             raise DataError("\n".join(self.incompatible))
 
 
-def plan(resolved: Resolved, headers: Mapping[str, Header]) -> Plan:
+def plan(resolved: Resolved, headers: Mapping[str, Header], settle: Callable[[Pair], Pair] | None = None) -> Plan:
     """Return all trials of an experiment.
 
     Parameters
@@ -349,6 +354,8 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> Plan:
         The experiment, with the plugins behind its names.
     headers : mapping of str to Header
         Facts about the stored form of each dataset, by name.
+    settle : callable, optional
+        Returns each pair as a stage of the experiment runs it.
 
     Raises
     ------
@@ -360,8 +367,11 @@ def plan(resolved: Resolved, headers: Mapping[str, Header]) -> Plan:
     pairs: list[Pair] = []
     for dataset in resolved.datasets:
         here = pairs_on(dataset, headers[dataset.name], resolved)
+        if settle is not None:
+            here = [pair if pair.trouble else settle(pair) for pair in here]
         for number in range(experiment.trials):
-            trials += [_trial(pair, number, resolved) for pair in here if not pair.trouble]
+            due = [pair for pair in here if not pair.trouble and (pair.trials is None or number < pair.trials)]
+            trials += [_trial(pair, number, resolved) for pair in due]
         pairs += here
     sizes = {dataset.name: work_of(headers[dataset.name]) for dataset in resolved.datasets}
     return Plan(experiment, _without_repeats(trials), _describe_incompatible(pairs), sizes)
@@ -467,7 +477,7 @@ def _trial(pair: Pair, number: int, resolved: Resolved) -> Trial:
         depth=depth,
         curves=curves,
         tuning_plan=tuning,
-        to_tune=_describe_tuning(pair, resolved) if tuning else "",
+        to_tune=describe_tuning(pair, resolved) if tuning else pair.tuned_before,
     )
 
 
@@ -528,7 +538,7 @@ def _ranges(pair: Pair) -> dict[str, Any]:
     return ranges
 
 
-def _describe_tuning(pair: Pair, resolved: Resolved) -> str:
+def describe_tuning(pair: Pair, resolved: Resolved) -> str:
     """Return a description of the search that is the same for every seed."""
     tuning = resolved.experiment.tune
     assert tuning is not None

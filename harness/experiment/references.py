@@ -20,7 +20,8 @@ from harness.host.catalog import Catalog, Entry
 from harness.host.contract import DatasetSpec, RepresentationSpec
 from harness.host.importable import importable_representation
 from harness.host.introspection import REQUIRED, code_of, import_target, parameters_of, read_floats
-from harness.syntax.expression import Expression, Params, Split, join_wrapped, parse, split_list
+from harness.syntax.expression import Expression, Params, join_wrapped, parse, split_list
+from harness.syntax.split import Split
 from harness.syntax.values import (
     Label,
     RepresentationRef,

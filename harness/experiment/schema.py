@@ -27,7 +27,8 @@ from harness.errors import SpecError
 from harness.experiment.options import Option, read_settings, read_tuning
 from harness.experiment.references import DatasetRef, dataset_inside, name_of, read_dataset, spread_grid
 from harness.stats import AUTO, TEST_NAMES
-from harness.syntax.expression import Split, join_wrapped, parse, parse_split, split_list
+from harness.syntax.expression import join_wrapped, parse, split_list
+from harness.syntax.split import Split, parse_split
 from harness.syntax.values import (
     Place,
     first_repeated,
@@ -261,6 +262,14 @@ def _is_range(low: object, high: object, log: object) -> bool:
     return low < high and (low > 0 or not log)
 
 
+def _share(value: object) -> object:
+    """Return a share that a flag gave as text as a number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 class TuneTable(FileTable):
     """The table [tune]."""
 
@@ -280,6 +289,10 @@ class TuneTable(FileTable):
     """Number of random draws."""
     time: Seconds | None = None
     """Seconds after which tuning starts no further candidate; each representation is tried once all the same."""
+    once: Annotated[float, BeforeValidator(_share), Field(gt=0, lt=1)] | None = None
+    """Share of the rows to reserve, to tune each learner once per dataset instead of in every trial."""
+    far_behind: Annotated[float, Field(gt=0)] | None = None
+    """Distance to the best validation score, on every dataset, beyond which a learner has one trial; with `once`."""
 
     @model_validator(mode="after")
     def _has_a_budget(self) -> TuneTable:
@@ -287,6 +300,8 @@ class TuneTable(FileTable):
             raise ValueError("expected params, representation or auto = true: there is nothing to tune")
         if (self.search == "random") != (self.candidates is not None):
             raise ValueError("search = 'random' needs candidates = NUMBER, and a grid takes none")
+        if self.far_behind is not None and self.once is None:
+            raise ValueError("far_behind needs once = SHARE: without it there are no scores before the trials")
         if self.split.kind != "holdout":
             raise ValueError(f"split '{self.split}': the validation part is a share of the training: holdout:SHARE")
         return self

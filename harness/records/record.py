@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from harness.errors import HarnessError
 from harness.host.contract import Kind
-from harness.syntax.expression import Params, Split, parse_split
+from harness.syntax.expression import Params
+from harness.syntax.split import Split, parse_split
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError

@@ -30,7 +30,7 @@ from harness.text import counted
 
 if TYPE_CHECKING:
     from harness.records.record import CurvePoint, Record
-    from harness.syntax.expression import Split
+    from harness.syntax.split import Split
 
 
 # -- types -----------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from harness.text import choose, counted
 
 if TYPE_CHECKING:
     from harness.records.record import Record
-    from harness.syntax.expression import Split
+    from harness.syntax.split import Split
 
 FIXED_SPLITS = ("given", "time")
 """Kinds of split with the same test rows for every seed."""

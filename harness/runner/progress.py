@@ -155,7 +155,7 @@ class TerminalProgress:
         self.console.print(_shown(text))
 
     def begin(self, total: int) -> None:
-        self.total = total
+        self.total, self.done = total, 0
         self.bar.update(self.task, total=total)
 
     def on_data(self, name: str) -> None:
@@ -200,7 +200,7 @@ class NotebookProgress:
         self._display(self._html(f"<small>{html.escape(text)}</small>"))
 
     def begin(self, total: int) -> None:
-        self.total = total
+        self.total, self.done = total, 0
         self._show()
 
     def on_data(self, name: str) -> None:

@@ -28,6 +28,7 @@ from harness.experiment.options import check_arguments, given_options
 from harness.experiment.resolve import Progress
 from harness.experiment.schema import Experiment, RunOptions
 from harness.host.catalog import Catalog, find_metric
+from harness.host.contract import DatasetSpec
 from harness.host.discovery import Session, make_session
 from harness.report.figures.drawing import FILE_FORMATS
 from harness.report.tables.published import against_grid, read_published
@@ -217,12 +218,21 @@ def reopen_paper(paper: PaperExperiment, folder: Path, session: Session) -> Repr
     sources = {record.dataset_source for record in results.records}
     absent: dict[str, DataError] = {}
     for table in paper.experiment.datasets:
-        known = [entry.spec for entry in session.catalog.datasets if entry.spec.name == table.source]
+        known = [
+            entry.spec
+            for entry in session.catalog.datasets
+            if entry.spec.name == table.source and _has_files(entry.spec)
+        ]
         was_run = table.label in labels if table.label else table.source in sources
         if known and not was_run:
             absent[table.label or table.source] = missing_data(known[0], "it was not available")
     missing = {**paper.experiment.absent, **{name: describe_missing_data(error) for name, error in absent.items()}}
     return Reproduction(paper, results, _published(paper, results, absent, session.catalog), missing)
+
+
+def _has_files(spec: DatasetSpec) -> bool:
+    """Return whether a dataset is made from files, which may be missing."""
+    return bool(spec.files or spec.obtain or spec.wraps or spec.opens)
 
 
 def default_out(paper: PaperExperiment) -> Path:

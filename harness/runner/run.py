@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from harness.data.arrays import Header, open_dataset, read_header
@@ -23,6 +24,7 @@ from harness.experiment.schema import Experiment, RunOptions
 from harness.files.home import make_room
 from harness.host.contract import Dataset
 from harness.host.discovery import Session
+from harness.records.record import Record
 from harness.records.store import EXPERIMENT, RECORDS, Store, open_store
 from harness.report.verdicts import PlannedComparison, describe_expected_power
 from harness.results.results import Results, read_results
@@ -39,7 +41,8 @@ from harness.runner.execute import (
 )
 from harness.runner.limits import Limits, record_skipped
 from harness.runner.progress import write_status
-from harness.syntax.expression import Split
+from harness.runner.tune_once import FOLDER, plan_chosen, plan_tuning, tunes_once
+from harness.syntax.split import Split
 from harness.system.machine import Machine, describe_machine
 from harness.text import counted
 from harness.trials.data import REPRESENT_TARGET, is_large
@@ -111,50 +114,97 @@ def run_experiment(
         # Prepare data. Kernels are compiled after this step: errors in files are reported without waiting for them.
         prepare_to_read(executor, resolved, session)
         resolved, headers, absent = read_datasets(resolved, options, executor, progress)
-        # Plan.
+        # Plan. To tune once, the first stage of the experiment runs before the plan of its trials is known.
         prepare_to_run(executor, resolved, session, progress)
-        planned = plan(resolved, headers)
-        planned.check()
-        machine = describe_machine()
-        report_warnings(planned, machine, progress)
-        # Open the store. A new folder is created only after the learners have accepted their parameters.
-        folder = options.out or Path("results") / default_folder(planned)
-        is_new = not (folder / RECORDS).exists()
-        if is_new:
-            check_set_ups(planned.trials, executor)
-        with open_store(folder) as store, write_status(progress, folder) as shown:
-            take_over(options.reuse, planned.trials, store, shown)
-            adopt_same_code(planned.trials, store)
-            todo = pending(planned.trials, store, retry_failed=options.retry_failed, rerun=options.rerun)
-            if not is_new:
-                check_set_ups(todo, executor)
-            prepare_to_run(executor, resolved, session, progress, folder)
-            limits = Limits(planned.trials, planned.sizes, experiment.budget, experiment.give_up)
-            describe_run(store, raw, planned, machine, shown)
-            # Run.
-            try:
-                report_done(planned, todo, store, shown)
-                complete_metrics(resolved, planned.trials, store, executor, shown)
-                run_pending(todo, limits, resolved, options, session, machine, store, executor, shown)
-            except KeyboardInterrupt:
-                progress.end()
-                executor.close()
-                kept = sum(trial.key in store.records for trial in planned.trials)
-                raise RunInterrupted(folder, kept, len(planned.trials)) from None
-            unrun = tuple(limits.describe_unrun(store.records))
-            if unrun:
-                incompatible = (*planned.incompatible, *unrun)
-                describe_run(store, raw, replace(planned, incompatible=incompatible), machine, shown)
-            ended = [trial for trial in planned.trials if trial.key in store.records]
-            records = [as_planned(store.records[trial.key], trial) for trial in ended]
+        stage = partial(run_plan, raw, resolved, options, session, executor, progress)
+        if tunes_once(experiment):
+            tuning = plan_tuning(resolved, headers)
+            folder = options.out or Path("results") / default_folder(tuning)
+            progress.say("stage 1 of 2: tuning each learner once per dataset, on rows that no trial tests on")
+            planned = plan_chosen(resolved, headers, tuning, stage(tuning, folder / FOLDER))
+            progress.say("stage 2 of 2: the trials, with the chosen parameters")
+        else:
+            planned = plan(resolved, headers)
+            folder = options.out or Path("results") / default_folder(planned)
+        # Run.
+        for line in describe_power(planned):
+            progress.say(line)
+        found = stage(planned, folder)
+        records = [as_planned(found[trial.key], trial) for trial in planned.trials if trial.key in found]
     finally:
         progress.end()
     # Report.
     return Ran(read_results([folder], session, records=records, asked=experiment.metrics), absent)
 
 
+def run_plan(
+    raw: RawExperiment,
+    resolved: Resolved,
+    options: RunOptions,
+    session: Session,
+    executor: Executor,
+    progress: Progress,
+    planned: Plan,
+    folder: Path,
+) -> dict[str, Record]:
+    """Run the trials of a plan that have no record in a folder yet, and return all records of the folder by key.
+
+    Parameters
+    ----------
+    raw : RawExperiment
+        The experiment as text, for the folder.
+    resolved : Resolved
+        The experiment with its plugins.
+    options : RunOptions
+        Options of the run.
+    session : Session
+        The plugins.
+    executor : Executor
+        Runs the trials unless a cluster does.
+    progress : Progress
+        Shows progress and warnings.
+    planned : Plan
+        The trials.
+    folder : Path
+        The results folder. A new one is created only after the learners have accepted their parameters.
+
+    Raises
+    ------
+    RunInterrupted
+        On Ctrl-C.
+    """
+    planned.check()
+    machine = describe_machine()
+    report_warnings(planned, machine, progress)
+    is_new = not (folder / RECORDS).exists()
+    if is_new:
+        check_set_ups(planned.trials, executor)
+    with open_store(folder) as store, write_status(progress, folder) as shown:
+        take_over(options.reuse, planned.trials, store, shown)
+        adopt_same_code(planned.trials, store)
+        todo = pending(planned.trials, store, retry_failed=options.retry_failed, rerun=options.rerun)
+        if not is_new:
+            check_set_ups(todo, executor)
+        prepare_to_run(executor, resolved, session, progress, folder)
+        limits = Limits(planned.trials, planned.sizes, resolved.experiment.budget, resolved.experiment.give_up)
+        describe_run(store, raw, planned, machine, shown)
+        try:
+            report_done(planned, todo, store, shown)
+            complete_metrics(resolved, planned.trials, store, executor, shown)
+            run_pending(todo, limits, resolved, options, session, machine, store, executor, shown)
+        except KeyboardInterrupt:
+            progress.end()
+            executor.close()
+            kept = sum(trial.key in store.records for trial in planned.trials)
+            raise RunInterrupted(folder, kept, len(planned.trials)) from None
+        unrun = tuple(limits.describe_unrun(store.records))
+        if unrun:
+            describe_run(store, raw, replace(planned, incompatible=(*planned.incompatible, *unrun)), machine, shown)
+        return dict(store.records)
+
+
 def plan_experiment(raw: RawExperiment, session: Session, executor: Executor, progress: Progress) -> Plan:
-    """Return the plan of an experiment without running it.
+    """Return the plan of an experiment without running it; of one that tunes once, the plan of the first stage.
 
     Datasets that are not stored yet are read, and learners check their parameters.
 
@@ -178,7 +228,7 @@ def plan_experiment(raw: RawExperiment, session: Session, executor: Executor, pr
     resolved = find_environments(resolved, build=False, say=progress.say)
     prepare_to_read(executor, resolved, session)
     headers = {dataset.name: prepare_dataset(dataset, executor) for dataset in resolved.datasets}
-    planned = plan(resolved, headers)
+    planned = plan_tuning(resolved, headers) if tunes_once(resolved.experiment) else plan(resolved, headers)
     planned.check()
     prepare_to_run(executor, resolved, session, progress)
     check_set_ups(planned.trials, executor)
@@ -267,7 +317,7 @@ def prepare_to_run(
 
 
 def report_warnings(planned: Plan, machine: Machine, progress: Progress) -> None:
-    """Show warnings about a plan, and notes on the differences that it can detect.
+    """Show warnings about a plan.
 
     Warnings are about learners that cannot run on a dataset, more threads than cores, and test rows whose text is also
     in the training set.
@@ -279,8 +329,6 @@ def report_warnings(planned: Plan, machine: Machine, progress: Progress) -> None
         warnings.append(f"--threads {threads} is more than the {available} of this machine: threads will wait")
     for line in (*warnings, *describe_leakage(planned.trials)):
         progress.say(f"warning: {line}")
-    for line in describe_power(planned):
-        progress.say(line)
 
 
 def describe_power(planned: Plan) -> list[str]:

@@ -1,10 +1,7 @@
-"""Expressions on the command line and in experiment files: `label=name(first, parameter=value)`; and kinds of splits.
+"""Expressions on the command line and in experiment files: `label=name(first, parameter=value)`.
 
 Commas separate the expressions of a list: `pa,small=pa(C=0.1),sklearn.naive_bayes:MultinomialNB(alpha=0.1)`. Values are
 Python literals, bare words, or estimators written as `module:Class(...)`. No text is ever executed as code.
-
-A split into training and test rows is written as `holdout:0.1`, `stratified:0.1`, `kfold:5`, `stratified-kfold:5`,
-`given`, `given:NAME`, `grouped:COLUMN`, `grouped:text:0.2` or `time:COLUMN`. `harness.data.split` chooses its rows.
 """
 
 from __future__ import annotations
@@ -12,11 +9,11 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from harness.errors import DataError, SpecError
+from harness.errors import SpecError
 from harness.text import in_a_line
 
 Params = Mapping[str, Any]
@@ -262,189 +259,3 @@ def write_value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(write_value, value))}]"
     return str(value) if isinstance(value, Expression) else repr(value)
-
-
-SplitKind = Literal["holdout", "stratified", "kfold", "stratified-kfold", "given", "grouped", "time"]
-SHARES = ("holdout", "stratified")
-FOLDS = ("kfold", "stratified-kfold")
-COLUMNS = ("grouped", "time")
-TEXT = "text"
-"""Used in place of a column of `grouped`: rows with equal texts stay together."""
-SHARE = 0.1
-"""Default share of test rows for splits by column."""
-ALLOWED = (
-    "'holdout:SHARE' or 'stratified:SHARE' with 0 < SHARE < 1, 'kfold:K' or 'stratified-kfold:K' with K of 2 or more, "
-    "'given' / 'given:NAME' for a split of the dataset, 'grouped:COLUMN', 'grouped:text' or 'time:COLUMN', "
-    "each optionally with a share, as in 'grouped:text:0.2'"
-)
-ONE_LABEL = "needs one label a row: use holdout:SHARE or kfold:K for multi-label data"
-"""The message for a stratified split of multi-label data."""
-
-
-@dataclass(frozen=True)
-class Split:
-    """A kind of split with its parameters. Fields that the kind does not use have their defaults."""
-
-    kind: SplitKind
-    share: float = 0.0
-    """Share of test rows."""
-    folds: int = 0
-    """Number of folds; 0 for other kinds."""
-    name: str = ""
-    """The column of a split by column; or the name of a split that the dataset provides, empty for its only one."""
-
-    def __str__(self) -> str:
-        if self.kind in SHARES:
-            return f"{self.kind}:{self.share}"
-        if self.kind in FOLDS:
-            return f"{self.kind}:{self.folds}"
-        if self.kind in COLUMNS:
-            return f"{self.kind}:{self.name}:{self.share}"
-        return f"given:{self.name}" if self.name else "given"
-
-    @property
-    def by_column(self) -> bool:
-        """True if rows with equal values stay together. The share of test rows is then approximate."""
-        return self.kind in COLUMNS
-
-    @property
-    def by_text(self) -> bool:
-        """True if rows with equal texts stay together."""
-        return self.kind == "grouped" and self.name == TEXT
-
-    @property
-    def is_stratified(self) -> bool:
-        """True if the split uses the labels, and therefore needs exactly one label per row."""
-        return self.kind in ("stratified", "stratified-kfold")
-
-    def check_columns(self, groups: Collection[str], times: Collection[str], has_texts: bool) -> None:
-        """Raise DataError if the dataset lacks the column of this split.
-
-        Parameters
-        ----------
-        groups, times : collection of str
-            The columns that the dataset has for `grouped` and for `time`.
-        has_texts : bool
-            Whether the dataset has texts, which `grouped:text` needs.
-        """
-        if not self.by_column or (self.by_text and has_texts):
-            return
-        known, option = (groups, "group") if self.kind == "grouped" else (times, "time")
-        if self.name in known:
-            return
-        trouble = f"split '{self}': the dataset has no column {self.name!r} for splits"
-        if self.by_text:
-            trouble = f"split '{self}': the dataset has no texts"
-        brought = ", ".join(f"{self.kind}:{name}" for name in known)
-        way = f"it has {brought}" if brought else f'for a table set it, as in "titles.csv({option}={self.name})"'
-        raise DataError(trouble, next_step=way)
-
-    def settle(self, given: Mapping[str, object]) -> Split:
-        """Return the split with its full name: `given` becomes `given:NAME` if the dataset has one split.
-
-        Parameters
-        ----------
-        given : mapping of str to object
-            The splits that the dataset provides, by name.
-
-        Raises
-        ------
-        DataError
-            If the dataset has no split of this name, or several splits and none is named.
-
-        Examples
-        --------
-        >>> str(parse_split("given").settle({"official": (60, 40)}))
-        'given:official'
-        """
-        if self.kind != "given":
-            return self
-        return replace(self, name=self.given_name(given))
-
-    def given_name(self, given: Mapping[str, object]) -> str:
-        """Return the name of a split that the dataset provides; raise DataError if it is missing or ambiguous."""
-        if not self.name and len(given) == 1:
-            return next(iter(given))
-        if self.name in given:
-            return self.name
-        known = ", ".join(f"given:{name}" for name in given) or "none, use holdout:SHARE"
-        if not self.name and given:
-            raise DataError(f"the dataset has {len(given)} splits: choose one of {known}")
-        raise DataError(f"the dataset has no split {self.name or 'given'!r}; it has: {known}")
-
-    def sizes(self, rows: int, given: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """Return the numbers of training and test rows; for folds, the smallest of each.
-
-        Parameters
-        ----------
-        rows : int
-            The number of rows in the dataset.
-        given : mapping
-            The sizes of the splits that the dataset provides, by name.
-
-        Raises
-        ------
-        DataError
-            If a part would be empty.
-
-        Examples
-        --------
-        >>> parse_split("kfold:3").sizes(10, {})
-        (6, 3)
-        """
-        if self.kind == "given":
-            train, test = given[self.given_name(given)]
-        elif self.folds:
-            largest_fold = -(-rows // self.folds)
-            train, test = rows - largest_fold, rows // self.folds
-        else:
-            test = round(self.share * rows)
-            train = rows - test
-        if min(train, test) < 1:
-            empty = "test" if test < 1 else "training"
-            other = "number of folds" if self.folds else "share"
-            raise DataError(f"split '{self}' of {rows} rows leaves the {empty} part empty: choose another {other}")
-        return train, test
-
-
-def parse_split(text: str) -> Split:
-    """Parse the text of a split.
-
-    Parameters
-    ----------
-    text : str
-        One of the forms in the description of this module.
-
-    Raises
-    ------
-    SpecError
-        If the text describes no split.
-
-    Examples
-    --------
-    >>> parse_split("grouped:text:0.2")
-    Split(kind='grouped', share=0.2, folds=0, name='text')
-    """
-    kind, _, detail = text.partition(":")
-    if kind == "given":
-        return Split("given", name=detail)
-    if kind in FOLDS and detail.isascii() and detail.isdigit() and int(detail) >= 2:
-        return Split(cast(SplitKind, kind), folds=int(detail))
-    if kind in SHARES:
-        share = _read_share(detail)
-        if 0 < share < 1:
-            return Split(cast(SplitKind, kind), share=share)
-    if kind in COLUMNS and detail:
-        column, _, tail = detail.rpartition(":")
-        share = _read_share(tail)
-        if column and 0 < share < 1:
-            return Split(cast(SplitKind, kind), share=share, name=column)
-        return Split(cast(SplitKind, kind), share=SHARE, name=detail)
-    raise SpecError(f"split {text!r} is unknown: expected {ALLOWED}")
-
-
-def _read_share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

@@ -30,7 +30,7 @@ from harness.files.atomic import publish_folder
 from harness.files.home import not_writable, work_folder
 from harness.host.contract import Dataset, Labels, Taxonomy
 from harness.sdk.texts import Texts
-from harness.syntax.expression import Split
+from harness.syntax.split import Split
 from harness.trials.clock import Clock
 from harness.trials.trial import RepresentationPlan, RepresentJob, Trial, build_estimator
 

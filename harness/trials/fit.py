@@ -25,7 +25,8 @@ from harness.errors import ContractError
 from harness.host.contract import AfterPass, Dataset, Direction, Learner, Stages, Taxonomy
 from harness.records.record import NOT_TRIED, Candidate
 from harness.stats.calibration import calibrate
-from harness.syntax.expression import Params, Split
+from harness.syntax.expression import Params
+from harness.syntax.split import Split
 from harness.text import counted
 from harness.trials.clock import Clock
 from harness.trials.data import (

@@ -16,7 +16,8 @@ from harness.host.catalog import MetricCall
 from harness.host.contract import Direction
 from harness.host.introspection import import_target
 from harness.records.record import TrialNames
-from harness.syntax.expression import Params, Split
+from harness.syntax.expression import Params
+from harness.syntax.split import Split
 from harness.text import in_a_line
 
 

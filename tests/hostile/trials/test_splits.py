@@ -39,6 +39,47 @@ def test_the_parts_are_disjoint_cover_all_rows_and_have_the_planned_sizes(rows, 
     assert len(test) == round(share * rows)
 
 
+@given(st.integers(20, 300), st.floats(0.1, 0.5), st.floats(0.1, 0.4), st.integers(0, 2**31 - 1))
+def test_no_trial_tests_on_a_row_that_is_reserved_for_tuning(rows, share, reserve, seed):
+    tuning, trials = parse_split(f"holdout:{share}").for_tuning(reserve)
+    used = np.concatenate(draw_split(tuning, rows, seed, {}))
+    train, test = draw_split(trials, rows, seed + 1, {})
+    assert sorted([*train, *test]) == list(range(rows))
+    assert len(test) == round(share * rows)
+    assert len(used) == round(reserve * rows)
+    assert not set(used) & set(test)
+    assert set(used) <= set(train)
+    assert parse_split(str(tuning)) == tuning
+    assert parse_split(str(trials)) == trials
+
+
+@given(seeds)
+def test_tuning_once_has_only_training_rows_of_a_given_split(seed):
+    given = {"official": (np.arange(30), np.arange(30, 40))}
+    tuning, trials = parse_split("given:official").for_tuning(0.2)
+    train, test = draw_split(tuning, 40, seed, given)
+    assert sorted([*train, *test]) == list(range(30))
+    assert len(test) == 3
+    assert str(trials) == "given:official"
+
+
+def test_equal_reserved_rows_for_every_seed():
+    parts = [draw("tuning:0.2", 50, seed, {}) for seed in range(3)]
+    first, *others = (set(np.concatenate(part)) for part in parts)
+    assert all(other == first for other in others)
+
+
+@pytest.mark.parametrize("split", ["kfold:5", "stratified:0.1", "grouped:author"])
+def test_other_splits_cannot_reserve_rows(split):
+    with pytest.raises(DataError, match=naming("reserve", split)):
+        parse_split(split).for_tuning(0.2)
+
+
+def test_reserved_and_test_rows_must_leave_some_for_training():
+    with pytest.raises(DataError, match=naming("0.6")):
+        parse_split("holdout:0.4").for_tuning(0.6)
+
+
 @given(st.integers(2, 200), seeds)
 def test_a_seed_always_gives_the_same_rows(rows, seed):
     for first, second in zip(*(draw("holdout:0.3", rows, seed, {}) for _ in range(2)), strict=True):
