@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -24,9 +24,15 @@ from harness.host.discovery import Session, make_session
 from harness.syntax.expression import parse
 
 NEAREST = 3
-"""Maximum number of similar datasets that are considered."""
-CLOSE, NEAR = 0.02, 0.05
-"""The loss of R1 that is accepted for faster training, and for faster predictions."""
+"""Number of similar datasets that are named."""
+SCALE = 0.5
+"""Distance at which the weight of a dataset has fallen to 1/e."""
+UNTRIED = 0.02
+"""Loss of R1 added to the mean of a learner where it was not run."""
+ENOUGH = 0.5
+"""A learner that failed on a dataset with this share of rows times classes, or more, is expected to fail again."""
+CLOSE = 0.02
+"""The loss of R1 that is accepted for faster training."""
 UNLIKE = math.log(10)
 """The distance between texts and numbers; the same as that between datasets with n and 10 n rows."""
 
@@ -81,7 +87,7 @@ class Proposal:
     r1: float
     """R1 on `dataset`."""
     behind: float
-    """Mean difference to the highest R1 on the nearest datasets; nearer datasets have more weight."""
+    """Expected difference to the highest R1: the mean over measured datasets, weighted by similarity."""
     train_seconds: float
     """Expected time of one training: the time on `dataset`, scaled by the number of rows."""
     answer_seconds: float
@@ -117,70 +123,102 @@ def nearest_datasets(facts: Facts, measured: Sequence[Measurement]) -> list[str]
 
 
 def propose(facts: Facts, measured: Sequence[Measurement]) -> list[Proposal]:
-    """Return up to three learners: the most accurate, and the fastest to train and to predict of nearly that accuracy.
+    """Return up to three learners: the most accurate, the one that complements it best, and a fast one.
 
-    A learner that failed on one of the nearest datasets is not proposed. A learner that was not run on one of them,
-    because the dataset lacks texts or a taxonomy, is judged by the others.
+    Every measured dataset counts, by its similarity to the data. A learner that failed on data of this size is not
+    proposed. The second learner is the one with which the better of both loses least.
+
+    Parameters
+    ----------
+    facts : Facts
+        Properties of the data.
+    measured : sequence of Measurement
+        The measurements of all learners that can run on it.
 
     Raises
     ------
     HarnessError
         If there are no measurements.
     """
-    near = nearest_datasets(facts, measured)
-    if not near:
+    if not nearest_datasets(facts, measured):
         raise HarnessError("no comparison that was measured has a learner for this data")
-    expected = _expected_on(near, measured)
-    while not expected:  # every learner failed on one of these datasets: drop the least similar
-        near = near[:-1]
-        expected = _expected_on(near, measured)
+    expected = _expected(facts, measured)
     best = min(expected, key=lambda one: one.behind)
     chosen = [_proposal(best, facts, "the most accurate")]
-    quick: list[tuple[str, float, Callable[[_Expected], float]]] = [
-        ("quickest to train", CLOSE, lambda one: one.cost.train_seconds / one.first.facts.rows),
-        ("quickest to answer", NEAR, lambda one: one.cost.answer_seconds),
-    ]
-    for merit, loss, cost in quick:
-        taken = {proposal.learner for proposal in chosen}
-        able = sorted((one for one in expected if one.behind <= best.behind + loss), key=cost)
-        left = [one for one in able if one.learner not in taken]
-        if left:
-            which = "the" if left[0] is able[0] else "the next"
-            chosen.append(_proposal(left[0], facts, f"{which} {merit} at most {loss:.2f} behind it"))
+    left = [one for one in expected if one is not best]
+    if left:
+        second = min(left, key=lambda one: (_loss_of_better(best, one), one.behind))
+        where = "where the first is weaker" if _loss_of_better(best, second) < best.behind else "the next accurate"
+        chosen.append(_proposal(second, facts, where))
+        left.remove(second)
+    able = sorted((one for one in expected if one.behind <= best.behind + CLOSE), key=lambda one: one.seconds_a_row)
+    quick = next((one for one in able if one in left), None)
+    if quick is not None:
+        which = "the" if quick is able[0] else "the next"
+        chosen.append(_proposal(quick, facts, f"{which} quickest to train at most {CLOSE:.2f} behind it"))
     return chosen
 
 
 @dataclass(frozen=True)
 class _Expected:
-    """A learner with its measurement on the nearest dataset, and its accuracy on all of the nearest datasets."""
+    """A learner with its measurement on the most similar dataset, and its loss of R1 on every measured dataset."""
 
     learner: str
     first: Measurement
     cost: Cost
     """Its costs in `first`."""
-    behind: float
-    """Mean difference to the highest R1, where the nearest datasets have the weights 1, 1/2 and 1/3."""
+    losses: tuple[float, ...]
+    """Differences to the highest R1, by dataset."""
+    weights: tuple[float, ...]
+    """Similarities of these datasets, which sum to 1."""
+
+    @property
+    def behind(self) -> float:
+        """The expected loss of R1."""
+        return sum(weight * loss for weight, loss in zip(self.weights, self.losses, strict=True))
+
+    @property
+    def seconds_a_row(self) -> float:
+        """The training time for each row of `first`."""
+        return self.cost.train_seconds / self.first.facts.rows
 
 
-def _expected_on(near: Sequence[str], measured: Sequence[Measurement]) -> list[_Expected]:
-    """Return the learners that failed on none of these datasets, and ran on at least one."""
-    on_these = [one for place in near for one in measured if one.dataset == place]
-    failed = {one.learner for one in on_these if one.cost is None}
-    highest: dict[str, float] = {}
-    own: dict[str, list[tuple[Measurement, Cost]]] = {}
-    for one in on_these:
-        if one.cost is None:
-            continue
-        highest[one.dataset] = max(one.cost.r1, highest.get(one.dataset, 0.0))
-        if one.learner not in failed:
-            own.setdefault(one.learner, []).append((one, one.cost))
+def _loss_of_better(one: _Expected, other: _Expected) -> float:
+    """Return the expected loss of R1 if the better of two learners is taken on every dataset."""
+    pairs = zip(one.weights, one.losses, other.losses, strict=True)
+    return sum(weight * min(first, second) for weight, first, second in pairs)
+
+
+def _expected(facts: Facts, measured: Sequence[Measurement]) -> list[_Expected]:
+    """Return the learners that are not expected to fail on the data; all that ever finished if there is no such one."""
+    known = {one.dataset: one.facts for one in measured if one.cost is not None}
+    alike = [name for name in known if known[name].multilabel == facts.multilabel] or list(known)
+    near = sorted(alike, key=lambda name: (distance(facts, known[name]), name))
+    similar = {name: math.exp(-distance(facts, known[name]) / SCALE) for name in near}
+    total = sum(similar.values())
+    highest = {name: max(one.cost.r1 for one in measured if one.dataset == name and one.cost) for name in near}
+    own: dict[str, dict[str, Measurement]] = {}
+    failing = set()
+    for one in measured:
+        if one.dataset in similar and one.cost is not None:
+            own.setdefault(one.learner, {})[one.dataset] = one
+        elif one.cost is None and _work(one.facts) <= _work(facts) / ENOUGH:
+            failing.add(one.learner)
     expected = []
-    for learner, fared in own.items():
-        first, cost = fared[0]
-        weights = [1 / (near.index(one.dataset) + 1) for one, _ in fared]
-        missing = [weight * (highest[one.dataset] - at.r1) for weight, (one, at) in zip(weights, fared, strict=True)]
-        expected.append(_Expected(learner, first, cost, sum(missing) / sum(weights)))
+    for learner in [name for name in own if name not in failing] or list(own):
+        ran = own[learner]
+        lost = {name: highest[name] - one.cost.r1 for name, one in ran.items() if one.cost}
+        mean = sum(similar[name] * loss for name, loss in lost.items()) / sum(similar[name] for name in lost)
+        first = next(ran[name] for name in near if name in ran)
+        assert first.cost is not None
+        losses = tuple(lost.get(name, mean + UNTRIED) for name in near)
+        weights = tuple(similar[name] / total for name in near)
+        expected.append(_Expected(learner, first, first.cost, losses, weights))
     return expected
+
+
+def _work(facts: Facts) -> int:
+    return facts.rows * facts.classes
 
 
 def _proposal(one: _Expected, facts: Facts, reason: str) -> Proposal:

@@ -50,33 +50,36 @@ def test_the_nearest_datasets_come_first_and_are_at_most_three():
 
 
 def test_three_learners_are_suggested_for_distinct_reasons():
+    far = replace(TITLES, rows=3000)
     known = [
-        measured("accurate", 0.90, train=100, answer=1e-3),
-        measured("quick", 0.885, train=1, answer=1e-4),
-        measured("nimble", 0.86, train=10, answer=1e-6),
-        measured("poor", 0.50, train=0.1, answer=1e-7),
+        *(measured("accurate", 0.90, train=100), measured("accurate", 0.70, dataset="far", facts=far)),
+        *(measured("other", 0.82, train=50), measured("other", 0.75, dataset="far", facts=far)),
+        *(measured("quick", 0.89, train=1), measured("quick", 0.69, dataset="far", facts=far)),
+        *(measured("poor", 0.50, train=0.1), measured("poor", 0.1, dataset="far", facts=far)),
     ]
     first, second, third = propose(TITLES, known)
-    assert (first.learner, second.learner, third.learner) == ("accurate", "quick", "nimble")
+    assert (first.learner, second.learner, third.learner) == ("accurate", "other", "quick")
     assert first.reason == "the most accurate"
-    assert_names(second.reason, "0.02")
-    assert_names(third.reason, "0.05")
-    assert [proposal.behind for proposal in (first, second, third)] == pytest.approx([0, 0.015, 0.04])
-    assert third.expression == "nimble(C=2)"
+    assert_names(second.reason, "weaker")
+    assert_names(third.reason, "0.02")
+    near, farther = 1, 1 / 9
+    assert first.behind == pytest.approx(0.05 * farther / (near + farther))
+    assert third.expression == "quick(C=2)"
 
 
 def test_only_the_fastest_learner_is_called_fastest():
-    known = [measured("best", 0.9, train=1, answer=1e-6), measured("second", 0.89, train=2, answer=1e-5)]
-    first, second = propose(TITLES, known)
-    assert (first.learner, second.learner) == ("best", "second")
-    assert_names(second.reason, "0.02")
+    known = [measured("best", 0.9, train=1), measured("second", 0.895, train=3), measured("third", 0.89, train=2)]
+    assert [proposal.learner for proposal in propose(TITLES, known)] == ["best", "second", "third"]
+    assert_names(propose(TITLES, known)[2].reason, "next", "0.02")
+    assert_names(propose(TITLES, [*known, measured("fast", 0.885, train=0.1)])[2].reason, "the", "0.02")
 
 
 def test_speed_is_compared_per_row_if_learners_were_measured_on_different_data():
     larger = replace(TITLES, rows=1100)
     known = [measured("best", 0.9, train=9), measured("best", 0.9, train=9, dataset="larger", facts=larger)]
-    known += [measured("a", 0.9, train=1.0), measured("b", 0.9, train=1.05, dataset="larger", facts=larger)]
-    assert propose(TITLES, known)[1].learner == "b"
+    known += [measured("second", 0.9), measured("second", 0.9, dataset="larger", facts=larger)]
+    known += [measured("a", 0.9, train=0.100), measured("b", 0.9, train=0.105, dataset="larger", facts=larger)]
+    assert propose(TITLES, known)[2].learner == "b"
 
 
 def test_expected_training_time_is_proportional_to_rows_and_prediction_time_is_constant():
@@ -85,21 +88,21 @@ def test_expected_training_time_is_proportional_to_rows_and_prediction_time_is_c
     assert (only.answer_seconds, only.r1, only.dataset) == (3e-6, 0.5, "titles")
 
 
-def test_a_learner_that_failed_on_a_near_dataset_is_not_suggested():
-    far = replace(TITLES, rows=1200)
-    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=far)]
-    known += [measured("one", 0.9), failed("one", dataset="far", facts=far)]
-    assert [proposal.learner for proposal in propose(TITLES, known)] == ["both"]
+def test_a_learner_that_failed_on_data_of_this_size_is_not_suggested():
+    as_large, much_larger = replace(TITLES, rows=1900), replace(TITLES, rows=2100)
+    known = [measured("both", 0.5), measured("both", 0.5, dataset="far", facts=as_large), measured("one", 0.9)]
+    assert [one.learner for one in propose(TITLES, [*known, failed("one", "far", as_large)])] == ["both"]
+    assert propose(TITLES, [*known, failed("one", "far", much_larger)])[0].learner == "one"
 
 
-def test_a_learner_without_results_on_a_near_dataset_is_judged_by_the_others():
-    hard = replace(TITLES, rows=1200)
-    known = [measured("both", 0.9), measured("both", 0.2, dataset="hard", facts=hard)]
-    known += [measured("with a tree", 0.3, dataset="hard", facts=hard)]
+def test_a_learner_that_was_not_run_somewhere_has_its_mean_loss_and_a_little_more_there():
+    twin = replace(TITLES, rows=1000)
+    known = [measured("both", 0.9), measured("both", 0.2, dataset="twin", facts=twin)]
+    known += [measured("with a tree", 0.3, dataset="twin", facts=twin)]
     first, second = propose(TITLES, known)
-    assert (first.learner, first.dataset, first.behind) == ("with a tree", "hard", 0)
-    assert (second.learner, second.dataset) == ("both", "titles")
-    assert second.behind == pytest.approx((0 * 1 + 0.1 / 2) / 1.5)
+    assert (first.learner, second.learner) == ("with a tree", "both")
+    assert first.behind == pytest.approx((0 + 0.02) / 2)
+    assert second.behind == pytest.approx((0 + 0.1) / 2)
 
 
 def test_datasets_with_as_many_labels_per_row_come_first():
@@ -115,7 +118,7 @@ def test_datasets_on_which_all_learners_failed_are_ignored():
     known = [measured("here", 0.8), failed("there")]
     known += [failed("here", dataset="far", facts=far), measured("there", 0.9, dataset="far", facts=far)]
     assert [proposal.learner for proposal in propose(TITLES, known)] == ["here"]
-    assert [proposal.learner for proposal in propose(far, known)] == ["there"]
+    assert propose(far, known)[0].learner == "there", "all failed on smaller data"
     assert nearest_datasets(TITLES, [failed("here")]) == []
 
 
