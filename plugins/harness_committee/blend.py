@@ -17,6 +17,7 @@ from harness.sdk import rules, saving
 from harness.sdk.classifier import Matrix, position_labels
 from harness.sdk.costs import HELD_OUT, hold_out
 from harness.sdk.saving import class_named
+from harness.sdk.threads import allowed_threads, in_threads
 from harness.sdk.wrappers import fresh, positions_by, scores_by, seeds, tells_scores
 from harness_committee.wrapper import Wrapper
 
@@ -115,14 +116,21 @@ class Blend(Wrapper):
         unfitted = [fresh(member, seed) for member, seed in zip(members, drawn, strict=True)]
         train, held = hold_out(labels, HELD_OUT, np.random.default_rng(own))
         self.temperatures_, self.weights_ = np.ones(len(members)), np.full(len(members), 1 / len(members))
+        final = [Fitting(each, rows, targets, taxonomy) for each in unfitted]
         if held.size:
-            train = np.sort(train)
-            trial = [fit_member(fresh(each, 0), rows[train], targets[train], taxonomy) for each in unfitted]
+            part, part_targets = rows[np.sort(train)], targets[np.sort(train)]
+            trial = [Fitting(fresh(each, 0), part, part_targets, taxonomy) for each in unfitted]
             truth = csr_array(
                 (np.ones(labels.indices.size), labels.indices, labels.indptr), shape=(rows.shape[0], self.classes_.size)
             )
-            self._calibrate(trial, rows[held], csr_array(truth[held]))
-        self.models_ = [fit_member(each, rows, targets, taxonomy) for each in unfitted]
+            # With threads, the final models are trained beside those that calibrate. With one thread they come later,
+            # so that not all models are in memory together.
+            fitted = in_threads(fit_member, [*final, *trial] if allowed_threads() > 1 else trial)
+            self._calibrate(fitted[-len(trial) :], rows[held], csr_array(truth[held]))
+            self.models_ = fitted[: -len(trial)]
+            del fitted
+        if not held.size or allowed_threads() == 1:
+            self.models_ = in_threads(fit_member, final)
         if not all(np.array_equal(model.classes_, self.classes_) for model in self.models_):
             raise ValueError(f"learners={self.learners!r}: one knows other classes than those of y after training")
         self._measure()
@@ -231,8 +239,18 @@ class Blend(Wrapper):
         saving.expect(bool(np.all(self.temperatures_ > 0) and np.all(self.weights_ >= 0)), "temperatures_ or weights_")
 
 
-def fit_member(learner: Any, X: Matrix, y: Any, taxonomy: Taxonomy | None) -> Any:
+class Fitting(NamedTuple):
+    """A learner to train, and its rows."""
+
+    learner: Any
+    X: Matrix
+    y: Any
+    taxonomy: Taxonomy | None
+
+
+def fit_member(fitting: Fitting) -> Any:
     """Train one learner, with the taxonomy if its `fit` takes one."""
+    learner, X, y, taxonomy = fitting
     if taxonomy is not None and "taxonomy" in inspect.signature(learner.fit).parameters:
         return learner.fit(X, y, taxonomy=taxonomy)
     return learner.fit(X, y)
