@@ -202,6 +202,8 @@ class Docstring:
     """Paragraphs before the first section, each on one line."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Description of each parameter."""
+    formula: str = ""
+    """The section "Formula"."""
     use: str = ""
     """The section "When to use"."""
     references: str = ""
@@ -261,8 +263,8 @@ def parse_docstring(text: str) -> Docstring:
         elif line.strip():
             for name in together:
                 meanings[name] = f"{meanings[name]} {line.strip()}".lstrip()
-    use, references = (" ".join(sections.get(name, "").split()) for name in ("When to use", "References"))
-    return Docstring(tuple(part for part in paragraphs if part), meanings, use, references)
+    others = (" ".join(sections.get(name, "").split()) for name in ("Formula", "When to use", "References"))
+    return Docstring(tuple(part for part in paragraphs if part), meanings, *others)
 
 
 def _sections(text: str) -> dict[str, str]:
