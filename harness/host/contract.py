@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 CONTRACT = "1.0"
 """Version of this contract, major.minor; docs/how-to/write-a-plugin.md has its promise."""
 Kind = Literal["flat", "tree", "both", "other"]
-"""flat: all classes compete at once. tree: a path of decisions leads to a class. both: both at once. other: undeclared."""
+"""flat: all classes compete at once. tree: a path of decisions leads to a class. both: both kinds. other: unknown."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
 """Requirement of a learner. nonnegative: no value of `X` is below 0. taxonomy: the data has one, and `fit` takes it as
 `taxonomy=`. dense: `X` is a dense array instead of a `csr_array`. text: `X` holds texts instead of numbers."""
@@ -170,8 +170,7 @@ class DatasetSpec:
     parameters: Params | None = None
     """Parameters and their defaults. None: read them from the source of the loader, without importing it."""
     files: tuple[RawFile, ...] = ()
-    """Files to download or import. The loader and the stamp then need a parameter `source`: the path to read from if it
-    is not None, instead of the data home."""
+    """Files to download or import. Loader and stamp then need a parameter `source`: a path; None for the data home."""
     obtain: str = ""
     """Which files to get, and where, for datasets whose files users have to provide themselves."""
     facts: Mapping[str, int] = field(default_factory=dict)

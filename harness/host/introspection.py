@@ -202,12 +202,12 @@ class Docstring:
     """Paragraphs before the first section, each on one line."""
     parameters: dict[str, str] = field(default_factory=dict)
     """Description of each parameter."""
-    formula: str = ""
-    """The section "Formula"."""
     use: str = ""
     """The section "When to use"."""
     references: str = ""
     """The section "References"."""
+    formula: str = ""
+    """The section "Formula"."""
 
 
 def read_docstring(target: str) -> str:
@@ -263,7 +263,7 @@ def parse_docstring(text: str) -> Docstring:
         elif line.strip():
             for name in together:
                 meanings[name] = f"{meanings[name]} {line.strip()}".lstrip()
-    others = (" ".join(sections.get(name, "").split()) for name in ("Formula", "When to use", "References"))
+    others = (" ".join(sections.get(name, "").split()) for name in ("When to use", "References", "Formula"))
     return Docstring(tuple(part for part in paragraphs if part), meanings, *others)
 
 
