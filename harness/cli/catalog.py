@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from harness.host.discovery import Session
 
 PARAMETERS = "parameters"
-FOLDED = {"summary": 34, "parameters": 28, "tune": 24, "paper": 20, "environment": 16, "licence": 24}
+FOLDED = {"summary": 32, "parameters": 28, "tune": 24, "paper": 20, "environment": 16, "licence": 24}
 """Columns that may be folded, with their least widths."""
 SPARE = ("origin", "paper", "tune", "licence", "parameters", "supports", "title", "needs", "environment")
 """Columns that may be hidden, in this order."""
