@@ -64,6 +64,7 @@ def true_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.
     """
     places = outcome.places
     labelled, is_true = compare(outcome, outcome.ranks[:, : k if places is None else None])
+    is_true &= labelled[:, np.newaxis]  # a row without a label would match the padding
     n_listed = is_true.shape[1]
     if places is None:
         ranks = np.broadcast_to(np.arange(1, n_listed + 1), is_true.shape)

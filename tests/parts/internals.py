@@ -119,6 +119,7 @@ NAMES = {
     "cli": "harness.cli",
     "main": "harness.cli",
     "explain_learner": "harness.cli.catalog",
+    "explain_metric": "harness.cli.catalog",
     "page": "harness.cli.report",
     "parse_setting": "harness.experiment.options",
     "show_plan": "harness.cli.run",
