@@ -275,16 +275,23 @@ def abilities(spec: LearnerSpec) -> str:
 
 
 def metrics() -> str:
-    """Return the table of all metrics."""
-    rows = ["| name | column | unit | better | computed | meaning |", "|---|---|---|---|---|---|"]
-    rows += [metric_row(spec) for spec in built_in("metrics")]
-    return "\n".join(rows)
+    """Return every metric with its formula: those in tables, those in every record, then those on request."""
+    groups: dict[str, list[str]] = {"In tables by default": [], "In every record": [], "On request": []}
+    for spec in built_in("metrics"):
+        group = "On request" if not spec.always else "In tables by default" if spec.shown else "In every record"
+        groups[group].append(metric_line(spec))
+    return "\n".join("\n".join([f"## {title}", "", *lines, ""]) for title, lines in groups.items())
 
 
-def metric_row(spec: MetricSpec) -> str:
-    when = "on request" if not spec.always else "always, shown" if spec.shown else "always"
-    title = spec.title.replace("|", "\\|")
-    return f"| `{spec.name}` | {title} | {spec.unit} | {spec.direction} | {when} | {plain(sentence(spec.summary))} |"
+def metric_line(spec: MetricSpec) -> str:
+    """Return a metric with its own formula, or its summary if the formula is that of its family."""
+    symbol, _, formula = parse_docstring(read_docstring(spec.compute)).formula.partition(" = ")
+    if symbol.casefold() != spec.name.replace("_", " "):
+        formula = f"{symbol} = {formula}"
+    text = plain(formula if symbol else sentence(spec.summary)).rstrip(".")
+    family = f"`{spec.short}`, " if spec.short else ""
+    lower = " (lower is better)" if spec.direction == "lower" and spec.depth else ""
+    return f"- {family}`{spec.name}`: {text}{lower}"
 
 
 def datasets() -> str:

@@ -13,7 +13,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import zip_longest
@@ -27,7 +27,7 @@ from harness.cli.options import OneName, entries_of, plugin_options
 from harness.cli.output import fit_rows, print_warning, reader_width, show_rows
 from harness.environments import describe_state, environment_for
 from harness.errors import HarnessError, UnknownName
-from harness.host.catalog import THINGS, Catalog, Entry
+from harness.host.catalog import THINGS, Catalog, Entry, family_of, find_metric, has_metric, similar_names
 from harness.host.contract import CONTRACT
 from harness.host.introspection import (
     REQUIRED,
@@ -304,7 +304,7 @@ def _read_duration(text: str, flag: str) -> float:
 
 
 PARAMETERS = "parameters"
-FOLDED = {"summary": 34, "parameters": 28, "tune": 24, "paper": 20, "environment": 16, "licence": 24}
+FOLDED = {"summary": 32, "parameters": 28, "tune": 24, "paper": 20, "environment": 16, "licence": 24}
 """Columns that may be folded, with their least widths."""
 SPARE = ("origin", "paper", "tune", "licence", "parameters", "supports", "title", "needs", "environment")
 """Columns that may be hidden, in this order."""
@@ -425,7 +425,7 @@ def explain(name: str, session: Session, debug: bool) -> None:
 
 
 def explanation_of(name: str, catalog: Catalog) -> list[str]:
-    """Return the lines on the learner, dataset, metric or representation of this name, looked up in this order.
+    """Return the lines on the learner, dataset, representation and metric of this name.
 
     Parameters
     ----------
@@ -439,17 +439,24 @@ def explanation_of(name: str, catalog: Catalog) -> list[str]:
     UnknownName
         If there is none; lists similar learners.
     """
+    found = []
     if _has(catalog.learners, name):
-        return explain_learner(catalog.learner(name))
+        found.append(explain_learner(catalog.learner(name)))
     if _has(catalog.datasets, name):
-        return explain_dataset(catalog.dataset(name))
-    if _has(catalog.metrics, name):
-        return explain_metric(catalog.metric(name))
+        found.append(explain_dataset(catalog.dataset(name)))
     if _has(catalog.representations, name):
-        return explain_representation(catalog.representation(name))
+        found.append(explain_representation(catalog.representation(name)))
+    if has_metric(name, catalog):
+        found.append(explain_metric(name, catalog))
+    if found:
+        return [line for lines in found for line in ["", *lines]][1:]
     try:
         return explain_learner(catalog.learner(name))
     except UnknownName as error:
+        others: list[Entry[Any]] = [*catalog.datasets, *catalog.metrics, *catalog.representations]
+        near = [] if similar_names(name, catalog.learners) else similar_names(name, others)
+        if near:
+            raise UnknownName(f"unknown name {name!r}; did you mean {' or '.join(near)}?") from None
         raise error.adding("`harness list datasets`, `metrics` and `representations` list other names.") from None
 
 
@@ -520,10 +527,16 @@ def explain_dataset(entry: Entry[DatasetSpec]) -> list[str]:
     return [*lines, f"From {entry.origin}.", f"More: harness data info {spec.name}"]
 
 
-def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
-    """Return the lines on a metric: unit, direction and depth of ranks."""
+def explain_metric(name: str, catalog: Catalog) -> list[str]:
+    """Return the lines on a metric: formula, use, unit, direction and depth of ranks."""
+    entry = find_metric(name, catalog)
     spec = entry.spec
-    lines = _opening(spec.name, "metric", spec.summary, parse_docstring(read_docstring(spec.compute)))
+    docstring = metric_docstring(spec, catalog.metrics)
+    lines = _opening(spec.name, "metric", spec.summary, docstring)
+    for title, text in (("Formula", docstring.formula), ("When to use it", docstring.use)):
+        if text:
+            lines += ["", _wrap(f"{title}: {text}")]
+    lines.append("")
     better = "higher is better" if spec.direction == "higher" else "lower is better"
     lines.append(f"Unit: {spec.unit}; {better}; uses {counted(spec.depth, 'rank')} of each row.")
     return [
@@ -531,6 +544,16 @@ def explain_metric(entry: Entry[MetricSpec]) -> list[str]:
         f"From {entry.origin}.",
         f"Try it: harness run --learners pa --datasets digits --metrics {spec.name}",
     ]
+
+
+def metric_docstring(spec: MetricSpec, metrics: Sequence[Entry[MetricSpec]]) -> Docstring:
+    """Return the docstring of a metric; a member such as r5 has the formula and use of its family, here rk."""
+    found = parse_docstring(read_docstring(spec.compute))
+    family = family_of(spec.name, metrics)
+    if found.formula or family is None:
+        return found
+    whole = parse_docstring(read_docstring(family.spec.compute))
+    return replace(found, formula=whole.formula, use=found.use or whole.use)
 
 
 def explain_representation(entry: Entry[RepresentationSpec]) -> list[str]:

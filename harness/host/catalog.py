@@ -152,8 +152,20 @@ def find_entry(what: str, name: str, entries: Sequence[Entry[Spec]]) -> Entry[Sp
     if called:
         near = [f"{entry.origin.distribution}:{bare}" for entry in called]
     else:
-        near = nearest(bare, sorted({entry.spec.name for entry in entries}))
+        near = similar_names(bare, entries)
     raise _unknown(what, name, near, entries)
+
+
+def similar_names(name: str, entries: Iterable[Entry[Any]]) -> list[str]:
+    """Return names that are similar to this one, best first; with short names such as `r7` for a name with a 7."""
+    number = re.search(r"[1-9]\d*$", name)
+    known = set()
+    for entry in entries:
+        known.add(entry.spec.name)
+        short = getattr(entry.spec, "short", "")
+        if number and short:
+            known.add(re.sub(r"\{\w+\}", number[0], short))
+    return nearest(name, sorted(known))
 
 
 def _ambiguous(what: str, name: str, found: Sequence[Entry[Spec]], *, may_qualify: bool = True) -> AmbiguousName:
@@ -266,6 +278,9 @@ def find_metric(text: str, catalog: Catalog) -> Entry[MetricSpec]:
         If two plugins register the same name for a metric.
     """
     catalog.unique_metrics()
+    plain = text.replace("@", "").casefold()
+    if "@" in text and has_metric(plain, catalog):  # the heading of its column, such as P@5
+        raise _unknown("metric", text, [plain], catalog.metrics)
     expression = parse(text)
     if expression.positional:
         raise SpecError(f"cannot read {expression.positional[0]!r} in {text!r}: expected parameter=value")
@@ -326,13 +341,21 @@ def _check_parameter(spec: MetricSpec, name: str, value: Any) -> None:
         raise SpecError(f"metric {spec.name!r}: {name}={value!r}, expected a whole number from 1")
 
 
+def has_metric(name: str, catalog: Catalog) -> bool:
+    """Return whether a name or short name is that of a metric."""
+    return any(entry.spec.name == name for entry in catalog.metrics) or family_of(name, catalog.metrics) is not None
+
+
+def family_of(name: str, metrics: Iterable[Entry[MetricSpec]]) -> Entry[MetricSpec] | None:
+    """Return the family of a short name, such as rk for r7; None if no family has it."""
+    return next((entry for entry in metrics if _match_short(entry.spec, name) is not None), None)
+
+
 def _by_short_name(name: str, catalog: Catalog) -> tuple[Entry[MetricSpec], Params] | None:
     """Return the family and the parameter of a short name: rk and k=7 for r7; None if no family has it."""
-    for entry in catalog.unique_metrics():
-        params = _match_short(entry.spec, name)
-        if params is not None:
-            return entry, params
-    return None
+    entry = family_of(name, catalog.unique_metrics())
+    params = entry and _match_short(entry.spec, name)
+    return (entry, params) if entry and params else None
 
 
 def _match_short(spec: MetricSpec, name: str) -> Params | None:

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 CONTRACT = "1.0"
 """Version of this contract, major.minor; docs/how-to/write-a-plugin.md has its promise."""
 Kind = Literal["flat", "tree", "both", "other"]
-"""Kind of learner. flat: all classes compete at once. tree: a path of decisions leads to a class. both: flat and tree
-learners together. other: undeclared."""
+"""flat: all classes compete at once. tree: a path of decisions leads to a class. both: both kinds. other: unknown."""
 Need = Literal["nonnegative", "taxonomy", "dense", "text"]
 """Requirement of a learner. nonnegative: no value of `X` is below 0. taxonomy: the data has one, and `fit` takes it as
 `taxonomy=`. dense: `X` is a dense array instead of a `csr_array`. text: `X` holds texts instead of numbers."""
@@ -164,15 +163,14 @@ class DatasetSpec:
     citation: str = ""
     """Publication or source to cite."""
     stamp: str | None = None
-    """"module:function" that returns a short text which identifies the raw content, such as a checksum. It takes the
-    parameters of the loader, or none, and must be fast. If the text changes, the dataset is loaded again."""
+    """"module:function" that quickly returns a text which identifies the raw content, such as a checksum. It takes the
+    parameters of the loader, or none. If the text changes, the dataset is loaded again."""
     version: int = 1
     """Version of the loader. Increase it when the loader returns something else for the same raw content."""
     parameters: Params | None = None
     """Parameters and their defaults. None: read them from the source of the loader, without importing it."""
     files: tuple[RawFile, ...] = ()
-    """Files to download or import. The loader and the stamp then need a parameter `source`: the path to read from if it
-    is not None, instead of the data home."""
+    """Files to download or import. Loader and stamp then need a parameter `source`: a path; None for the data home."""
     obtain: str = ""
     """Which files to get, and where, for datasets whose files users have to provide themselves."""
     facts: Mapping[str, int] = field(default_factory=dict)
@@ -180,8 +178,7 @@ class DatasetSpec:
     opens: tuple[str, ...] = ()
     """User files that the loader reads, as parameter `path`: ".csv" (an ending), "/" (folders), "hf:" (addresses)."""
     recognises: str | None = None
-    """"module:function" that takes a path and returns whether its content has this format. It is called for files whose
-    ending does not decide."""
+    """"module:function" that takes a path and returns whether its content has this format, if the ending is unknown."""
     wraps: str = ""
     """Name of the parameter that takes another dataset, already loaded, for datasets such as `subsample(icd10cm)`."""
 
@@ -265,6 +262,8 @@ class MetricSpec:
     """True if the value depends on the machine. Values from two machines are never averaged."""
     shown: bool = True
     """True if tables show the metric by default."""
+    labels: Literal["any", "one", "several"] = "any"
+    """Number of labels a row in data for which tables show the metric by default."""
     always: bool = True
     """True if every trial computes the metric; set False for metrics that need time or deep ranks. A third-party metric
     that is not `shown` is computed on request only."""
@@ -285,6 +284,7 @@ class MetricSpec:
         fields.texts("name", "title", "symbol", "summary", "short", "depth_parameter")
         fields.one_of("direction", get_args(Direction))
         fields.one_of("unit", get_args(Unit))
+        fields.one_of("labels", ("any", "one", "several"))
         fields.whole_numbers("depth")
         fields.flags("timed", "shown", "always", "single", "confidence")
         fields.mapping("parameters")

@@ -214,6 +214,8 @@ class Docstring:
     """The section "When to use"."""
     references: str = ""
     """The section "References"."""
+    formula: str = ""
+    """The section "Formula"."""
 
 
 def read_docstring(target: str) -> str:
@@ -269,8 +271,8 @@ def parse_docstring(text: str) -> Docstring:
         elif line.strip():
             for name in together:
                 meanings[name] = f"{meanings[name]} {line.strip()}".lstrip()
-    use, references = (" ".join(sections.get(name, "").split()) for name in ("When to use", "References"))
-    return Docstring(tuple(part for part in paragraphs if part), meanings, use, references)
+    others = (" ".join(sections.get(name, "").split()) for name in ("When to use", "References", "Formula"))
+    return Docstring(tuple(part for part in paragraphs if part), meanings, *others)
 
 
 def _sections(text: str) -> dict[str, str]:

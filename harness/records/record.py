@@ -119,6 +119,8 @@ class Measured:
     """Test rows."""
     n_classes: int | None = None
     """Classes."""
+    multilabel: bool | None = None
+    """True if rows may have several labels. Empty in older records."""
     n_features: int | None = None
     """Features."""
     unseen_test_rows: int | None = None

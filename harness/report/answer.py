@@ -81,8 +81,8 @@ def pick_learners(competitors: Sequence[Line], columns: Sequence[MetricSpec]) ->
 
 
 def cost_columns(columns: Sequence[MetricSpec]) -> list[MetricSpec]:
-    """Return the metrics that are costs: all times, and the first size."""
-    costs = [metric for metric in columns if metric.direction == "lower" and metric.unit != "share"]
+    """Return the metrics that are costs, which read no ranks: all times, and the first size."""
+    costs = [metric for metric in columns if metric.direction == "lower" and metric.depth == 0]
     sizes = [metric for metric in costs if not metric.timed]
     return [metric for metric in costs if metric.timed or metric in sizes[:1]]
 

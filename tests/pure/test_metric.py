@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from harness import MetricSpec
 from harness.errors import SpecError, UnknownName
-from internals import Catalog, Entry, MetricCall, Origin, bind, call_of, find_metric
+from internals import Catalog, Entry, MetricCall, Origin, bind, call_of, discover, find_metric
 
 OWN = Origin("p", "dist", "1.0")
 RK = MetricSpec(
@@ -83,3 +83,13 @@ def test_binding_leaves_the_family_unchanged():
     before = dict(RK.parameters)
     bind(RK, {"k": 7})
     assert RK.parameters == before
+
+
+@pytest.mark.parametrize(
+    ("text", "near"), [("ndgc5", "did you mean ndcg5"), ("P@5", "did you mean p5?"), ("nDCG@3", "did you mean ndcg3?")]
+)
+def test_a_misspelt_short_name_and_a_heading_get_the_name_with_the_same_k(text, near):
+    with pytest.raises(UnknownName) as raised:
+        find_metric(text, discover())
+    assert f"unknown metric {text!r}" in str(raised.value)
+    assert near in str(raised.value)

@@ -49,7 +49,8 @@ def choose_columns(
     names : iterable of str or None
         Names of the metrics. By default the metrics that plugins mark as shown.
     records : sequence of Record, optional
-        Leave out default metrics without a value in any of these records.
+        Leave out default metrics without a value in any of these records, and those for data of another kind: with one
+        label a row or with several.
     """
     if names:
         return [find_metric(name, catalog).spec for name in names]
@@ -57,7 +58,13 @@ def choose_columns(
     finished = [record for record in records or () if record.status == "ok"]
     if not finished:
         return shown
-    return [metric for metric in shown if any(record.scores.get(metric.name) is not None for record in finished)]
+    return [metric for metric in shown if any(_is_shown_for(metric, record) for record in finished)]
+
+
+def _is_shown_for(metric: MetricSpec, record: Record) -> bool:
+    """Return whether a record has a value of a metric that tables show by default for its data."""
+    kind = "several" if record.multilabel else "one"
+    return metric.labels in ("any", kind) and record.scores.get(metric.name) is not None
 
 
 # -- lines -----------------------------------------------------------------------------------------------------------

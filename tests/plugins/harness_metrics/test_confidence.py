@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn import metrics as sklearn_metrics
 
 from harness import Outcome
-from harness_metrics.confidence import aurc, automatic, ece
+from harness_metrics.confidence import aurc, automatic, ece, log_loss
 
 
 def outcome_of(gaps, right, confidence=None):
@@ -105,3 +107,34 @@ def test_the_calibration_error_is_the_weighted_mean_over_bins(pairs, bins):
         if inside.any():
             expected += inside.mean() * abs(confidence[inside].astype(float).mean() - right[inside].mean())
     assert ece(outcome_of(np.ones(len(right)), right, confidence), bins=bins) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_log_loss_equals_that_of_scikit_learn_with_the_rest_shared_evenly():
+    random = np.random.default_rng(0)
+    for _ in range(400):
+        n_rows, n_classes = random.integers(2, 20), random.integers(2, 9)
+        truth = random.integers(-1, n_classes, n_rows)
+        first = random.integers(0, n_classes, n_rows)
+        confidence = random.choice([0.0, 0.25, 0.9, 1.0], n_rows).astype(np.float32)
+        known = replace(outcome_of(np.ones(n_rows), np.ones(n_rows), confidence), truth=truth, n_classes=n_classes)
+        known = replace(known, ranks=first[:, np.newaxis].astype(np.int32))
+        p = np.repeat((1 - confidence[:, np.newaxis].astype(float)) / (n_classes - 1), n_classes, axis=1)
+        p[np.arange(n_rows), first] = confidence
+        labelled = truth >= 0
+        if labelled.any():
+            expected = sklearn_metrics.log_loss(truth[labelled], p[labelled], labels=range(n_classes))
+            assert log_loss(known) == pytest.approx(expected)
+        else:
+            assert log_loss(known) is None
+
+
+def test_the_log_loss_is_none_without_confidence_and_for_several_labels_a_row():
+    known = outcome_of([1.0, 1.0], [True, False], np.array([0.9, 0.9], np.float32))
+    assert log_loss(known) == pytest.approx(-np.log([0.9, 0.1]).mean(), rel=1e-6)
+    assert log_loss(replace(known, confidence=None)) is None
+    assert log_loss(replace(known, truth=csr_array(np.eye(2, dtype=np.int8)))) is None
+
+
+def test_a_row_without_a_prediction_gives_every_class_the_same_probability():
+    known = replace(outcome_of([1.0], [True], np.zeros(1, np.float32)), n_classes=5, ranks=np.array([[-1]], np.int32))
+    assert log_loss(known) == pytest.approx(-np.log(1 / 4))

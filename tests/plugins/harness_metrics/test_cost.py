@@ -58,7 +58,7 @@ def test_every_metric_has_a_title_and_returns_its_measurement(name, title, value
 
 def test_the_default_columns_are_these_metrics_in_this_order():
     shown = [name for name, spec in SPECS.items() if spec.shown]
-    assert shown == ["r1", "r5", "train", "predict", "index", "edges"]
+    assert shown == ["r1", "r5", "p1", "p3", "p5", "tree_loss", "train", "predict", "index", "edges"]
 
 
 def test_expensive_metrics_are_computed_only_on_request():
@@ -111,5 +111,5 @@ def test_units_match_the_values():
     for name, spec in SPECS.items():
         units.setdefault(spec.unit, set()).add(name)
     assert units["seconds"] == {"train", "train_cpu", "predict", "rank", "predict_one", "predict_one_p99"}
-    assert units["count"] == {"index", "edges", "rank_edges", "rows_per_second", "tree_loss", "tree_error"}
+    assert units["count"] == {"index", "edges", "rank_edges", "rows_per_second", "tree_loss", "tree_error", "log_loss"}
     assert units["bytes"] == {"index_bytes", "peak"}

@@ -7,11 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.metrics import f1_score, precision_score, recall_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, precision_score, recall_score
 
 from harness import Outcome
 from harness_metrics.plugin import harness_metrics
-from harness_metrics.ranking import accuracy, coverage, error, macro_f1, macro_f1_lshtc, mrr, r1, r5, rk
+from harness_metrics.ranking import (
+    accuracy,
+    balanced_accuracy,
+    coverage,
+    error,
+    macro_f1,
+    macro_f1_lshtc,
+    micro_f1,
+    mrr,
+    r1,
+    r5,
+    rk,
+)
+from random_rankings import random_rankings
 
 
 def outcome(truth, ranks, n_classes):
@@ -174,6 +187,32 @@ def test_macro_f1_of_means_combines_scikit_learns_macro_precision_and_recall(pai
     precision, recall = precision_score(truth, predicted, **kept), recall_score(truth, predicted, **kept)
     expected = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     assert macro_f1_lshtc(outcome(truth, [[c] for c in predicted], 6)) == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore:y_pred contains classes not in y_true", "ignore:A single label was found")
+def test_micro_f1_and_balanced_accuracy_equal_those_of_scikit_learn():
+    for one in random_rankings(largest_set=1):
+        true_sets, ranked = one.labelled
+        truth = [true[0] for true in true_sets]
+        guess = [order[0] if order else -1 for order in ranked]
+        if not truth:
+            assert (micro_f1(one.outcome), balanced_accuracy(one.outcome)) == (None, None)
+            continue
+        assert balanced_accuracy(one.outcome) == pytest.approx(balanced_accuracy_score(truth, guess))
+        classes = range(one.outcome.n_classes)
+        expected = f1_score(truth, guess, labels=classes, average="micro", zero_division=0)
+        assert micro_f1(one.outcome) == pytest.approx(expected)
+
+
+def test_micro_f1_with_several_labels_equals_that_of_scikit_learn_for_the_first_class():
+    for one in random_rankings():
+        true_sets, ranked = one.labelled
+        truth, guess = np.zeros((2, len(true_sets), one.outcome.n_classes), int)
+        for row, (true, order) in enumerate(zip(true_sets, ranked, strict=True)):
+            truth[row, true] = 1
+            guess[row, order[:1]] = 1
+        if true_sets:
+            assert micro_f1(one.outcome) == pytest.approx(f1_score(truth, guess, average="micro", zero_division=0))
 
 
 @given(rankings(largest_set=8))

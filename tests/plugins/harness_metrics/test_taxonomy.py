@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from harness import Outcome, Taxonomy
 from harness_metrics.ranking import accuracy
-from harness_metrics.taxonomy import level_accuracy, parent_accuracy, tree_error, tree_loss
+from harness_metrics.taxonomy import hf, hp, hr, level_accuracy, parent_accuracy, tree_error, tree_loss
 from internals import class_paths
 from messages import naming
 
@@ -112,6 +112,23 @@ def test_accuracy_at_the_deepest_level_equals_accuracy(case):
     assert level_accuracy(known, level=depth) == pytest.approx(accuracy(known))
 
 
+@given(cases())
+def test_hierarchical_precision_and_recall_match_sets_of_nodes(case):
+    taxonomy, true_sets, predicted = case
+    shared = said = true = 0
+    for labels, guess in zip(true_sets, predicted, strict=True):
+        nodes = set().union(*(path(taxonomy, c) for c in labels))
+        guessed = set(path(taxonomy, guess)) if guess >= 0 and labels else set()
+        shared, said, true = shared + len(nodes & guessed), said + len(guessed), true + len(nodes)
+    known = outcome(true_sets, predicted, taxonomy)
+    if not true:
+        assert (hp(known), hr(known), hf(known)) == (None, None, None)
+        return
+    precision, recall = shared / said if said else 0.0, shared / true
+    both = 2 * precision * recall / (precision + recall) if shared else 0.0
+    assert (hp(known), hr(known), hf(known)) == (mean_of([precision]), mean_of([recall]), mean_of([both]))
+
+
 def test_values_on_a_small_tree_match_a_manual_calculation():
     # root 0, inner 1 and 2, leaves 3, 4 below 1 and 5 below 2: classes 0, 1, 2 at the leaves.
     taxonomy = Taxonomy(np.array([-1, 0, 0, 1, 1, 2]), np.array([3, 4, 5]))
@@ -122,6 +139,7 @@ def test_values_on_a_small_tree_match_a_manual_calculation():
     assert level_accuracy(known, level=1) == 0.5
     assert level_accuracy(known, level=2) == 0.25
     assert level_accuracy(known, level=3) is None
+    assert (hp(known), hr(known)) == (3 / 6, 3 / 8)
 
 
 def test_the_nearest_of_several_true_classes_counts():
@@ -132,7 +150,7 @@ def test_the_nearest_of_several_true_classes_counts():
 def test_the_value_is_none_without_a_taxonomy_or_a_true_class():
     taxonomy = Taxonomy(np.array([-1, 0, 0]), np.array([1, 2]))
     known = outcome([set()], [0], taxonomy)
-    for metric in (tree_loss, tree_error, parent_accuracy, level_accuracy):
+    for metric in (tree_loss, tree_error, parent_accuracy, level_accuracy, hp, hr, hf):
         assert metric(known) is None
         assert metric(replace(known, taxonomy=None)) is None
 

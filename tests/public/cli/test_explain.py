@@ -3,7 +3,15 @@
 import pytest
 
 from discovery_reports import BUILT_IN
-from internals import Docstring, discover, explain_learner, parameters_of, parse_docstring, read_docstring
+from internals import (
+    Docstring,
+    discover,
+    explain_learner,
+    explain_metric,
+    parameters_of,
+    parse_docstring,
+    read_docstring,
+)
 
 
 def test_a_learner_is_described_with_parameters_defaults_and_paper_values(harness):
@@ -22,6 +30,9 @@ def test_a_learner_is_described_with_parameters_defaults_and_paper_values(harnes
     [
         ("digits", "Licence: CC BY 4.0."),
         ("r5", "uses 5 ranks of each row"),
+        ("p7", "Formula: P@k = |top k ∩ labels| / k, mean over rows\n"),
+        ("hf", "hf (metric): hierarchical F1"),
+        ("hf", "hf (dataset): "),
         ("committee", 'harness run --learners "committee(pa)"'),
         ("hsvm", "Needs: taxonomy."),
         ("vw-oaa", "Staged, not timed: writing rows as lines"),
@@ -37,15 +48,32 @@ def test_a_misspelt_name_gets_the_nearest_one(harness):
     assert "did you mean ooz?" in done.stderr
 
 
+def test_a_misspelt_metric_gets_the_nearest_one_with_its_k(harness):
+    done = harness("explain", "ndgc5")
+    assert done.returncode == 2
+    assert "unknown name 'ndgc5'; did you mean ndcg5" in done.stderr
+
+
+def test_every_built_in_metric_has_a_formula_and_a_use():
+    catalog = discover()
+    for entry in catalog.metrics:
+        if entry.origin.distribution == BUILT_IN:
+            lines = explain_metric(entry.spec.name, catalog)
+            assert sum(line.startswith(("Formula: ", "When to use it: ")) for line in lines) == 2, entry.spec.name
+
+
 def test_a_docstring_is_split_into_sections():
     parameters = "Parameters\n----------\na : one thing,\n    and more.\nb, c : others.\n"
-    more = "When to use\n-----------\nOften,\nor not.\n\nReferences\n----------\nA paper.\n\n"
+    more = (
+        "When to use\n-----------\nOften,\nor not.\n\nReferences\n----------\nA paper.\n\nFormula\n-------\na = b\n\n"
+    )
     text = f"First.\n\nSecond\nline.\n\n{more}{parameters}\nNotes\n-----\nc : no\n"
     assert parse_docstring(text) == Docstring(
         ("First.", "Second line."),
         {"a": "one thing, and more.", "b": "others.", "c": "others."},
         "Often, or not.",
         "A paper.",
+        "a = b",
     )
 
 

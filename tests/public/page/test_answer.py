@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness import MetricSpec
 from internals import describe_answer, group_records, pick_learners
 from small_tables import INDEX, R1, TRAIN
 
@@ -30,6 +31,15 @@ def test_each_need_has_its_learner(make_record):
         "Fastest within 1 point": "fast",
         "Smallest within 1 point": "small",
     }
+
+
+def test_a_quality_of_which_less_is_better_is_no_cost(make_record):
+    tree_loss = MetricSpec(name="tree_loss", compute="m:f", title="tree loss", direction="lower", unit="count")
+    records = [
+        make_record("large", 0, r1=0.9, tree_loss=0.1, train=1.0, index=9.0),
+        make_record("small", 0, r1=0.9, tree_loss=0.2, train=1.0, index=1.0),
+    ]
+    assert titles(records, (R1, tree_loss, TRAIN, INDEX))["Smallest within 1 point"] == "small"
 
 
 def test_a_learner_more_than_a_point_behind_is_no_pick(make_record):

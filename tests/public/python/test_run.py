@@ -85,7 +85,18 @@ def test_an_indicator_matrix_gives_several_labels_per_row():
     X, y = drawn()
     several = csr_array(np.eye(3, dtype=np.int8)[y] | np.eye(3, dtype=np.int8)[(y + 1) % 3])
     (record,) = run(learners="mmp", data=(X, several), representation="raw").records
-    assert (record.status, record.n_classes, record.scores["r1"]) == ("ok", 3, 1.0)
+    assert (record.status, record.n_classes, record.multilabel, record.scores["r1"]) == ("ok", 3, True, 1.0)
+    assert (record.scores["p1"], record.scores["p3"], record.scores["p5"]) == pytest.approx((1.0, 2 / 3, 2 / 5))
+
+
+def test_results_with_several_labels_a_row_show_precision_at_k(capfd):
+    X, y = drawn()
+    several = csr_array(np.eye(3, dtype=np.int8)[y] | np.eye(3, dtype=np.int8)[(y + 1) % 3])
+    results = run(learners="mmp,pa", data=(X, several), representation="raw", progress=True, out="results/several")
+    assert [metric.title for metric in results.table().columns][:4] == ["P@1", "P@3", "P@5", "train"]
+    assert "P@1" in results.answer()[0]
+    assert "P@1 1.000, P@3 0.667" in capfd.readouterr().err
+    assert results.rescore("ndcg3,recall2,psndcg1").records[0].scores["recall2"] == 1.0
 
 
 TEXTS = ["staff nurse", "night nurse", "truck driver", "bus driver"] * 10

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import HarnessError
-from internals import LineFilter, discover, group_records, keep_lines, parse_filter
+from internals import LineFilter, choose_columns, discover, group_records, keep_lines, parse_filter
 from messages import assert_names
 from small_tables import R1, TRAIN, foot_of, make_table, titles
 
@@ -109,3 +109,27 @@ def test_results_tables_filter_sort_and_note_the_omitted_lines(run_of, tmp_path)
     assert titles(table) == [("digits", ["a"])]
     assert_names(table.footnotes, "1", "3", "dataset=digits", "r1>0.5")
     assert titles(results.table("r1", where="dataset=digits", best="r1")) == [("digits", ["a"])]
+
+
+QUALITY = {"r1": 0.9, "r5": 0.95, "p1": 0.9, "p3": 0.6, "p5": 0.4}
+
+
+def columns(*records):
+    return [metric.name for metric in choose_columns(discover(), None, records)]
+
+
+def test_the_default_columns_depend_on_the_number_of_labels_a_row(make_record):
+    one = make_record("pa", 0, multilabel=False, train=1.0, **QUALITY)
+    several = make_record("pa", 0, multilabel=True, train=1.0, **QUALITY)
+    assert columns(one) == ["r1", "r5", "train"]
+    assert columns(several) == ["p1", "p3", "p5", "train"]
+    assert columns(one, several) == ["r1", "r5", "p1", "p3", "p5", "train"]
+
+
+def test_records_that_do_not_tell_their_number_of_labels_have_the_columns_for_one(make_record):
+    assert columns(make_record("pa", 0, r1=0.9, r5=0.95)) == ["r1", "r5"]
+
+
+def test_the_tree_loss_is_a_default_column_where_the_data_has_a_taxonomy(make_record):
+    assert columns(make_record("pa", 0, r1=0.9, tree_loss=0.2)) == ["r1", "tree_loss"]
+    assert columns(make_record("pa", 0, r1=0.9, tree_loss=None)) == ["r1"]

@@ -37,10 +37,11 @@ function metricY() {
   return metricNamed(state.y, metricNamed(part.shown[0], part.metrics[0]));
 }
 
-/** What stands along the bottom: the reader's choice, or the first cost, something of which less is better. */
+/** What stands along the bottom: the reader's choice, or the first time, or something else of which less is better. */
 function metricX() {
   const costs = part.shown.map((name) => metricNamed(name)).filter((metric) => metric.direction === "lower");
-  return metricNamed(state.x, costs[0] ?? part.metrics.at(-1));
+  const time = costs.find((metric) => metric.unit === "seconds");
+  return metricNamed(state.x, time ?? costs[0] ?? part.metrics.at(-1));
 }
 
 function figureDataset() {
