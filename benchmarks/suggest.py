@@ -9,6 +9,7 @@ highest R1 of the three proposals there. Only learners that were run on the data
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Sequence
 
@@ -22,6 +23,7 @@ CLOSE = 0.01
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     measured = read_measurements(MEASURED)
     rows = [loss_row(name, measured) for name in dict.fromkeys(one.dataset for one in measured)]
     print(tabulate(rows, "keys", tablefmt="simple", disable_numparse=True))
