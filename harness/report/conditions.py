@@ -76,7 +76,7 @@ def describe_conditions(lines: Iterable[Line], machines: Mapping[str, Machine], 
     conditions = list_conditions(lines, machines)
     where = "; ".join(describe_condition(one, machines) for one in conditions)
     if shown:
-        return f"TIMES ARE NOT COMPARABLE: measured under {len(conditions)} conditions: {where}."
+        return f"warning: times are not comparable: measured under {len(conditions)} conditions: {where}."
     return f"Times of {len(conditions)} conditions are hidden ({where}). --mixed-machines shows them."
 
 

@@ -154,7 +154,7 @@ def _cut_short_note(shown: _Shown) -> list[str]:
     if len(notes) <= MOST_CHOICES:
         return [f"{note} Raise `time` in [tune] for equal chances." for note in notes]
     return [
-        f"WARNING: tuning reached its time limit for {len(notes)} lines, so that learners had unequal chances. Raise "
+        f"warning: tuning reached its time limit for {len(notes)} lines, so that learners had unequal chances. Raise "
         f"`time` in [tune]. First: {notes[0]}"
     ]
 
@@ -220,7 +220,7 @@ def _jobs_note(shown: _Shown) -> list[str]:
     most = max((record.jobs for record in shown.done), default=1)
     if most == 1 or not shown.has_times:
         return []
-    return [f"WARNING: times may be distorted: {most} trials ran at once (--jobs {most})."]
+    return [f"warning: times may be distorted: {most} trials ran at once (--jobs {most})."]
 
 
 def _load_note(shown: _Shown) -> list[str]:
@@ -230,7 +230,7 @@ def _load_note(shown: _Shown) -> list[str]:
     if not waited:
         return []
     return [
-        f"WARNING: {len(waited)} of {counted(len(shown.done), 'trial')} may be distorted by other load (wall time "
+        f"warning: {len(waited)} of {counted(len(shown.done), 'trial')} may be distorted by other load (wall time "
         "exceeds CPU time by more than 20%). `harness run ... --rerun LEARNERS --wait-for-idle` measures again."
     ]
 
@@ -239,7 +239,7 @@ def _threads_note(shown: _Shown) -> list[str]:
     greedy = {record.label for record in shown.done if _exceeds_threads(record)}
     if not greedy:
         return []
-    return [f"WARNING: used more CPU time than the allowed threads provide: {', '.join(sorted(greedy))}."]
+    return [f"warning: used more CPU time than the allowed threads provide: {', '.join(sorted(greedy))}."]
 
 
 def _exceeds_threads(record: Record) -> bool:
@@ -253,7 +253,7 @@ def _processes_note(shown: _Shown) -> list[str]:
     many = {record.label for record in shown.done if (record.processes or 1) > 2 + record.threads}
     if not many:
         return []
-    return [f"WARNING: started more processes than the allowed threads: {', '.join(sorted(many))}."]
+    return [f"warning: started more processes than the allowed threads: {', '.join(sorted(many))}."]
 
 
 # -- messages --------------------------------------------------------------------------------------------------------

@@ -298,7 +298,7 @@ def test_a_trial_that_waits_is_reported_with_the_load(compare, tmp_path):
     )
     records, done = compare("--learners", "waiting:Plain")
     assert records["Plain"].load is not None
-    assert_names(done.stdout, "WARNING", "1")
+    assert_names(done.stdout, "warning: ", "1")
 
 
 def test_a_run_can_wait_for_an_idle_machine(compare):
