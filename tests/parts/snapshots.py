@@ -3,10 +3,12 @@
 `pytest --update-snapshots` (or HARNESS_UPDATE_SNAPSHOTS=1) writes the files again, in one process. Read the difference
 before you commit it. To drop cases of deleted tests, delete the files before.
 
-`python tests/parts/snapshots.py` prints all files as one text: help texts first, then messages.
+`python tests/parts/snapshots.py` prints all files as one text to read: help texts, errors, warnings and notes, then the
+sentences below tables and on the page. An option that several commands share appears once.
 """
 
 import os
+import re
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / "public" / "snapshots"
@@ -27,14 +29,44 @@ def check_snapshot(command, case, text):
 
 def whole_text():
     """Return all help texts, then all messages, as one text for a reviewer."""
-    found = [(path.stem, read_cases(path)) for path in sorted(FOLDER.glob("*.txt"))]
-    parts = []
-    for is_help in (True, False):
-        for command, cases in found:
-            for case, text in cases.items():
-                if case.endswith("--help") == is_help:
-                    parts.append(f"{command}: {case}\n{text}\n")
-    return "\n".join(parts)
+    found = {path.stem: read_cases(path) for path in sorted(FOLDER.glob("*.txt"))}
+    (overview,) = (text for case, text in found["harness"].items() if case == "harness --help")
+    in_order = sorted(found, key=lambda command: overview.find(f"\n  {command} "))
+    helps = [text for command in in_order for case, text in found[command].items() if case.endswith("--help")]
+    parts = ["# Help texts", *_options_once(helps)]
+    for title, belongs in SECTIONS.items():
+        lines = [f"# {title}"]
+        for command in in_order:
+            texts = [text for case, text in found[command].items() if belongs(case)]
+            once = dict.fromkeys(line for text in texts for line in text.splitlines())
+            lines += [f"[{command}]", *once] if texts else []
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+SECTIONS = {
+    "Errors": lambda case: case.startswith("error: "),
+    "Warnings and notes": lambda case: case.startswith(("warning: ", "note: ")),
+    "Sentences of tables and of the page": lambda case: case.startswith("test_"),
+}
+"""Titles of the messages in the text for a reviewer, with the cases that belong to each."""
+OPTION = re.compile(r"^  --?\w.*\n(?:   .*\n?)*", re.MULTILINE)
+
+
+def _options_once(texts):
+    """Return help texts in which an option that an earlier text has is only named."""
+    seen, parts = set(), []
+    for text in texts:
+        again = []
+        body = f"{text}\n"
+        for option in OPTION.findall(body):
+            words = " ".join(option.split())
+            if words in seen:
+                body = body.replace(option, "", 1)
+                again.append(words.split()[0].rstrip(","))
+            seen.add(words)
+        parts.append(body.strip() + (f"\n  As above: {' '.join(again)}" if again else ""))
+    return parts
 
 
 def text_of(text):
