@@ -184,7 +184,7 @@ def _check_packages(resolved: Resolved) -> None:
     for learner in resolved.learners:
         if any(environment_of(chain) for chain in learner.chains()):
             raise ModelError(
-                "runs in an environment of its own, which models do not support",
+                "runs in its own environment, which models do not support",
                 culprit=f"learner {learner.ref.label!r}",
                 next_step="Choose another learner to fit; `harness run` can compare this one.",
             )

@@ -200,7 +200,7 @@ def undo_update(place: Path) -> ModelManifest:
     read_model_manifest(place)
     if not (place / PREVIOUS).is_dir():
         raise ModelError(
-            "has no previous version", culprit=f"model {place}", next_step="Only the last update can be undone, once."
+            "no previous version to restore", culprit=str(place), next_step="Only the last update can be undone, once."
         )
     before = read_model_manifest(place / PREVIOUS)
     with next_version(place, manifest_bytes(place), keeps_previous=False) as folder:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, next_step_after, reason_of
 from harness.host.contract import MetricSpec
 from harness.report.lines import Line
 from harness.report.tables.layout import format_difference, format_value, plain_numbers
@@ -98,7 +98,7 @@ def read_published(path: Path) -> list[Published]:
             _check_heading(reader.fieldnames or (), path)
             return list(_read_lines(reader, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise HarnessError(f"cannot be read: {error}", culprit=str(path)) from error
+        raise HarnessError(f"cannot be read: {reason_of(error)}", culprit=str(path), next_step=next_step_after(error)) from error
 
 
 def _check_heading(heading: Sequence[str], path: Path) -> None:
@@ -107,8 +107,8 @@ def _check_heading(heading: Sequence[str], path: Path) -> None:
     if not missing and not unknown:
         return
     wrong = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}"
-    expected = f"expected {', '.join(REQUIRED_COLUMNS)}[, {', '.join(OPTIONAL_COLUMNS)}]"
-    raise HarnessError(f"the heading {wrong}; {expected}", culprit=str(path))
+    expected = f"Columns: {', '.join(REQUIRED_COLUMNS)}[, {', '.join(OPTIONAL_COLUMNS)}]."
+    raise HarnessError(f"the heading {wrong}", culprit=str(path), next_step=expected)
 
 
 def _read_lines(reader: csv.DictReader[str], path: Path) -> Iterator[Published]:
@@ -116,7 +116,7 @@ def _read_lines(reader: csv.DictReader[str], path: Path) -> Iterator[Published]:
     for row in reader:
         where = f"{path}, line {reader.line_num}"
         if None in row or None in row.values():  # the csv module's sign of too many or too few fields
-            raise HarnessError(f"{width} fields expected", culprit=where)
+            raise HarnessError(f"expected {width} fields, as in the heading", culprit=where)
         cells = {name: text.strip() for name, text in row.items()}
         for name in FILLED_COLUMNS:
             if not cells[name]:

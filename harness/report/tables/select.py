@@ -95,7 +95,7 @@ def parse_filter(text: str) -> LineFilter:
     """
     found = _FILTER.fullmatch(text)
     if found is None:
-        raise HarnessError(f"where {text!r} cannot be read: expected such as {EXAMPLES}")
+        raise HarnessError(f"cannot read the condition {text!r}", next_step=f"Examples: {EXAMPLES}.")
     return LineFilter(*found.groups())
 
 
@@ -108,8 +108,8 @@ def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], catalog: Ca
         Learners on datasets.
     filters : iterable of LineFilter
         The conditions, all of which a line must meet.
-    find_metric : FindMetric
-        Returns the metric of a name.
+    catalog : Catalog
+        The metrics that a filter may name.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def keep_lines(lines: Sequence[Line], filters: Iterable[LineFilter], catalog: Ca
     for one in filters:
         kept = list(filter(_predicate(one, lines, catalog), kept))
         if not kept:
-            raise HarnessError(f"where {one} leaves no line of these results")
+            raise HarnessError(f"where {one}: no learner of these results fits. Remove or change the condition.")
     return kept
 
 
@@ -202,7 +202,7 @@ def _predicate(one: LineFilter, lines: Sequence[Line], catalog: Catalog) -> Call
 
 def _matches_field(one: LineFilter, line: Line) -> bool:
     if one.sign in COMPARISONS:
-        raise HarnessError(f"where {one.field}{one.sign}...: a text is compared with = or !=")
+        raise HarnessError(f"where {one}: {one.field} is a text. Compare it with = or !=.")
     pairs = itertools.product(_texts_of(line, one.field), split_list(one.value))
     found = any(itertools.starmap(fnmatchcase, pairs))
     return found == (one.sign == "=")
@@ -234,7 +234,7 @@ def _matches_parameter(one: LineFilter, line: Line) -> bool:
 
 def _matches_mean(one: LineFilter, metric: str, line: Line) -> bool:
     if one.sign not in COMPARISONS:
-        raise HarnessError(f"where {one.field}{one.sign}...: a mean is compared with < or >")
+        raise HarnessError(f"where {one}: {one.field} is a mean. Compare it with < or >.")
     summary = line.summary(metric)
     return summary is not None and COMPARISONS[one.sign](summary.mean, _number(one))
 
@@ -243,7 +243,7 @@ def _number(one: LineFilter) -> float:
     try:
         return float(one.value)
     except ValueError:
-        raise HarnessError(f"where {one}: expected a number behind {one.sign}") from None
+        raise HarnessError(f"where {one}: expected a number after {one.sign}") from None
 
 
 def _unknown_field(name: str, lines: Sequence[Line]) -> HarnessError:
@@ -251,8 +251,8 @@ def _unknown_field(name: str, lines: Sequence[Line]) -> HarnessError:
     for line in lines:
         known.update(line.params)
     near = nearest(name, sorted(known))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"expected {', '.join(sorted(known))} or a metric"
-    return HarnessError(f"where {name}: no line has that; {hint}")
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"Conditions: {', '.join(sorted(known))}, or a metric."
+    return HarnessError(f"unknown condition {name!r}", next_step=hint)
 
 
 # -- records ---------------------------------------------------------------------------------------------------------
@@ -281,6 +281,6 @@ def only_with(records: list[Record], name: str, wanted: Sequence[str] | None) ->
     for value in wanted:
         if value not in known:
             near = nearest(value, sorted(known))
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known))}"
-            raise HarnessError(f"there is no {name} {value!r} in these results: {hint}")
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"They have {', '.join(sorted(known))}."
+            raise HarnessError(f"these results have no {name} {value!r}", next_step=hint)
     return [record for record in records if getattr(record, name) in wanted]
