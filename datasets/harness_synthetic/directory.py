@@ -124,6 +124,11 @@ def make_directory(
     -------
     Dataset
         The pages, with a class tree.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     _check(rows=rows, classes=classes, features=features, words=words, depth=depth, seed=seed)
     check_number(NAME, {"noise": noise, "confused": confused}, {"noise": (0, 1), "confused": (0, 1)})

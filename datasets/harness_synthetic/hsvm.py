@@ -68,6 +68,11 @@ def make_hsvm_synthetic(
     -------
     Dataset
         The rows, training rows first, with the class tree.
+
+    Raises
+    ------
+    DataError
+        If a parameter is out of its range.
     """
     _check(dict(locals()))
     bits = np.random.PCG64(seed)

@@ -73,6 +73,11 @@ def load_reuters21578(
     -------
     Dataset
         The stories in the order of the files, with the split "modapte" except for `top10`.
+
+    Raises
+    ------
+    DataError
+        If the files are missing, damaged, or not those of the dataset.
     """
     check_choice("reuters21578", "subset", subset, tuple(SUBSETS))
     stories: list[Story] = []

@@ -303,7 +303,7 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     try:
         return average_ranks(means, higher=metric.direction == "higher", families=families)
     except ValueError as error:
-        raise HarnessError(f"{metric.name}: no average ranks: {error}{_describe_incomplete(means)}") from None
+        raise HarnessError(f"no average ranks by {metric.name}: {error}", next_step=_describe_incomplete(means)) from None
 
 
 def notices_of(record: Record) -> list[str]:
@@ -313,14 +313,14 @@ def notices_of(record: Record) -> list[str]:
 
 
 def _describe_incomplete(means: Mapping[str, Mapping[str, float]]) -> str:
-    """Return a text with the learners that lack a dataset; each of them removes that dataset from the ranking."""
+    """Return which learners lack a dataset, and so remove it from the ranking; empty if there are none."""
     everywhere: set[str] = set()
     for on_data in means.values():
         everywhere.update(on_data)
     lacking = [title for title, on_data in means.items() if len(on_data) < len(everywhere)]
     if not lacking:
         return ""
-    return f"; not on all datasets: {', '.join(lacking)} (--learners names those to rank)"
+    return f"Leave out the learners that did not finish on all datasets: {', '.join(lacking)}."
 
 
 def edge_choices(record: Record) -> list[str]:

@@ -62,7 +62,22 @@ class PassLearner(Classifier):
     # -- learning
 
     def fit(self, X: Matrix, y: ArrayLike, *, after_pass: AfterPass | None = None) -> Self:
-        """Train from scratch. `after_pass(n)` is called after pass n = 1, 2, ..., when the learner can already rank."""
+        """Train from scratch.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        y : array-like of shape (n_rows,)
+            Class of each row.
+        after_pass : callable, optional
+            Called with the number of each finished pass, when the learner can rank.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         rows, labels = self._begin(X, y)
         instances = self._as_instances(rows)
         self._arrange(instances)

@@ -24,7 +24,7 @@ NO_FACTORS = np.empty(0)
 
 
 def pays(rows: Rows, instances: Instances, n_classes: int) -> bool:
-    """Return whether ranking by a matrix is faster: the matrix is small, and the batch has a value for each of its rows.
+    """Return whether ranking by a matrix is faster: it is small, and the batch has a value for each of its rows.
 
     Parameters
     ----------

@@ -264,7 +264,20 @@ class TopDown(SearchScores, Classifier):
         return sum(array.nbytes for array in self.branches_)
 
     def edges_touched(self, X: Matrix, k: int = 1) -> float:
-        """Return the edges read per active feature on the way to k classes, counting features without any edge too."""
+        """Return the edges read per active feature on the way to k classes, counting features without any edge too.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows.
+        k : int
+            Number of classes for each row, at least 1.
+
+        Returns
+        -------
+        float
+            Mean over the active features of all rows.
+        """
         instances = as_instances(self._known(X))
         active = int(np.count_nonzero(instances.data))
         _, read = self._search(instances, k)
