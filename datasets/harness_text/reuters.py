@@ -161,8 +161,10 @@ def _in_both_parts(stories: list[Story]) -> list[str]:
 
 
 def read_stories(name: str, text: str) -> Iterator[Story]:
-    """Yield the stories of a file. It is SGML of a fixed shape, not XML: it has control characters and no root
-    element."""
+    """Yield the stories of a file.
+
+    It is SGML of a fixed shape, not XML: it has control characters and no root element.
+    """
     start = text.find(_OPENING)
     while start >= 0:
         following = text.find(_OPENING, start + 1)

@@ -1,4 +1,4 @@
-"""Commands about the Python environments of learners that need packages of their own: list, build and remove."""
+"""Commands about the Python environments of learners: list, build and remove."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def build_environments(names: Sequence[str], session: Session, progress: Progres
 
     Parameters
     ----------
-    names : names of learners; `all` means all learners that have an environment.
+    names : sequence of str
+        Names of learners; `all` means all learners that have an environment.
     session : Session
         Installed plugins.
     progress : Progress
@@ -111,7 +112,9 @@ def build_environments(names: Sequence[str], session: Session, progress: Progres
 def _environment_of(name: str, catalog: Catalog) -> Environment:
     environment = environment_for(catalog.learner(name).spec.environment)
     if environment is None:
-        raise SpecError(f"learner {name!r} needs no environment", next_step="`harness env list` shows the learners that do.")
+        raise SpecError(
+            f"learner {name!r} needs no environment", next_step="`harness env list` shows the learners that do."
+        )
     return environment
 
 

@@ -30,7 +30,7 @@ BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 class LastingStream(io.TextIOWrapper):
-    """A stream that ignores write errors, so that a broken pipe cannot abort a run."""
+    """A stream that ignores write errors: a broken pipe cannot abort a run."""
 
     def write(self, text: str) -> int:
         with contextlib.suppress(OSError, ValueError):
@@ -104,7 +104,7 @@ def check_output(stream: TextIO) -> None:
 
 
 def discard_output() -> None:
-    """Drop what standard output still buffers, so that the interpreter does not fail on it at exit."""
+    """Drop buffered output. Otherwise the interpreter fails at exit when it flushes a closed pipe."""
     handle = os.open(os.devnull, os.O_WRONLY)
     os.dup2(handle, 1)
     os.close(handle)
@@ -154,7 +154,7 @@ def show_rows(
 ) -> None:
     """Print a list that fits the terminal.
 
-    A note on standard error names the hidden columns, followed by `see_all`, which says how to see them.
+    A note on standard error names the hidden columns, followed by `see_all`: how to see them.
     """
     if not rows:
         return

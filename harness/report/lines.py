@@ -303,7 +303,9 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     try:
         return average_ranks(means, higher=metric.direction == "higher", families=families)
     except ValueError as error:
-        raise HarnessError(f"no average ranks by {metric.name}: {error}", next_step=_describe_incomplete(means)) from None
+        raise HarnessError(
+            f"no average ranks by {metric.name}: {error}", next_step=_describe_incomplete(means)
+        ) from None
 
 
 def notices_of(record: Record) -> list[str]:

@@ -274,9 +274,7 @@ class Results:
         )
 
     def matrix(self, metrics: Names | None = None, *, test: str | None = None) -> list[Grid]:
-        """Return two grids for each metric that compare each learner with each other one: trials won, and mean
-        differences.
-        """
+        """Return two grids of pairs of learners for each metric: trials won, and mean differences."""
         from harness.report.tables.pairwise import compare_pairs, differences_grid, matrix_grid  # noqa: PLC0415
 
         columns, test = self._columns_or_first(metrics), test or self.test

@@ -47,8 +47,10 @@ class IndexClassifier(Classifier):
 
     Attributes
     ----------
-    rows_ : the index, W.
-    base_ : the score of each class without any feature; -inf for classes that are never ranked.
+    rows_ : Rows
+        The index, W.
+    base_ : ndarray of float64
+        The score of each class without any feature; -inf for classes that are never ranked.
     """
 
     learned: ClassVar[str] = "rows_"

@@ -206,8 +206,9 @@ class Blend(Wrapper):
         return np.pad(ranks, missing, constant_values=-1), np.pad(scores, missing)
 
     def scores(self, X: Matrix, ranks: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the weighted probabilities of the classes in `ranks`; 0 beside pads and for classes that no learner
-        names.
+        """Return the weighted probabilities of the classes in `ranks`.
+
+        0 beside pads and for classes that no learner names.
 
         Parameters
         ----------

@@ -32,8 +32,7 @@ def tree_loss(outcome: Outcome, *, costs: float | Sequence[float] = 0.5) -> floa
 
 
 def tree_error(outcome: Outcome) -> float | None:
-    """Return the mean number of edges between the true and the predicted class: twice the tree loss with costs of
-    1/2."""
+    """Return the mean number of edges from the true to the predicted class: twice the tree loss with costs of 1/2."""
     return _mean_loss(outcome, 1.0)
 
 
@@ -97,8 +96,10 @@ def _level_costs(costs: float | Sequence[float], depth: int) -> NDArray[np.float
 
 
 def _share_alike(outcome: Outcome, group: Nodes) -> float | None:
-    """Return the share of rows whose predicted class is in the group of a true one; `group` has the group of each
-    class."""
+    """Return the share of rows whose predicted class is in the group of a true one.
+
+    `group` has the group of each class.
+    """
     rows, classes = true_pairs(outcome)
     if not rows.size:
         return None

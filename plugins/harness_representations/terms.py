@@ -153,8 +153,7 @@ class Terms(TextTransformer):
 
     @abstractmethod
     def _tidier(self) -> Callable[[str], str]:
-        """Return the function that prepares a text for the kernel: words without separators, a single space between
-        them."""
+        """Return the function that prepares a text for the kernel: words with single spaces between them."""
 
     @abstractmethod
     def _pieces(self, text: str) -> Iterator[tuple[int, int]]:

@@ -337,8 +337,10 @@ class Shortlist(Classifier):
 
 
 def places_among(proposed: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Return the place of each ranked class among the proposed ones, from 0; the number of proposals if it is
-    missing."""
+    """Return the place of each ranked class among the proposed ones, from 0.
+
+    The number of proposals if it is missing.
+    """
     places = np.empty(ranks.shape, np.intp)
     for column in range(ranks.shape[1]):
         same = proposed == ranks[:, [column]]

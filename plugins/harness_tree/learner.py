@@ -52,8 +52,7 @@ class PassLearner(Classifier):
         """Choose the layout of the weights in memory, from the instances of the first batch."""
 
     def _arranged(self, instances: Instances) -> Instances:
-        """Return the instances with feature numbers replaced by their places in the layout of the weights, if it has
-        one."""
+        """Return the instances with features replaced by their places in the layout of the weights, if any."""
         return instances
 
     def _finish(self) -> None:  # most learners are done after the last pass

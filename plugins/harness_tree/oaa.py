@@ -1,5 +1,7 @@
-"""OAA: online one-against-all, the flat baseline of the trees. Each class has a linear regressor, trained on all
-rows."""
+"""OAA: online one-against-all, the flat baseline of the trees.
+
+Each class has a linear regressor, trained on all rows.
+"""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def update_one_vs_rest(
     moves: Moves,
     errors: Array,
 ) -> int:
-    """For each instance x != 0 in this order and each class k, with c_k = 1 where k is true and -1 elsewhere:
+    """For each instance x != 0 in this order and each class k, with c_k = 1 if k is true, else -1.
 
         W[:, k] += c_k x    if c_k s_k <= 0
 
@@ -137,7 +137,7 @@ def inverse(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def total(members: Sequence[Rows], n_classes: int) -> Rows:
-    """Return the index with the summed scores of a committee: sum_m W_m[f, k] / ||w_{m, k}||
+    """Return the index with the summed scores of a committee: sum_m W_m[f, k] / ||w_{m, k}||.
 
     Parameters
     ----------

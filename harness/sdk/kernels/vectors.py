@@ -137,7 +137,7 @@ def scored(rows: RowBlock, scores: Vectors) -> Block:
 
 @helper()
 def move_class(W: Array, c: Any, amount: float, x: Array) -> None:
-    """w_c += amount x, rounded as an index rounds it"""
+    """Add amount x to w_c, rounded as an index rounds it."""
     for f in range(np.uint64(x.size)):
         W[c, f] += amount * np.float64(x[f])
 

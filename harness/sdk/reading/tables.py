@@ -69,14 +69,22 @@ class Table:
 
     Attributes
     ----------
-    name : name of the file in messages.
-    kind : the format in words, such as "CSV with ';'".
-    columns : names of the columns; of JSON lines, the keys of the first object.
-    read : function that yields line number and cells of the columns at the given positions.
-    values : by position of a column, all values that it may have, where the table declares them.
-    layout : how the file is written.
-    batches : function that yields all rows with all columns, for formats that have a faster way than `read`.
-    progress : function that returns the share of the file that has been read; None if its size is unknown.
+    name : str
+        Name of the file in messages.
+    kind : str
+        The format in words, such as "CSV with ';'".
+    columns : tuple of str
+        Names of the columns; of JSON lines, the keys of the first object.
+    read : callable
+        Function that yields line number and cells of the columns at the given positions.
+    values : Mapping[int, sequence of str
+        By position of a column, all values that it may have, where the table declares them.
+    layout : TableLayout
+        How the file is written.
+    batches : callable or None
+        Function that yields all rows with all columns, for formats that have a faster way than `read`.
+    progress : callable
+        Function that returns the share of the file that has been read; None if its size is unknown.
     """
 
     name: str
@@ -252,13 +260,7 @@ def list_columns(columns: Sequence[str]) -> str:
 
 
 def join_texts(cells: Iterable[Any]) -> str:
-    """Return the text of a row: the texts of its cells with spaces between them.
-
-    Parameters
-    ----------
-    cells : iterable
-        The cells of its text columns.
-    """
+    """Return the text of a row: the texts of its cells with spaces between them."""
     return " ".join(map(as_text, cells))
 
 
@@ -278,13 +280,7 @@ def as_text(cell: Any) -> str:
 
 
 def is_list(cell: Any) -> bool:
-    """Return whether a cell holds several values: a list, a tuple or an array.
-
-    Parameters
-    ----------
-    cell : object
-        The cell.
-    """
+    """Return whether a cell holds several values: a list, a tuple or an array."""
     return isinstance(cell, list | tuple | np.ndarray)
 
 

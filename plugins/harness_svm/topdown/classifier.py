@@ -338,8 +338,10 @@ def rows_below(hierarchy: Hierarchy, labels: Labels) -> dict[int, Below]:
 
 
 def _by_row(pairs: NDArray[np.int64], n_nodes: int) -> Below:
-    """Return the rows and children of a node from pairs row * n_nodes + child; labels below the same child count
-    once."""
+    """Return the rows and children of a node from pairs row * n_nodes + child.
+
+    Labels below the same child count once.
+    """
     rows, children = np.divmod(np.unique(pairs), n_nodes)
     distinct, starts = np.unique(rows, return_index=True)
     return Below(distinct, np.append(starts, rows.size), children)
