@@ -96,9 +96,9 @@ class Best:
         out : str or PathLike, optional
             Folder to save the model in. By default the model is not saved.
         """
-        from harness.models.fit import fit_request, one_data_set  # noqa: PLC0415 (imports the training code)
+        from harness.models.fit import fit_request, single_dataset  # noqa: PLC0415 (imports the training code)
 
-        named = None if data is None else one_data_set(data)
+        named = None if data is None else single_dataset(data)
         return fit_request(self.request(named), self.session, None if out is None else Path(out))
 
     def __str__(self) -> str:

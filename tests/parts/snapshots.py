@@ -27,7 +27,7 @@ def check_snapshot(command, case, text):
     assert plain == cases[case], f"{case}: differs from {path}; pytest --update-snapshots accepts the new wording"
 
 
-def whole_text():
+def text_for_reviewers():
     """Return all help texts, then all messages, as one text for a reviewer."""
     found = {path.stem: read_cases(path) for path in sorted(FOLDER.glob("*.txt"))}
     (overview,) = (text for case, text in found["harness"].items() if case == "harness --help")
@@ -71,8 +71,8 @@ def _options_once(texts):
 
 def text_of(text):
     """Return lines without spaces at their ends; a sequence of texts has one text per line."""
-    whole = text if isinstance(text, str) else "\n".join(text)
-    return "\n".join(line.rstrip() for line in whole.strip("\n").splitlines())
+    joined = text if isinstance(text, str) else "\n".join(text)
+    return "\n".join(line.rstrip() for line in joined.strip("\n").splitlines())
 
 
 def read_cases(path):
@@ -99,4 +99,4 @@ def write_cases(path, cases):
 
 
 if __name__ == "__main__":
-    print(whole_text())
+    print(text_for_reviewers())

@@ -98,7 +98,9 @@ def read_published(path: Path) -> list[Published]:
             _check_heading(reader.fieldnames or (), path)
             return list(_read_lines(reader, path))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise HarnessError(f"cannot be read: {reason_of(error)}", culprit=str(path), next_step=next_step_after(error)) from error
+        raise HarnessError(
+            f"cannot be read: {reason_of(error)}", culprit=str(path), next_step=next_step_after(error)
+        ) from error
 
 
 def _check_heading(heading: Sequence[str], path: Path) -> None:
@@ -165,9 +167,9 @@ def _number_parts(body: str, text: str, unit: str) -> list[tuple[str, str]]:
     """Return numbers with their suffixes: a single one, or several in a time such as 11m2.43s."""
     parts: list[tuple[str, str]] = _PART.findall(body)
     read = "".join(number + suffix for number, suffix in parts)
-    whole = read == re.sub(r"\s", "", body)
+    is_complete = read == re.sub(r"\s", "", body)
     one_time = unit == "seconds" and all(suffix for _, suffix in parts)
-    if not parts or not whole or (len(parts) > 1 and not one_time):
+    if not parts or not is_complete or (len(parts) > 1 and not one_time):
         raise ValueError(f"{text!r} is no number of {unit}")
     return parts
 

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from internals import cli
-from snapshots import whole_text
+from snapshots import text_for_reviewers
 
 
 def commands_below(command, words=()):
@@ -38,5 +38,5 @@ def test_every_command_has_a_help_text(harness, snapshot, words):
 
 
 def test_a_reviewer_can_read_all_help_texts_and_messages_in_ten_minutes():
-    words = whole_text().split()
+    words = text_for_reviewers().split()
     assert len(words) < 10 * WORDS_A_MINUTE

@@ -114,10 +114,10 @@ def test_messages_are_shown_once_in_one_line_each_up_to_a_limit(make_record):
     assert max(map(len, foot)) < 350
 
 
-@pytest.mark.parametrize(("length", "told"), [(300, "x" * 300), (301, "x" * 300 + " ...")])
-def test_a_long_message_is_truncated(make_record, length, told):
+@pytest.mark.parametrize(("length", "text"), [(300, "x" * 300), (301, "x" * 300 + " ...")])
+def test_a_long_message_is_truncated(make_record, length, text):
     foot = make_table([make_record("a", 0, status="error", message="x" * length)], [R1]).footnotes
-    assert foot[-1] == f"a on digits: {told}"
+    assert foot[-1] == f"a on digits: {text}"
 
 
 def test_eight_messages_are_shown_and_the_others_are_counted(snapshot, make_record):
