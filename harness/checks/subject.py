@@ -40,7 +40,8 @@ class ClassSums(Classifier):
 
     Attributes
     ----------
-    coef_ : the sums, classes x features.
+    coef_ : ndarray of float64
+        The sums, classes x features.
     """
 
     takes_several = True

@@ -1,4 +1,4 @@
-"""Commands about the Python environments of learners: list, build and remove."""
+"""Commands about the Python environments of learners that need packages of their own: list, build and remove."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ def build_environments(names: Sequence[str], session: Session, progress: Progres
 
     Parameters
     ----------
-    names : sequence of str
-        Names of learners; `all` means all learners that have an environment.
+    names : names of learners; `all` means all learners that have an environment.
     session : Session
         Installed plugins.
     progress : Progress
@@ -112,9 +111,7 @@ def build_environments(names: Sequence[str], session: Session, progress: Progres
 def _environment_of(name: str, catalog: Catalog) -> Environment:
     environment = environment_for(catalog.learner(name).spec.environment)
     if environment is None:
-        raise SpecError(
-            f"learner {name!r} needs no environment", next_step="`harness env list` shows the learners that do."
-        )
+        raise SpecError("needs no environment", culprit=f"learner {name!r}")
     return environment
 
 
@@ -123,7 +120,7 @@ def _all_of(errors: Sequence[HarnessError], *, built: int) -> HarnessError:
     if len(errors) == 1 and not built:
         return errors[0]
     lines = "\n".join(str(error) for error in errors)
-    return HarnessError(f"{counted(len(errors), 'environment')} could not be built, {built} are ready:\n{lines}")
+    return HarnessError(f"{counted(len(errors), 'environment')} could not be built; {built} are ready\n{lines}")
 
 
 def spell_out_all(names: Sequence[str], catalog: Catalog) -> list[str]:

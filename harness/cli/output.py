@@ -16,7 +16,7 @@ import click
 from harness.errors import HarnessError
 from harness.report.tables.layout import WIDTH, FittedList, fit_list, wrap_lines
 from harness.report.tables.render import grid_to_terminal, table_to_terminal
-from harness.text import counted, printable
+from harness.text import as_error, as_note, as_warning, counted, printable
 
 if TYPE_CHECKING:
     from harness.report.tables.render import Grid
@@ -168,21 +168,17 @@ def show_rows(
 
 def print_error(text: str) -> None:
     """Print a message about an error that ends the command."""
-    _print_message("error", text)
+    click.echo(as_error(text), err=True)
 
 
 def print_warning(text: str) -> None:
     """Print a message about a result that may not be what the user expects."""
-    _print_message("warning", text)
+    click.echo(as_warning(text), err=True)
 
 
 def print_note(text: str) -> None:
     """Print a message that helps to read the output."""
-    _print_message("note", text)
-
-
-def _print_message(prefix: str, text: str) -> None:
-    click.echo(f"{prefix}: {text.strip()}", err=True)
+    click.echo(as_note(text), err=True)
 
 
 FAILED_TRIALS = 1

@@ -130,7 +130,8 @@ def differences(facts: Mapping[str, int], header: Header) -> tuple[str, ...]:
 
     Parameters
     ----------
-    facts : the expected counts, as in `DatasetSpec.facts`.
+    facts : mapping of str to int
+        The expected counts, as in `DatasetSpec.facts`.
     header : Header
         The header with the actual counts.
     """

@@ -26,7 +26,7 @@ def to_toml(raw: Mapping[str, Any]) -> str:
     raw : mapping of str to object
         The experiment as one table.
     """
-    content, comments = dict(raw), ["# What was asked for: `harness run` takes this file."]
+    content, comments = dict(raw), ["# The experiment as it was requested. `harness run FILE` repeats it."]
     if "set" in raw:
         content["set"] = _parted(raw["set"], "--set", comments)
     if "params" in raw.get("tune", {}):

@@ -175,7 +175,10 @@ def find_folders(places: Iterable[Path]) -> list[Path]:
     for place in places:
         below = [place] if (place / RECORDS).exists() else _folders_below(place)
         if not below:
-            raise StoreError(f"{place} is not a results folder and holds none: there is no {RECORDS} below it")
+            raise StoreError(
+                f"{place} is not a results folder and holds none",
+                next_step="`harness run ... --out FOLDER` writes one.",
+            )
         found |= dict.fromkeys(below)
     return list(found)
 

@@ -35,7 +35,7 @@ from harness.records.store import Store, read_machines, read_ranks, read_records
 from harness.report.lines import notices_of
 from harness.syntax.expression import Params
 from harness.system.machine import describe_versions, read_commit, wait_until_idle
-from harness.text import counted
+from harness.text import as_note, as_warning, counted
 from harness.trials.run import run_trial_job
 from harness.trials.score import ScoredTrial, Scorer, result_from_plain, score_trial
 from harness.trials.trial import Trial, TrialJob
@@ -45,7 +45,7 @@ CLOCK_SLACK, START_SLACK, CPU_SLACK = 0.05, 5.0, 1.0
 
 
 EXPOSED = (
-    "note: this system does not let harness hide the data home from learners, where they could read test labels. "
+    "this system does not let harness hide the data home from learners, where they could read test labels. "
     "A machine with Linux user namespaces hides it (SECURITY.md)."
 )
 """The note on trials whose process could open the folders with labels."""
@@ -391,11 +391,11 @@ def _show_notices(record: Record, end: JobEnd, shown: set[str], progress: Progre
 
 def _notices_on(record: Record, end: JobEnd) -> list[str]:
     """Return warnings and notes on a trial that has ended."""
-    notices = [f"warning: {record.label} on {record.dataset}: {notice}" for notice in notices_of(record)]
+    notices = [as_warning(f"{record.label} on {record.dataset}: {notice}") for notice in notices_of(record)]
     if record.status == "ok" and record.message:
-        notices.append(f"warning: {record.message}")
+        notices.append(as_warning(record.message))
     if end.is_exposed:
-        notices.append(EXPOSED)
+        notices.append(as_note(EXPOSED))
     return notices
 
 
@@ -569,10 +569,10 @@ def complete_metrics(
     if outcome.trouble:
         more = len(set(outcome.trouble)) - 1
         like_it = f" (and {counted(more, 'warning')} more like it)" if more else ""
-        progress.say(f"warning: {outcome.trouble[0]}{like_it}")
+        progress.say(as_warning(f"{outcome.trouble[0]}{like_it}"))
     curves = describe_missing_curves([records[key] for key in finished], names)
     if curves:
-        progress.say(f"warning: {curves}")
+        progress.say(as_warning(curves))
 
 
 def _is_finished(record: Record | None) -> bool:

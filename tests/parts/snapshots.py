@@ -4,7 +4,7 @@
 before you commit it. To drop cases of deleted tests, delete the files before.
 
 `python tests/parts/snapshots.py` prints all files as one text to read: help texts, errors, warnings and notes, then the
-sentences below tables and on the page. An option that several commands share appears once.
+sentences below tables and on the page. Options that several commands share appear once, with the first of them.
 """
 
 import os
@@ -38,8 +38,10 @@ def text_for_reviewers():
         lines = [f"# {title}"]
         for command in in_order:
             texts = [text for case, text in found[command].items() if belongs(case)]
-            once = dict.fromkeys(line for text in texts for line in text.splitlines())
-            lines += [f"[{command}]", *once] if texts else []
+            once = {}  # one line of several that differ in numbers alone
+            for line in "\n".join(texts).splitlines():
+                once.setdefault(re.sub(r"[0-9.]+", "#", line), line)
+            lines += [f"[{command}]", *once.values()] if texts else []
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -58,12 +60,14 @@ def _options_once(texts):
     seen, parts = set(), []
     for text in texts:
         again = []
-        body = f"{text}\n"
+        body = (
+            f"{text}\n".replace("  [common options]\n", "").replace("\nOptions:\n", "\n").partition("\nCommands:\n")[0]
+        )
         for option in OPTION.findall(body):
             words = " ".join(option.split())
             if words in seen:
                 body = body.replace(option, "", 1)
-                again.append(words.split()[0].rstrip(","))
+                again += [] if words.endswith("Show this message and exit.") else [words.split()[0]]
             seen.add(words)
         parts.append(body.strip() + (f"\n  As above: {' '.join(again)}" if again else ""))
     return parts

@@ -68,7 +68,7 @@ ERRORS = {
     "no published file": ("table results --against nothing.csv", ["nothing.csv"]),
     "nothing published": ("table results --against published", ["results", "--against"]),
     "two tables": ("table results --ranks --matrix", ["--matrix", "--ranks"]),
-    "too few to rank": ("table results --ranks", ["2", "1"]),
+    "too few to rank": ("table results --ranks", ["Failing", "3"]),
     "label": ("show results zzz", ["zzz", "ooz", "pa"]),
     "labels to compare": ("compare results results --learners pa,zzz", ["pa", "zzz"]),
     "one label to compare": ("compare results results --learners pa", ["--learners"]),
@@ -106,7 +106,6 @@ ERRORS = {
     "no environment needed": ("env build pa", ["pa"]),
     "unknown environment": ("env remove zzz", ["zzz"]),
     "nothing to fetch": ("data fetch digits", ["digits"]),
-    "unknown files": ("data import rcv1 titles.csv", ["rcv1", "--set"]),
     "grid to check": ("check pa(C=[1,2])", ["C"]),
 }
 
