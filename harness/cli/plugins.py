@@ -42,7 +42,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @dataclass(frozen=True)
 class PackageKind:
-    """The parts in which packages of different kinds differ."""
+    """How packages of one kind differ from those of other kinds."""
 
     words: str
     file: str
@@ -82,8 +82,7 @@ def new_package(kind: str, name: str, folder: Path | None = None, catalog: Catal
         Learner, dataset, metric, representation, peer (a wrapper of another tool) or experiment.
     name : str
         The name that the plugin registers.
-    folder : Path, optional
-        The folder to create; by default one called `name`.
+    folder : the folder to create; by default one called `name`.
     catalog : Catalog, optional
         Installed plugins, whose names are taken.
 
@@ -206,15 +205,15 @@ def check(name: str, timeout: str, within: str, as_json: bool, session: Session,
     results = run_checks(checked, session, seconds, all_seconds, choose_progress(True, session))
     if as_json:
         rows = [_as_plain(result) for result in results]
-        full = {"kind": checked.kind, "name": name, "origin": str(checked.entry.origin), "checks": rows}
-        click.echo(json.dumps(full, indent=2))
+        whole = {"kind": checked.kind, "name": name, "origin": str(checked.entry.origin), "checks": rows}
+        click.echo(json.dumps(whole, indent=2))
         return 1 if any(row["result"] == WORDS["failed"] for row in rows) else 0
     click.echo(f"{checked.kind} {name} ({checked.entry.origin})\n")
     click.echo("\n".join(_row("result", "check", "what and why")))
     counts: Counter[str] = Counter()
     for result in results:
         counts[_word(result)] += 1
-        click.echo("\n".join(_describe(result, full=debug)))
+        click.echo("\n".join(_describe(result, whole=debug)))
     click.echo("\n" + ", ".join(f"{count} {word}" for word, count in counts.items()))
     return 1 if counts[WORDS["failed"]] else 0
 
@@ -249,7 +248,7 @@ def _row(word: str, check: str, why: str) -> list[str]:
     return lines
 
 
-def _describe(result: CheckResult, *, full: bool) -> list[str]:
+def _describe(result: CheckResult, *, whole: bool) -> list[str]:
     """Return the lines on a check: for a failure also the author's line, the output, and with `whole` the traceback."""
     lines = _row(_word(result), _in_words(result.name), result.why)
     if result.follows:
@@ -261,10 +260,10 @@ def _describe(result: CheckResult, *, full: bool) -> list[str]:
         return lines
     if end.where:
         lines.append(_below(printable(end.where)))
-    if full and end.traceback:
+    if whole and end.traceback:
         lines.append(_indented(end.traceback))
     if result.output.strip():
-        kept = result.output.strip() if full else "\n".join(result.output.strip().splitlines()[-LAST_LINES:])
+        kept = result.output.strip() if whole else "\n".join(result.output.strip().splitlines()[-LAST_LINES:])
         lines += [_below("output:"), _indented(kept)]
     return lines
 

@@ -213,7 +213,7 @@ def reproduce(
     if listed:
         return show_list(session.catalog)
     if name is None:
-        raise SpecError("no experiment is named", next_step="`harness reproduce --list` lists them.")
+        raise SpecError("no experiment named", next_step="`harness reproduce --list` lists them.")
     from harness.executors.local.client import TRIALS, start_executor  # noqa: PLC0415 (--help needs none of these)
     from harness.runner.reproduce import default_out, read_paper, reopen_paper, reproduce_paper  # noqa: PLC0415
 

@@ -281,7 +281,7 @@ def report_warnings(planned: Plan, machine: Machine, progress: Progress) -> None
     for line in (*warnings, *describe_leakage(planned.trials)):
         progress.say(as_warning(line))
     for line in describe_power(planned):
-        progress.say(as_note(line))
+        progress.say(line)
 
 
 def describe_power(planned: Plan) -> list[str]:
