@@ -292,11 +292,6 @@ def _put_in_place(entry: Entry[DatasetSpec], manifest: home.RawManifest, header:
 def gather(paths: Sequence[Path]) -> list[Incoming]:
     """Return the files to import: the given files, and all files in the given folders except hidden ones.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Files and folders as the user gave them.
-
     Raises
     ------
     DataError

@@ -244,13 +244,7 @@ def _check_held_out(held_out: HeldOut, taxonomy: Taxonomy | None) -> None:
 
 
 def describe_confidence(calibrator: Mapping[str, Any], reliability: Mapping[str, Any], held_out: HeldOut | None) -> str:
-    """Return a sentence on the confidence of a model: its kind and error, or the reason why it is constant or missing.
-
-    Parameters
-    ----------
-    calibrator, reliability, held_out : mapping of str to object
-        Values of the manifest.
-    """
+    """Return a sentence on the confidence of a model: its kind and error, or why it is constant or missing."""
     if held_out is not None and not held_out.has_scores:
         return "no confidence: the learner has no scores"
     if calibrator.get("kind") != "constant":

@@ -277,13 +277,6 @@ def rank_learners(lines: Iterable[Line], metric: MetricSpec) -> AverageRanks:
     On each dataset, means are over the trials that all learners have. Datasets of one family, such as subsamples,
     count as one, and so does a dataset that was prepared in several ways.
 
-    Parameters
-    ----------
-    lines : iterable of Line
-        Learners on several datasets.
-    metric : MetricSpec
-        The metric to rank by.
-
     Raises
     ------
     HarnessError

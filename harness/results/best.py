@@ -168,13 +168,7 @@ def _check_rivals(lines: Sequence[Line], results: Results) -> None:
 
 
 def chosen_params(records: tuple[Record, ...]) -> Params:
-    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning.
-
-    Parameters
-    ----------
-    records : tuple of Record
-        Finished trials of one learner on one dataset.
-    """
+    """Return the parameters that tuning chose most often, of equal counts the earliest; empty without tuning."""
     choices = Counter(json.dumps(dict(record.tuned), sort_keys=True) for record in records)
     most, _ = choices.most_common(1)[0]
     chosen: Params = json.loads(most)

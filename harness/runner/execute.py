@@ -90,17 +90,6 @@ def record_end(trial: Trial, end: JobEnd, circumstances: Circumstances, scorer: 
     """Score a trial and return its record and the bytes of its ranking.
 
     A failed trial has a record too, with the error and the output of its process, and no ranking.
-
-    Parameters
-    ----------
-    trial : Trial
-        The trial.
-    end : JobEnd
-        The end of its process.
-    circumstances : Circumstances
-        The conditions that the process ran under.
-    scorer : Scorer
-        Computes the metrics.
     """
     scored = _score(trial, end, scorer)
     measured = _checked_clock(scored.measured, end)
@@ -427,17 +416,6 @@ def most_rank_bytes(trial: Trial) -> int:
 def take_over(folders: Sequence[Path], trials: Sequence[Trial], store: Store, progress: Progress) -> None:
     """Copy finished trials, and the machines that they ran on, from other results folders.
 
-    Parameters
-    ----------
-    folders : sequence of Path
-        Results folders to copy from.
-    trials : sequence of Trial
-        The trials of this run.
-    store : Store
-        The results folder to copy to.
-    progress : Progress
-        Shows how many trials were copied.
-
     Raises
     ------
     HarnessError
@@ -459,13 +437,6 @@ def adopt_same_code(trials: Sequence[Trial], store: Store) -> None:
     """Use records of earlier code for trials of the present code, if the folder states that the results are the same.
 
     The statements are described at `harness.records.store.SameCode`. The file of records does not change.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        The trials of this run.
-    store : Store
-        The results folder.
     """
     same = {(one.learner, one.representation, one.recorded): one.present for one in read_same_code(store.folder)}
     if not same:
@@ -512,19 +483,7 @@ def has_same_plan(record: Record, trial: Trial) -> bool:
 
 
 def report_done(planned: Plan, todo: Sequence[Trial], store: Store, progress: Progress) -> None:
-    """Show how many trials already have a record, and how many of these had other threads or jobs.
-
-    Parameters
-    ----------
-    planned : Plan
-        All trials of the experiment.
-    todo : sequence of Trial
-        The trials that are about to run.
-    store : Store
-        The results folder.
-    progress : Progress
-        Shows the text.
-    """
+    """Show how many trials already have a record, and how many of these had other threads or jobs."""
     records = store.records
     waiting = {trial.key for trial in todo}
     done = [records[trial.key] for trial in planned.trials if trial.key in records and trial.key not in waiting]

@@ -62,13 +62,6 @@ def series_of(label: str, kind: str, points: Iterable[Point]) -> Series | None:
 def pareto_front(points: Sequence[tuple[float, float]], higher_y: bool, higher_x: bool) -> list[tuple[float, float]]:
     """Return the Pareto-optimal points by increasing x.
 
-    Parameters
-    ----------
-    points : sequence of tuple of 2 float
-        Pairs (x, y).
-    higher_y, higher_x : bool
-        Whether larger values are better.
-
     Examples
     --------
     >>> pareto_front([(1, 0.8), (2, 0.9), (3, 0.85)], higher_y=True, higher_x=False)
@@ -138,13 +131,7 @@ SIZES = {
 
 
 def title_of(metric: MetricSpec) -> str:
-    """Return the axis title of a metric, without its unit, which the ticks show.
-
-    Parameters
-    ----------
-    metric : MetricSpec
-        The metric of the axis.
-    """
+    """Return the axis title of a metric, without its unit, which the ticks show."""
     return metric.title or metric.name
 
 

@@ -232,13 +232,6 @@ def find_matching(cell: Published, lines: Iterable[Line]) -> list[Line]:
 
     Lines whose label is the published learner take precedence over lines of a family of that name. Several datasets
     match if the published dataset is a family, such as several random draws.
-
-    Parameters
-    ----------
-    cell : Published
-        The published number.
-    lines : iterable of Line
-        Learners on datasets.
     """
     labelled, of_family = [], []
     for line in lines:

@@ -128,17 +128,6 @@ def best_lines(lines: Sequence[Line], metric: MetricSpec, test: str = AUTO, hits
     """Return the best line of each dataset by a metric, and all lines that do not differ from it significantly.
 
     If nothing could be tested, only lines with the best mean are returned. A line without competitors is kept.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-        Learners on datasets.
-    metric : MetricSpec
-        The metric that decides.
-    test : str, default=AUTO
-        Name of the test.
-    hits : RowHits, optional
-        Hits on test rows, which McNemar's test needs.
     """
     kept = []
     for competitors in lines_by_dataset(lines).values():
@@ -166,15 +155,6 @@ def lines_to_compare(
     lines: Sequence[Line], metrics: Sequence[MetricSpec], machines: Mapping[str, Machine]
 ) -> list[Line]:
     """Return the lines with times of one machine and thread count for each dataset.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-        Learners on datasets.
-    metrics : sequence of MetricSpec
-        The metrics to compare.
-    machines : mapping of str to Machine
-        The known machines by id.
 
     Raises
     ------

@@ -234,17 +234,7 @@ INDENT = "    "
 
 
 def describe_line(line: Line, metrics: Sequence[MetricSpec], machines: Mapping[str, Machine]) -> str:
-    """Return a text on a line: common facts, then each failed trial, then each finished trial.
-
-    Parameters
-    ----------
-    line : Line
-        The line to describe.
-    metrics : sequence of MetricSpec
-        The metrics to give for finished trials.
-    machines : mapping of str to Machine
-        Machines by the id that records name.
-    """
+    """Return a text on a line: common facts, then each failed trial, then each finished trial."""
     failed = [record for record in line.records if record.status != "ok"]
     parts = [_describe_common(line, machines, len(failed))]
     seen: dict[str, int] = {}
