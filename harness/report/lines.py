@@ -315,7 +315,8 @@ def _describe_incomplete(means: Mapping[str, Mapping[str, float]]) -> str:
     lacking = [title for title, on_data in means.items() if len(on_data) < len(everywhere)]
     if not lacking:
         return ""
-    return f"Leave out the learners that did not finish on all datasets: {', '.join(lacking)}."
+    names = ", ".join(lacking)
+    return f"Leave out learners without a result on all datasets: {names} (`table --where`, `plot --learners`)."
 
 
 def edge_choices(record: Record) -> list[str]:
